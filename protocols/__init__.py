@@ -1,0 +1,30 @@
+"""What the bytes mean: sans-IO codecs. No socket, clock, task, thread or random number in here."""
+
+from protocols.connection import NEED_DATA, Connection, EndOfStream, NeedData
+from protocols.errors import ErrorCode, LocalProtocolError, ProtocolError, RemoteProtocolError
+from protocols.messages import Message, Push, Reply, Request
+from protocols.profile import Layout, Profile, Variant
+from protocols.registry import Protocol, protocol, protocol_names
+from protocols.states import Role
+
+__all__ = [
+    "NEED_DATA",
+    "Connection",
+    "EndOfStream",
+    "ErrorCode",
+    "Layout",
+    "LocalProtocolError",
+    "Message",
+    "NeedData",
+    "Profile",
+    "Protocol",
+    "ProtocolError",
+    "Push",
+    "RemoteProtocolError",
+    "Reply",
+    "Request",
+    "Role",
+    "Variant",
+    "protocol",
+    "protocol_names",
+]

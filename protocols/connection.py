@@ -1,0 +1,140 @@
+"""The sans-IO connection every protocol offers: bytes in, events out, events in, bytes out.
+
+`receive_data(bytes)` takes what the transport read (b"" = end of stream), `next_event()` gives a message, an
+`EndOfStream` or `NEED_DATA`, `send(message)` gives the bytes to write. After a `RemoteProtocolError` nothing that
+follows can be framed: every later `next_event` raises the same error.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from protocols.buffer import Buffer
+from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
+from protocols.frames import FrameContext
+from protocols.messages import Message
+
+MINIMUM_FRAME_LIMIT = 1024
+"""No limit below this: every frame without a dynamic body fits in it, so only those with one need a check."""
+DEFAULT_FRAME_LIMIT = 64 * 1024 * 1024
+
+
+class NeedData(Enum):
+    """`next_event` has nothing to give until more bytes come."""
+
+    NEED_DATA = "need data"
+
+
+NEED_DATA: Final = NeedData.NEED_DATA
+
+
+class EndOfStream(msgspec.Struct, frozen=True, gc=False):
+    """The peer sends no more; `pending` requests were still waiting for their replies."""
+
+    pending: int
+
+
+Event = Message | EndOfStream | NeedData
+
+
+class Connection(ABC):
+    """What is common to all connections: the buffer, the end of the stream, the translation of errors."""
+
+    def __init__(self, max_frame: int) -> None:
+        if max_frame < MINIMUM_FRAME_LIMIT:
+            raise LocalProtocolError(
+                ErrorCode.BAD_VALUE, f"max_frame: expected at least {MINIMUM_FRAME_LIMIT}, got {max_frame}"
+            )
+        self._buffer = Buffer()
+        self._context = FrameContext(max_frame)
+        self._ended = False
+        self._end_told = False
+        self._error: RemoteProtocolError | None = None
+        self.span = (0, 0)
+        """Offsets in the peer's stream of the last message that `next_event` gave: (first byte, byte after it)."""
+
+    def receive_data(self, data: bytes) -> None:
+        """Take bytes as they came, in any segmentation; b"" says that the peer sends no more.
+
+        Raises `LocalProtocolError` (illegal_state) for data after the end.
+        """
+        if self._ended:
+            raise LocalProtocolError(ErrorCode.ILLEGAL_STATE, "received data after the end of the stream")
+        if data:
+            self._buffer.feed(data)
+        else:
+            self._ended = True
+
+    @property
+    def buffered(self) -> int:
+        """Bytes received that belong to no event yet: at most the frame limit plus one chunk once events are read."""
+        return len(self._buffer)
+
+    @property
+    def received(self) -> int:
+        """Bytes of the peer's stream that events were made of."""
+        return self._buffer.offset
+
+    def next_event(self) -> Event:
+        """Return the next message, an `EndOfStream` (once), or `NEED_DATA`; raises `RemoteProtocolError`."""
+        if self._error is not None:
+            raise self._error
+        buffer = self._buffer
+        if buffer.at < buffer.end:
+            try:
+                message, stop = self._decode(buffer.data, buffer.at, buffer.end)
+            except MalformedFrameError as error:
+                raise self._fail(error) from None
+            if message is not None:
+                self.span = (buffer.base + buffer.at, buffer.base + stop)
+                buffer.at = stop
+                self._accept(message)
+                return message
+            buffer.want(stop)
+        return self._nothing_more()
+
+    def _nothing_more(self) -> EndOfStream | NeedData:
+        if not self._ended or self._end_told:
+            return NEED_DATA
+        left = len(self._buffer)
+        if left:
+            at = self._buffer.at
+            raise self._fail(
+                MalformedFrameError(ErrorCode.TRUNCATED, f"the stream ended {left} bytes into a frame", at)
+            )
+        self._end_told = True
+        return self._end_of_stream()
+
+    def _fail(self, error: MalformedFrameError) -> RemoteProtocolError:
+        offset = self._buffer.base + error.at
+        self._error = RemoteProtocolError(error.code, error.message, offset=offset, clause=self._clause(error.code))
+        self._failed()
+        return self._error
+
+    @abstractmethod
+    def send(self, message: Message) -> bytes:
+        """Return the bytes of `message`; raises `LocalProtocolError` when it is illegal now or does not fit."""
+
+    @abstractmethod
+    def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | None, int]:
+        """Decode one message at `at`, or return (None, bytes needed)."""
+
+    @abstractmethod
+    def _accept(self, message: Message) -> None:
+        """Follow a decoded message in the connection's own state."""
+
+    @abstractmethod
+    def _end_of_stream(self) -> EndOfStream:
+        """Follow the end of the peer's stream."""
+
+    @abstractmethod
+    def _failed(self) -> None:
+        """Follow a broken protocol."""
+
+    @abstractmethod
+    def _clause(self, code: ErrorCode) -> str | None:
+        """Return the clause that an error of this code breaks."""

@@ -1,0 +1,105 @@
+"""The vocabulary of wire layouts: what a field of a message occupies on the wire.
+
+A message class names its fields once, as `Annotated[type, kind]`, in wire order. One rule places the bytes:
+fixed parts first, in order of declaration (a `Blob` puts its size there), then the bodies of the blobs in order.
+A `Size` may be symbolic (`Size("value")`): the variant of the profile says how many bytes it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from protocols.messages import Message
+
+STRUCT_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+@dataclass(frozen=True, slots=True)
+class UInt:
+    """An unsigned integer of 1, 2, 4 or 8 bytes, or as wide as the variant's size of that name."""
+
+    size: int | str
+
+    def resolve(self, sizes: Mapping[str, int]) -> UInt:
+        """Return the kind with its size in bytes, looked up in `sizes` when symbolic."""
+        return self if isinstance(self.size, int) else UInt(sizes[self.size])
+
+    @property
+    def width(self) -> int:
+        """Size in bytes; `TypeError` while symbolic."""
+        if not isinstance(self.size, int):
+            raise TypeError(f"the size of {self.size!r} depends on the variant: resolve it first")
+        return self.size
+
+    @property
+    def maximum(self) -> int:
+        """The largest value that fits."""
+        return int((1 << (8 * self.width)) - 1)
+
+    @property
+    def code(self) -> str:
+        """Its `struct` code."""
+        return STRUCT_CODES[self.width]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One byte that is 01 or 00 and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Exactly `size` bytes of any value."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A run of bytes: its size among the fixed parts, its body after them."""
+
+    size: UInt
+
+    def resolve(self, sizes: Mapping[str, int]) -> Blob:
+        """Return the kind with the width of its size field known."""
+        return Blob(self.size.resolve(sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A counted table: the count, the fixed parts of all rows, then the bodies of all rows."""
+
+    row: type[Message]
+    count: UInt
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A counted run of parts, each written whole (its fixed parts, then its table)."""
+
+    part: type[Message]
+    count: UInt
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """A whole message to the end, framed by the codec of the protocol (not by this layout)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Not on the wire in this profile: decoding gives 0, encoding skips it."""
+
+
+Kind = UInt | Flag | Raw | Blob | Rows | Repeated | Nested | Absent
+
+U8, U16, U32, U64 = UInt(1), UInt(2), UInt(4), UInt(8)
+ABSENT = Absent()
+
+
+def resolve(kind: Kind, sizes: Mapping[str, int]) -> Kind:
+    """Return `kind` with every symbolic size replaced by the variant's."""
+    return kind.resolve(sizes) if isinstance(kind, UInt | Blob) else kind

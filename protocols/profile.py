@@ -1,0 +1,100 @@
+"""A profile says which document or release is spoken; a variant, what changes the layout within it.
+
+A profile is data plus overrides: `derive` makes a new one from an old one and the differences, so no code anywhere
+asks for a profile by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from protocols.errors import ErrorCode
+from protocols.fields import Blob, Flag, Kind, Raw, Repeated, Rows, UInt, resolve
+from protocols.messages import Message, Push, Reply, Request, declared_layout
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A named choice of the symbolic sizes, in bytes: `Variant("uint16", {"value": 2})`."""
+
+    name: str
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One message on the wire: the bytes it begins with, then its fields in wire order, every size known."""
+
+    message: type[Message]
+    lead: bytes
+    fields: tuple[tuple[str, Kind], ...]
+
+    @property
+    def fixed_size(self) -> int:
+        """Bytes before the first body: the lead and the fixed parts (for rows, the size of one row)."""
+        return len(self.lead) + sum(_fixed(kind) for _, kind in self.fields)
+
+
+def _fixed(kind: Kind) -> int:
+    match kind:
+        case UInt():
+            return kind.width
+        case Raw(size):
+            return size
+        case Blob(size):
+            return size.width
+        case Rows(_, count) | Repeated(_, count):
+            return count.width
+        case Flag():
+            return 1
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What one document or release says, as data."""
+
+    name: str
+    byte_order: str
+    """`<` or `>`, as `struct` writes it."""
+    variants: Mapping[str, Variant]
+    leads: Mapping[type[Message], bytes]
+    """The bytes each message begins with: a type byte, a status byte, or nothing."""
+    replies: Mapping[type[Request], tuple[type[Reply], ...]]
+    """Every request of the profile and the replies it may get, in order of preference; none = never answered."""
+    pushes: tuple[type[Push], ...] = ()
+    overrides: Mapping[tuple[type[Message], str], Kind] = field(default_factory=dict)
+    """(message, field) -> the kind it has here instead of the declared one."""
+    clauses: Mapping[ErrorCode, str] = field(default_factory=dict)
+    """The clause that each wire error breaks."""
+
+    def derive(self, name: str, *, without: tuple[type[Message], ...] = (), **changes: Any) -> Profile:
+        """Return a profile called `name` that differs from this one only by `changes` (mappings are merged)."""
+        merged: dict[str, Any] = {}
+        for key, value in changes.items():
+            old = getattr(self, key)
+            merged[key] = {**old, **value} if isinstance(old, Mapping) else value
+        replies = merged.get("replies", self.replies)
+        merged["replies"] = {request: answers for request, answers in replies.items() if request not in without}
+        return replace(self, name=name, **merged)
+
+    def layout(self, message: type[Message], variant: Variant) -> Layout:
+        """Return the resolved layout of `message` under `variant`."""
+        fields = tuple(
+            (name, resolve(self.overrides.get((message, name), kind), variant.sizes))
+            for name, kind in declared_layout(message).items()
+        )
+        return Layout(message, self.leads.get(message, b""), fields)
+
+    @property
+    def messages(self) -> dict[str, type[Message]]:
+        """Name -> class of everything that crosses the wire whole: requests, replies, pushes."""
+        found: dict[str, type[Message]] = {}
+        for request, answers in self.replies.items():
+            for message in (request, *answers):
+                found[message.NAME] = message
+        for push in self.pushes:
+            found.setdefault(push.NAME, push)
+        return found

@@ -1,0 +1,57 @@
+"""The one place that names every protocol; everything else asks here. Its package is imported when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from protocols.connection import Connection
+from protocols.messages import Message, Request
+from protocols.profile import Profile
+
+PACKAGES = {"throttr": "protocols.throttr"}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a protocol's package offers to the rest of the project."""
+
+    name: str
+    profiles: Mapping[str, Profile]
+    default_profile: str
+    default_variant: str
+    default_port: int
+    codec: Callable[[Profile, str], Any]
+    """(profile, variant name) -> the codec shared by connections; has `encode`, `layout`, `decode_request`."""
+    client: Callable[..., Connection]
+    """(codec, max_frame=...) -> the client's side of a connection."""
+    server: Callable[..., Connection]
+    """(codec, max_frame=...) -> the server's side of a connection."""
+    names: Mapping[str, type]
+    """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
+    barrier: Callable[[], Request]
+    """A request any server answers at once: its reply proves that what came before it was handled."""
+    push_name: str = "PUSH"
+    """The name cases use for a push in every profile."""
+
+    def message(self, profile: str, name: str) -> type[Message]:
+        """Return the message class of that name in a profile; `KeyError` with the known names otherwise."""
+        known = self.profiles[profile].messages
+        if name not in known:
+            raise KeyError(f"{self.name} {profile} has no message {name!r}; it has {', '.join(sorted(known))}")
+        return known[name]
+
+
+def protocol_names() -> list[str]:
+    """Return the names of all protocols, sorted."""
+    return sorted(PACKAGES)
+
+
+def protocol(name: str) -> Protocol:
+    """Return the protocol of that name; `KeyError` naming the known ones otherwise."""
+    if name not in PACKAGES:
+        raise KeyError(f"unknown protocol {name!r}; known: {', '.join(protocol_names())}")
+    found: Protocol = import_module(PACKAGES[name]).PROTOCOL
+    return found

@@ -1,0 +1,40 @@
+"""Throttr: binary requests answered in order on one stream; facts and errata T1.. in the project's clause list."""
+
+from protocols.registry import Protocol
+from protocols.throttr.codec import OK, REFUSED, Codec
+from protocols.throttr.connection import ClientConnection, ServerConnection
+from protocols.throttr.enums import Attribute, Change, KeyType, RequestType, TTLType
+from protocols.throttr.profiles import PROFILES, V710, V732
+from protocols.throttr.requests import Whoami
+from protocols.throttr.states import State
+
+PROTOCOL = Protocol(
+    name="throttr",
+    profiles=PROFILES,
+    default_profile="7.1.0",
+    default_variant="uint16",
+    default_port=9000,
+    codec=Codec.of,
+    client=ClientConnection,
+    server=ServerConnection,
+    names={"ttl_type": TTLType, "attribute": Attribute, "change": Change, "key_type": KeyType},
+    barrier=Whoami,
+)
+
+__all__ = [
+    "OK",
+    "PROFILES",
+    "PROTOCOL",
+    "REFUSED",
+    "V710",
+    "V732",
+    "Attribute",
+    "Change",
+    "ClientConnection",
+    "Codec",
+    "KeyType",
+    "RequestType",
+    "ServerConnection",
+    "State",
+    "TTLType",
+]

@@ -1,0 +1,160 @@
+"""The compiled codec of one profile and variant: decoders by type byte, reply decoders by request, encoders by class.
+
+Built once from the layouts and kept (`Codec.of`). A reply cannot be read without its request, so reply decoders are
+chosen by the request's class; how a status byte leads a reply is read from the profile's table of replies.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from protocols.fields import Repeated, Rows
+from protocols.frames import (
+    Decoder,
+    Encoder,
+    FrameContext,
+    bad_flag,
+    compile_decoder,
+    compile_encoder,
+    is_flat,
+)
+from protocols.messages import Message, Reply, Request
+from protocols.profile import Layout, Profile, Variant
+from protocols.tables import compile_repeated, compile_rows
+from protocols.throttr.replies import EventReply, Status
+from protocols.throttr.requests import Event
+
+OK, REFUSED = Status(True), Status(False)
+MAX_NESTING = 16
+"""An EVENT inside an EVENT inside ... is followed this deep; neither document nor release names a limit."""
+
+
+class Codec:
+    """Everything needed to read and write the bytes of one profile and variant; immutable, shared by connections."""
+
+    def __init__(self, profile: Profile, variant: Variant) -> None:
+        self.profile = profile
+        self.variant = variant
+        self.encoders: dict[type[Message], Encoder] = {}
+        self.requests: list[Decoder | None] = [None] * 256
+        self.replies: dict[type[Request], Decoder] = {}
+        self.pushes: list[Decoder | None] = [None] * 256
+        for request in profile.replies:
+            self.requests[profile.leads[request][0]] = self._compile(request)
+        for push in profile.pushes:
+            self.pushes[profile.leads[push][0]] = self._compile(push)
+        for request, answers in profile.replies.items():
+            self.replies[request] = self._reply_decoder(answers)
+
+    @staticmethod
+    @cache
+    def of(profile: Profile, variant: str) -> Codec:
+        """Return the codec of `profile` and the variant of that name; `KeyError` when there is no such variant."""
+        return Codec(profile, profile.variants[variant])
+
+    def layout(self, message: type[Message]) -> Layout:
+        """Return how `message` lies on the wire here."""
+        return self.profile.layout(message, self.variant)
+
+    def encode(self, message: Message) -> bytes:
+        """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
+        encoder = self.encoders.get(type(message))
+        if encoder is None:
+            name = type(message).__name__
+            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, f"profile {self.profile.name} has no {name}")
+        return encoder(message)
+
+    def decode_request(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Request | None, int]:
+        """Decode one request at `at`, or say how many bytes it needs; `MalformedFrameError` for an unknown type."""
+        decode = self.requests[buf[at]]
+        if decode is None:
+            raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, f"expected a request type, got {buf[at]:02x}", at)
+        return decode(buf, at, end, context)
+
+    def whole_request(self, payload: bytes) -> Request:
+        """Return the request that `payload` holds; `MalformedFrameError` unless it is exactly one whole request (T36)."""
+        if not payload:
+            raise MalformedFrameError(ErrorCode.TRUNCATED, "expected one whole request, got nothing", 0)
+        request, stop = self.decode_request(payload, 0, len(payload), FrameContext(len(payload)))
+        if request is None or stop != len(payload):
+            code = ErrorCode.TRUNCATED if request is None else ErrorCode.LYING_LENGTH
+            raise MalformedFrameError(code, f"expected one whole request of {stop} bytes, got {len(payload)}", 0)
+        return request
+
+    def is_bare(self, request: type[Request]) -> bool:
+        """Say whether the reply of `request` has no status byte, so that it may begin with any byte (T1..T3, T37)."""
+        return Status not in self.profile.replies[request]
+
+    def _compile(self, message: type[Message]) -> Decoder:
+        """Compile both directions of `message`, keep its encoder, return its decoder."""
+        layout, order = self.layout(message), self.profile.byte_order
+        last = layout.fields[-1][1] if layout.fields else None
+        decode: Decoder
+        encode: Encoder
+        if message is EventReply:
+            decode, encode = self._event_reply_decoder, self._encode_event_reply
+        elif isinstance(last, Repeated):
+            decode, encode = compile_repeated(layout, order, self.layout)
+        elif isinstance(last, Rows):
+            decode, encode, _ = compile_rows(layout, order, self.layout)
+        else:
+            assert is_flat(layout)
+            decode, encode = compile_decoder(layout, order), compile_encoder(layout, order)
+        self.encoders[message] = encode
+        return decode
+
+    def _reply_decoder(self, answers: tuple[type[Reply], ...]) -> Decoder:
+        bodies = [self._compile(answer) for answer in answers if answer is not Status]
+        if Status in answers:
+            self._compile(Status)
+            self.encoders[Status] = _encode_status
+            return _led_decoder(bodies[0] if bodies else None)
+        return bodies[0] if bodies else _no_reply
+
+    def _event_reply_decoder(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Reply | None, int]:
+        """Decode 01 and the reply of the request inside the EVENT that `context` names."""
+        event = context.request
+        assert isinstance(event, Event)
+        if context.depth >= MAX_NESTING:
+            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, f"EVENT nested more than {MAX_NESTING} deep", at)
+        inner = self.whole_request(event.payload)
+        if at + 1 >= end:
+            return None, 2
+        context.request, context.depth = inner, context.depth + 1
+        try:
+            reply, stop = self.replies[type(inner)](buf, at + 1, end, context)
+        finally:
+            context.request, context.depth = event, context.depth - 1
+        return (None, stop + 1) if reply is None else (EventReply(reply), stop)
+
+    def _encode_event_reply(self, message: EventReply) -> bytes:
+        return b"\x01" + self.encode(message.reply)
+
+
+def _encode_status(message: Status) -> bytes:
+    if message.ok is True:
+        return b"\x01"
+    if message.ok is False:
+        return b"\x00"
+    raise LocalProtocolError(ErrorCode.BAD_VALUE, f"STATUS.ok: expected True or False, got {message.ok!r:.60}")
+
+
+def _led_decoder(body: Decoder | None) -> Decoder:
+    """Return the decoder of a reply led by a status byte; after 00, or without a body, nothing follows."""
+
+    def decode(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Reply | None, int]:
+        if at >= end:
+            return None, 1
+        status = buf[at]
+        if status == 1:
+            return body(buf, at, end, context) if body is not None else (OK, at + 1)
+        if status == 0:
+            return REFUSED, at + 1
+        raise bad_flag(status, at)
+
+    return decode
+
+
+def _no_reply(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Reply | None, int]:
+    raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, "a reply to a request that has none", at)
