@@ -1,6 +1,6 @@
 """The clause list of throttr is complete and well formed: everything the suite says cites one of its ids.
 
-The rule kept here: ids are dense, every request type and every erratum has clauses, and docs/errata.md agrees.
+The rule: ids are dense, every request type and every erratum has clauses, and docs/errata.md agrees.
 """
 
 import json
@@ -27,11 +27,13 @@ Clause = dict[str, Any]
 
 
 def load_schema() -> dict[str, Any]:
-    return json.loads((ROOT / "vectors/schema/clauses.schema.json").read_text())
+    schema: dict[str, Any] = json.loads((ROOT / "vectors/schema/clauses.schema.json").read_text())
+    return schema
 
 
 def load_document() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "vectors/throttr/clauses.yaml").read_text())
+    document: dict[str, Any] = yaml.safe_load((ROOT / "vectors/throttr/clauses.yaml").read_text())
+    return document
 
 
 CLAUSES: list[Clause] = load_document()["clauses"]
