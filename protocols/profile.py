@@ -34,10 +34,11 @@ class Layout:
     @property
     def fixed_size(self) -> int:
         """Bytes before the first body: the lead and the fixed parts (for rows, the size of one row)."""
-        return len(self.lead) + sum(_fixed(kind) for _, kind in self.fields)
+        return len(self.lead) + sum(fixed_size(kind) for _, kind in self.fields)
 
 
-def _fixed(kind: Kind) -> int:
+def fixed_size(kind: Kind) -> int:
+    """Return the bytes that a field takes among the fixed parts."""
     match kind:
         case UInt():
             return kind.width

@@ -5,7 +5,7 @@ from protocols.throttr.codec import OK, REFUSED, Codec
 from protocols.throttr.connection import ClientConnection, ServerConnection
 from protocols.throttr.enums import Attribute, Change, KeyType, RequestType, TTLType
 from protocols.throttr.profiles import PROFILES, V710, V732
-from protocols.throttr.requests import Whoami
+from protocols.throttr.requests import Query
 from protocols.throttr.states import State
 
 PROTOCOL = Protocol(
@@ -18,7 +18,7 @@ PROTOCOL = Protocol(
     client=ClientConnection,
     server=ServerConnection,
     names={"ttl_type": TTLType, "attribute": Attribute, "change": Change, "key_type": KeyType},
-    barrier=Whoami,
+    barrier=lambda: Query(b"\0wireproof barrier"),
 )
 
 __all__ = [

@@ -1,0 +1,61 @@
+"""What the player asks of a driver, and what it gets back: the seam between judging and IO.
+
+A driver (sockets, simulation, replay of a trace) performs each action and answers; it decides nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.trace import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Connect under a name."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Send these bytes, in these chunks (the delivery), each a write of its own."""
+
+    connection: str
+    chunks: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Wait until anything comes, at most `timeout` seconds."""
+
+    connection: str
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """End the connection: its sending side only, wholly, or by a reset."""
+
+    connection: str
+    how: str
+    """`half`, `close` or `reset`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Let `seconds` pass."""
+
+    seconds: float
+
+
+Action = Open | Write | Read | Shut | Sleep
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of an action: the kind of event, its bytes, and the time since the case began, in seconds."""
+
+    kind: Kind
+    now: float
+    data: bytes = b""

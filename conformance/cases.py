@@ -1,0 +1,188 @@
+"""Cases as people write them: YAML files of symbolic steps, each case tied to clauses (docs/writing-cases.md).
+
+Loading checks the form against `vectors/schema/cases.schema.json` and the meaning (clauses exist, ids are unique), and
+expands `foreach` into one case per combination. Nothing here knows a protocol, a profile's bytes or a socket.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import product
+from typing import Any
+
+import jsonschema
+import yaml
+
+from conformance.verdicts import Level
+
+
+class CaseError(ValueError):
+    """Raised when a case or clause file is wrong; the message names file, case and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One normative statement of a protocol."""
+
+    id: str
+    group: str
+    levels: Mapping[str, Level]
+    """Profile name -> level; the profiles it applies to are the keys."""
+    text: str
+    section: str
+    errata: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One symbolic case; `variables` are the values of its `foreach` combination."""
+
+    id: str
+    title: str
+    topic: str
+    clauses: tuple[str, ...]
+    level: Level | None
+    profiles: tuple[str, ...]
+    variants: tuple[str, ...]
+    exclusive: bool
+    steps: tuple[Mapping[str, Any], ...]
+    variables: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One symbolic frame: a message to encode and decode, or bytes and the error they must give."""
+
+    id: str
+    title: str
+    topic: str
+    clauses: tuple[str, ...]
+    profiles: tuple[str, ...]
+    variants: tuple[str, ...]
+    body: Mapping[str, Any]
+    variables: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Everything a protocol's folder under `vectors/` says."""
+
+    protocol: str
+    clauses: Mapping[str, Clause]
+    cases: tuple[Case, ...]
+    frames: tuple[Frame, ...]
+    probe: Mapping[str, Any]
+    """How to find out which profile and variant a server speaks (`probe.yaml`)."""
+
+
+def vectors_root() -> Traversable:
+    """Return the folder of vectors, in a checkout or installed."""
+    return files("vectors")
+
+
+def _read_yaml(path: Traversable) -> Any:
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise CaseError(f"{path.name}: no YAML: {error}") from None
+
+
+@cache
+def _validator(name: str) -> jsonschema.protocols.Validator:
+    schema = json.loads((vectors_root() / "schema" / name).read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _check(document: Any, schema: str, where: str) -> None:
+    error = jsonschema.exceptions.best_match(_validator(schema).iter_errors(document))
+    if error is not None:
+        raise CaseError(f"{where}: {error.json_path}: {error.message}")
+
+
+@cache
+def load_suite(protocol: str) -> Suite:
+    """Return the protocol's clauses, cases and frames; `CaseError` says which file and case is wrong."""
+    folder = vectors_root() / protocol
+    clauses = _load_clauses(folder / "clauses.yaml")
+    cases: list[Case] = []
+    frames: list[Frame] = []
+    for path in sorted((folder / "cases").iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".yaml"):
+            document = _read_yaml(path)
+            _check(document, "cases.schema.json", path.name)
+            cases.extend(_cases(document, clauses, path.name))
+            frames.extend(_frames(document, clauses, path.name))
+    seen: set[str] = set()
+    for one in (*cases, *frames):
+        if one.id in seen:
+            raise CaseError(f"{one.topic}: id {one.id!r} is used twice")
+        seen.add(one.id)
+    return Suite(protocol, clauses, tuple(cases), tuple(frames), _read_yaml(folder / "probe.yaml"))
+
+
+def _load_clauses(path: Traversable) -> dict[str, Clause]:
+    document = _read_yaml(path)
+    _check(document, "clauses.schema.json", path.name)
+    found = {}
+    for entry in document["clauses"]:
+        level, profiles = entry["level"], [str(name) for name in entry["profiles"]]
+        levels = {name: Level(level if isinstance(level, str) else level[name]) for name in profiles}
+        found[entry["id"]] = Clause(
+            entry["id"], entry["group"], levels, entry["text"], entry["section"], tuple(entry.get("errata", ()))
+        )
+    return found
+
+
+def _combinations(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (suffix of the id, variables) for each combination of `foreach`."""
+    foreach: Mapping[str, list[Any]] = entry.get("foreach", {})
+    for values in product(*foreach.values()):
+        suffix = "".join(f".{value}".replace(" ", "") for value in values)
+        yield suffix, dict(zip(foreach, values, strict=True))
+
+
+def _common(entry: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> dict[str, Any]:
+    cited = tuple(entry["clauses"])
+    unknown = [one for one in cited if one not in clauses]
+    if unknown:
+        raise CaseError(f"{where}: {entry['id']}: no such clause: {', '.join(unknown)}")
+    profiles = tuple(str(name) for name in entry.get("profiles") or clauses[cited[0]].levels)
+    for one in cited:
+        missing = [name for name in profiles if name not in clauses[one].levels]
+        if missing and one == cited[0]:
+            raise CaseError(f"{where}: {entry['id']}: clause {one} does not apply to {', '.join(missing)}")
+    return {
+        "topic": where.removesuffix(".yaml"),
+        "clauses": cited,
+        "profiles": profiles,
+        "variants": tuple(entry.get("variants", ())),
+    }
+
+
+def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Case]:
+    for entry in document.get("cases", ()):
+        common = _common(entry, clauses, where)
+        for suffix, variables in _combinations(entry):
+            yield Case(
+                id=entry["id"] + suffix,
+                title=entry["title"].format_map(variables),
+                level=Level(entry["level"]) if "level" in entry else None,
+                exclusive=entry.get("exclusive", False),
+                steps=tuple(entry["steps"]),
+                variables=variables,
+                **common,
+            )
+
+
+def _frames(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Frame]:
+    for entry in document.get("frames", ()):
+        common = _common(entry, clauses, where)
+        body = {key: entry[key] for key in ("message", "hex", "reply_to", "error", "direction", "flags") if key in entry}
+        for suffix, variables in _combinations(entry):
+            title = entry.get("title", entry["id"]).format_map(variables)
+            yield Frame(id=entry["id"] + suffix, title=title, body=body, variables=variables, **common)

@@ -1,0 +1,278 @@
+"""What a reply must look like: patterns over messages by field name, and the first byte at which a reply differs.
+
+A field that a pattern does not mention may hold anything. Tables are judged as sets of rows (T32-like clauses):
+`contains`, `excludes`, `exactly`, `count`; fragments are flattened into `rows`, their numbering has its own matcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.symbols import DATA_FORMS, SymbolError, Symbols
+from protocols import Layout, Message, Push
+from protocols.fields import Absent, Blob, Repeated
+from protocols.messages import declared_layout
+from protocols.profile import fixed_size
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Where a message is not what a pattern says."""
+
+    expected: str
+    got: str
+    field: str = ""
+    """Name of the first field that differs; empty when the message itself is another one."""
+
+
+def describe(value: Any) -> str:
+    """Return a short text of a message or value for people: bytes as hex with printable text beside."""
+    if isinstance(value, Message):
+        named = (f"{name}={describe(getattr(value, name))}" for name in value.__struct_fields__)
+        return f"{value.NAME}({', '.join(named)})"
+    if isinstance(value, bytes):
+        text = f' "{value.decode()}"' if value and value.isascii() and value.decode().isprintable() else ""
+        return (value.hex() if len(value) <= 40 else f"{value[:32].hex()}… ({len(value)} bytes)") + text
+    if isinstance(value, tuple):
+        shown = ", ".join(describe(one) for one in value[:4])
+        return f"[{shown}{', …' if len(value) > 4 else ''}]"
+    return str(value)
+
+
+def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
+    """Return None when `message` is what `spec` says, else the first difference. Saves what the pattern saves."""
+    if isinstance(spec, Mapping) and "any_of" in spec:
+        tried = [match(one, message, symbols) for one in spec["any_of"]]
+        if None in tried:
+            return None
+        return Mismatch(" or ".join(one.expected for one in tried if one), describe(message))
+    name, fields = symbols.named(spec)
+    if name == "ok" or name == "refused":
+        name, fields = "STATUS", {"ok": name == "ok"}
+    if name == "push":
+        return _match_push(fields, message, symbols)
+    wanted = symbols.message_class(name)
+    if type(message) is not wanted:
+        return Mismatch(f"{name}{_shown(fields)}", describe(message))
+    return match_fields(fields, message, symbols)
+
+
+def _shown(fields: Mapping[str, Any]) -> str:
+    return f"({', '.join(f'{name}={value}' for name, value in fields.items())})" if fields else ""
+
+
+def _match_push(fields: Mapping[str, Any], message: Message, symbols: Symbols) -> Mismatch | None:
+    if not isinstance(message, Push):
+        return Mismatch(f"a push{_shown(fields)}", describe(message))
+    known = set(message.__struct_fields__)
+    return match_fields({name: value for name, value in fields.items() if name in known}, message, symbols)
+
+
+def match_fields(fields: Mapping[str, Any], message: Message, symbols: Symbols) -> Mismatch | None:
+    """Match the named fields of a message or row."""
+    for field, wanted in fields.items():
+        found = _field_of(message, field)
+        problem = match_value(wanted, found, symbols, field)
+        if problem:
+            return Mismatch(f"{message.NAME}.{field} {problem}", describe(found), field)
+    return None
+
+
+def _field_of(message: Message, field: str) -> Any:
+    if field in message.__struct_fields__:
+        return getattr(message, field)
+    repeated = _repeated(message)
+    if repeated is not None:
+        parts = getattr(message, repeated)
+        if field == "rows":
+            return tuple(row for part in parts for row in part.rows)
+        if field == "numbering":
+            return tuple(part.fragment for part in parts)
+        if field == "per_part":
+            return tuple(len(part.rows) for part in parts)
+    raise SymbolError(f"{message.NAME} has no field {field!r}; it has {', '.join(message.__struct_fields__)}")
+
+
+def _repeated(message: Message) -> str | None:
+    for name, kind in declared_layout(type(message)).items():
+        if isinstance(kind, Repeated):
+            return name
+    return None
+
+
+def match_value(wanted: Any, found: Any, symbols: Symbols, field: str = "") -> str:
+    """Return "" when the value is what is wanted, else what was expected, in words."""
+    if isinstance(found, Message):
+        problem = match(wanted, found, symbols)
+        return problem.expected if problem else ""
+    if isinstance(found, tuple):
+        return _match_table(wanted, found, symbols)
+    if isinstance(wanted, Mapping) and not set(wanted) & DATA_FORMS:
+        for name, argument in wanted.items():
+            if name not in _MATCHERS:
+                raise SymbolError(f"{field}: unknown matcher {name!r}; known: {', '.join(sorted(_MATCHERS))}")
+            problem = _MATCHERS[name](argument, found, symbols, field)
+            if problem:
+                return problem
+        return ""
+    if wanted == "any":
+        return ""
+    exact = _concrete(wanted, found, symbols, field)
+    return "" if exact == found else f"= {describe(exact)}"
+
+
+def _concrete(wanted: Any, found: Any, symbols: Symbols, field: str) -> Any:
+    if isinstance(found, bool):
+        return wanted
+    return symbols.data(wanted) if isinstance(found, bytes) else symbols.number(wanted, field)
+
+
+def _at_least(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    low = symbols.number(argument, field)
+    return "" if found >= low else f">= {low}"
+
+
+def _at_most(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    high = symbols.number(argument, field)
+    return "" if found <= high else f"<= {high}"
+
+
+def _between(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    low, high = (symbols.number(one, field) for one in argument)
+    return "" if low <= found <= high else f"from {low} to {high}"
+
+
+def _save(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    symbols.saved[argument] = found
+    return ""
+
+
+def _one_of(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    options = [_concrete(one, found, symbols, field) for one in argument]
+    return "" if found in options else "one of " + ", ".join(describe(one) for one in options)
+
+
+def _not(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    return "" if match_value(argument, found, symbols, field) else f"other than {argument}"
+
+
+def _starts_with(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    start = symbols.data(argument)
+    return "" if found.startswith(start) else f"beginning with {describe(start)}"
+
+
+def _padded(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    text = symbols.data(argument)
+    return "" if found == text.ljust(len(found), b"\0") else f"{describe(text)}, zero padded"
+
+
+def _size(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    return match_value(argument, len(found), symbols, "size") and f"of size {argument}"
+
+
+def _exact(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    exact = _concrete(argument, found, symbols, field)
+    return "" if exact == found else f"= {describe(exact)}"
+
+
+_MATCHERS: Mapping[str, Callable[[Any, Any, Symbols, str], str]] = {
+    "at_least": _at_least,
+    "at_most": _at_most,
+    "between": _between,
+    "save": _save,
+    "one_of": _one_of,
+    "not": _not,
+    "starts_with": _starts_with,
+    "padded": _padded,
+    "size": _size,
+    "is": _exact,
+}
+
+
+def _match_table(wanted: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+    if isinstance(wanted, list):
+        return "" if list(rows) == wanted else f"= {wanted}"
+    if wanted == "contiguous":
+        ok = list(rows) == list(range(1, len(rows) + 1))
+        return "" if ok else "numbered 1, 2, 3, …"
+    for name, argument in wanted.items():
+        problem = _TABLE_MATCHERS[name](argument, rows, symbols)
+        if problem:
+            return problem
+    return ""
+
+
+def _matching(pattern: Any, rows: Iterable[Any], symbols: Symbols) -> list[int]:
+    fields = {name: value for name, value in pattern.items() if name not in ("position", "times")}
+    return [index for index, row in enumerate(rows) if match_fields(fields, row, symbols) is None]
+
+
+def _contains(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+    for pattern in argument:
+        found = _matching(pattern, rows, symbols)
+        times = symbols.integer(pattern.get("times", 1))
+        if len(found) != times:
+            return f"with {times} row(s) like {_plain(pattern, symbols)} (found {len(found)} among {len(rows)})"
+        if "position" in pattern:
+            symbols.saved[pattern["position"]["save"]] = found[0]
+            continue
+        _matching(pattern, (rows[index] for index in found), symbols)
+    return ""
+
+
+def _plain(pattern: Any, symbols: Symbols) -> str:
+    def shown(value: Any) -> str:
+        if isinstance(value, str) and value[:1] in "$@":
+            return describe(symbols.data(value))
+        return str(value)
+
+    return ", ".join(f"{name}={shown(value)}" for name, value in pattern.items())
+
+
+def _excludes(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+    for pattern in argument:
+        if _matching(pattern, rows, symbols):
+            return f"without a row like {_plain(pattern, symbols)}"
+    return ""
+
+
+def _exactly(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+    problem = _contains(argument, rows, symbols)
+    total = sum(symbols.integer(pattern.get("times", 1)) for pattern in argument)
+    return problem or ("" if len(rows) == total else f"of exactly {total} rows (got {len(rows)})")
+
+
+def _count(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+    return match_value(argument, len(rows), symbols, "count") and f"with {argument} rows (got {len(rows)})"
+
+
+def _each(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+    for row in rows:
+        problem = match_fields(argument, row, symbols) if isinstance(row, Message) else None
+        if problem:
+            return f"each with {problem.expected} (got {problem.got})"
+    return ""
+
+
+_TABLE_MATCHERS: Mapping[str, Callable[[Any, tuple[Any, ...], Symbols], str]] = {
+    "contains": _contains,
+    "excludes": _excludes,
+    "exactly": _exactly,
+    "count": _count,
+    "each": _each,
+}
+
+
+def first_byte(layout: Layout, message: Message, field: str) -> int:
+    """Return the offset within the message of the first byte that `field` occupies (its size, for an empty blob)."""
+    at = len(layout.lead)
+    body = layout.fixed_size
+    for name, kind in layout.fields:
+        if name == field:
+            return body if isinstance(kind, Blob) and getattr(message, name) else at
+        if isinstance(kind, Blob):
+            body += len(getattr(message, name))
+        at += 0 if isinstance(kind, Absent) else fixed_size(kind)
+    return 0

@@ -1,0 +1,40 @@
+"""Where a target is: `tcp://host:port`, `unix:///path`, or `simulation` (the reference server in this process)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+
+class TargetError(ValueError):
+    """Raised for an address that cannot be understood; it says which forms there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A stream address."""
+
+    scheme: str
+    host: str = ""
+    port: int = 0
+    path: str = ""
+
+    def __str__(self) -> str:
+        if self.scheme == "unix":
+            return f"unix://{self.path}"
+        return f"tcp://[{self.host}]:{self.port}" if ":" in self.host else f"tcp://{self.host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    """Return the address; `TargetError` names what was expected and what came."""
+    expected = f"expected tcp://HOST:PORT or unix:///PATH, got {text!r}"
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise TargetError(f"{expected}: {error}") from None
+    if parts.scheme == "tcp" and parts.hostname and port and not parts.path.strip("/"):
+        return Address("tcp", parts.hostname, port)
+    if parts.scheme == "unix" and parts.path and not parts.netloc:
+        return Address("unix", path=parts.path)
+    raise TargetError(expected)

@@ -1,0 +1,41 @@
+"""What crossed the wire, with times: the evidence behind a verdict, and all that a replay needs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Kind(StrEnum):
+    """What happened on a connection."""
+
+    OPENED = "opened"
+    SENT = "sent"
+    RECEIVED = "received"
+    HALF_CLOSED = "half-closed"
+    CLOSED = "closed"
+    """By the harness."""
+    ENDED = "ended"
+    """By the target: end of stream."""
+    RESET = "reset"
+    """By the target: the connection was reset or refused."""
+    SILENT = "silent"
+    """Nothing came within the deadline."""
+
+
+class TraceEvent(msgspec.Struct, frozen=True, gc=False):
+    """One thing that happened: when (microseconds since the case began), on which connection, which bytes."""
+
+    at_us: int
+    connection: str
+    kind: Kind
+    data: bytes = b""
+
+
+class Trace(list[TraceEvent]):
+    """The events of one play of a case, in order."""
+
+    def received(self, connection: str) -> bytes:
+        """Return everything that came on a connection, joined."""
+        return b"".join(one.data for one in self if one.connection == connection and one.kind is Kind.RECEIVED)
