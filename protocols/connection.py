@@ -15,7 +15,7 @@ import msgspec
 
 from protocols.buffer import Buffer
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
-from protocols.frames import FrameContext
+from protocols.frames import FrameContext, shown
 from protocols.messages import Message
 
 MINIMUM_FRAME_LIMIT = 1024
@@ -45,9 +45,9 @@ class Connection(ABC):
     """What is common to all connections: the buffer, the end of the stream, the translation of errors."""
 
     def __init__(self, max_frame: int) -> None:
-        if max_frame < MINIMUM_FRAME_LIMIT:
+        if not isinstance(max_frame, int) or max_frame < MINIMUM_FRAME_LIMIT:
             raise LocalProtocolError(
-                ErrorCode.BAD_VALUE, f"max_frame: expected at least {MINIMUM_FRAME_LIMIT}, got {max_frame}"
+                ErrorCode.BAD_VALUE, f"max_frame: expected at least {MINIMUM_FRAME_LIMIT}, got {shown(max_frame)}"
             )
         self._buffer = Buffer()
         self._context = FrameContext(max_frame)
@@ -57,17 +57,22 @@ class Connection(ABC):
         self.span = (0, 0)
         """Offsets in the peer's stream of the last message that `next_event` gave: (first byte, byte after it)."""
 
-    def receive_data(self, data: bytes) -> None:
-        """Take bytes as they came, in any segmentation; b"" says that the peer sends no more.
+    def receive_data(self, data: bytes | bytearray | memoryview) -> None:
+        """Take bytes as they came, in any segmentation; empty says that the peer sends no more.
 
-        Raises `LocalProtocolError` (illegal_state) for data after the end.
+        After a `RemoteProtocolError` they are dropped: nothing in them can be framed.
+        Raises `LocalProtocolError` for data after the end (illegal_state) and for what is not bytes (bad_value).
         """
+        if type(data) is not bytes:
+            if not isinstance(data, bytes | bytearray | memoryview):
+                raise LocalProtocolError(ErrorCode.BAD_VALUE, f"data: expected bytes, got {shown(data)}")
+            data = bytes(data)
         if self._ended:
             raise LocalProtocolError(ErrorCode.ILLEGAL_STATE, "received data after the end of the stream")
-        if data:
-            self._buffer.feed(data)
-        else:
+        if not data:
             self._ended = True
+        elif self._error is None:
+            self._buffer.feed(data)
 
     @property
     def buffered(self) -> int:
@@ -82,36 +87,44 @@ class Connection(ABC):
     def next_event(self) -> Event:
         """Return the next message, an `EndOfStream` (once), or `NEED_DATA`; raises `RemoteProtocolError`."""
         if self._error is not None:
-            raise self._error
+            raise self._error.with_traceback(None)
         buffer = self._buffer
-        if buffer.at < buffer.end:
+        while buffer.at < buffer.end or self._refill():
+            at = buffer.at
             try:
-                message, stop = self._decode(buffer.data, buffer.at, buffer.end)
+                message, stop = self._decode(buffer.data, at, buffer.end)
             except MalformedFrameError as error:
                 raise self._fail(error) from None
             if message is not None:
-                self.span = (buffer.base + buffer.at, buffer.base + stop)
+                self.span = (buffer.base + at, buffer.base + stop)
                 buffer.at = stop
                 self._accept(message)
                 return message
             buffer.want(stop)
         return self._nothing_more()
 
+    def _refill(self) -> bool:
+        """Make gathered bytes decodable once that is worth while; a long frame is measured further without a copy."""
+        buffer, resume = self._buffer, self._context.resume
+        if resume is not None and len(buffer.gathered) >= buffer.need:
+            need = resume(buffer.gathered)
+            if need <= self._context.limit:
+                buffer.need = need
+        return buffer.refill()
+
     def _nothing_more(self) -> EndOfStream | NeedData:
         if not self._ended or self._end_told:
             return NEED_DATA
         left = len(self._buffer)
         if left:
-            at = self._buffer.at
-            raise self._fail(
-                MalformedFrameError(ErrorCode.TRUNCATED, f"the stream ended {left} bytes into a frame", at)
-            )
+            raise self._fail(MalformedFrameError(ErrorCode.TRUNCATED, f"the stream ended {left} bytes into a frame", 0))
         self._end_told = True
         return self._end_of_stream()
 
     def _fail(self, error: MalformedFrameError) -> RemoteProtocolError:
         offset = self._buffer.base + error.at
         self._error = RemoteProtocolError(error.code, error.message, offset=offset, clause=self._clause(error.code))
+        self._buffer.drop()
         self._failed()
         return self._error
 

@@ -51,11 +51,13 @@ class RemoteProtocolError(ProtocolError):
     """Raised by `next_event` when the peer broke the protocol; nothing after it can be framed, so close."""
 
 
-class MalformedFrameError(Exception):
-    """Internal to the codecs: a decoder met bytes it cannot frame. A connection makes it a `RemoteProtocolError`."""
+class MalformedFrameError(ProtocolError):
+    """Raised by a decoder that met bytes it cannot frame, `at` bytes into what it was given.
+
+    Connections make it a `RemoteProtocolError` with the offset in the stream and the clause; only decoders that are
+    called directly let it out.
+    """
 
     def __init__(self, code: ErrorCode, message: str, at: int) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+        super().__init__(code, message, offset=at)
         self.at = at

@@ -1,9 +1,9 @@
-"""Turns a resolved `Layout` into a decoder and an encoder, once, when a codec is built.
+"""Turns a resolved flat `Layout` (fixed parts and blobs) into a decoder and an encoder, once, when a codec is built.
 
 A decoder is `decode(buf, at, end, context) -> (message, stop)`, or `(None, need)` while fewer than `need` bytes of the
 frame are there; it never reads past `end`, never keeps state (a table sent in parts keeps its progress in `context`)
 and raises `MalformedFrameError` only. An encoder is `encode(message) -> bytes` and raises `LocalProtocolError` only.
-Flat layouts become generated source (one precompiled `struct`, no loop), so derived is as fast as written by hand.
+Both are generated source (one precompiled `struct`, no loop), so derived is as fast as written by hand.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
+from protocols.fields import Absent, Blob, Flag, Kind, Raw, Repeated, Rows, UInt
 from protocols.messages import Message
 from protocols.profile import Layout
 
@@ -29,16 +29,18 @@ class FrameContext:
     limit: int
     """Largest frame accepted, in bytes."""
     request: Message | None = None
+    depth: int = 0
+    """How many messages the one being decoded is nested in; each takes one byte before it."""
     seen: int = 0
     """Bytes of an unfinished `Repeated` frame already measured, counted from its start."""
     left: int = -1
     """Parts of it still to come; -1 before the count is known."""
-    depth: int = 0
-    """How many messages the one being decoded is nested in."""
+    resume: Callable[[bytearray], int] | None = None
+    """Measures that frame further: its bytes gathered so far -> bytes needed for another look."""
 
     def reset(self) -> None:
         """Forget the progress made in a frame, once it is whole."""
-        self.seen, self.left = 0, -1
+        self.seen, self.left, self.resume = 0, -1, None
 
 
 def too_large(at: int, size: int, limit: int) -> MalformedFrameError:
@@ -51,28 +53,55 @@ def bad_flag(value: int, at: int) -> MalformedFrameError:
     return MalformedFrameError(ErrorCode.BAD_STATUS, f"expected 00 or 01, got {value:02x}", at)
 
 
-def bad_value(message: Message, layout: Layout) -> LocalProtocolError:
+def bad_value(message: Any, layout: Layout) -> LocalProtocolError:
     """Return the error that names the first field of `message` its layout cannot carry."""
-    for name, kind in layout.fields:
-        value = getattr(message, name)
-        expected = _violation(kind, value)
-        if expected:
-            told = f"{message.NAME}.{name}: expected {expected}, got {value!r:.60}"
-            return LocalProtocolError(ErrorCode.BAD_VALUE, told)
-    return LocalProtocolError(ErrorCode.BAD_VALUE, f"{message!r:.120} does not fit its layout")
+    if type(message) is not layout.message:
+        told = f"expected {layout.message.NAME}, got {shown(message)}"
+        return LocalProtocolError(ErrorCode.BAD_VALUE, told)
+    wrong = [(name, kind) for name, kind in layout.fields if not _carries(kind, getattr(message, name))]
+    name, kind = wrong[0]
+    told = f"{message.NAME}.{name}: expected {_expected(kind)}, got {shown(getattr(message, name))}"
+    return LocalProtocolError(ErrorCode.BAD_VALUE, told)
 
 
-def _violation(kind: Kind, value: Any) -> str:
+def shown(value: object) -> str:
+    """Return a short text for any value, however large or deep."""
+    match value:
+        case None | bool() | float():
+            return repr(value)
+        case int() if value.bit_length() <= 64:
+            return str(int(value))
+        case bytes():
+            return f"{len(value)} bytes"
+    return f"a value of type {type(value).__name__}"
+
+
+def _carries(kind: Kind, value: Any) -> bool:
     match kind:
-        case UInt() if not isinstance(value, int) or not 0 <= value <= kind.maximum:
+        case UInt():
+            return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= kind.maximum
+        case Raw(size):
+            return type(value) is bytes and len(value) == size
+        case Blob(size):
+            return type(value) is bytes and len(value) <= size.maximum
+        case Flag():
+            return isinstance(value, bool)
+        case Rows() | Repeated():
+            return type(value) is tuple
+    return True
+
+
+def _expected(kind: Kind) -> str:
+    match kind:
+        case UInt():
             return f"an integer from 0 to {kind.maximum}"
-        case Raw(size) if not isinstance(value, bytes) or len(value) != size:
+        case Raw(size):
             return f"{size} bytes"
-        case Blob(size) if not isinstance(value, bytes) or len(value) > size.maximum:
+        case Blob(size):
             return f"at most {size.maximum} bytes"
-        case Flag() if not isinstance(value, bool):
-            return "True or False"
-    return ""
+        case Rows(part, _) | Repeated(part, _):
+            return f"a tuple of {part.NAME}"
+    return "True or False"
 
 
 def _code(kind: Kind) -> str:
@@ -88,126 +117,154 @@ def _code(kind: Kind) -> str:
     return ""
 
 
-def header_struct(layout: Layout, byte_order: str) -> struct.Struct:
-    """Return the precompiled struct of the fixed parts; the lead is skipped as padding."""
-    lead = f"{len(layout.lead)}x" if layout.lead else ""
-    return struct.Struct(byte_order + lead + "".join(_code(kind) for _, kind in layout.fields))
+def header_struct(layout: Layout, byte_order: str, lead: str = "x") -> struct.Struct:
+    """Return the precompiled struct of the fixed parts; the lead is skipped, or one value (`lead="s"`)."""
+    skipped = f"{len(layout.lead)}{lead}" if layout.lead else ""
+    return struct.Struct(byte_order + skipped + "".join(_code(kind) for _, kind in layout.fields))
+
+
+def build(name: str, source: list[str], **scope: Any) -> Any:
+    """Return the function `name` that the lines of `source` define, with `scope` as its globals."""
+    exec(compile("\n".join(source), f"<generated {name}>", "exec"), scope)
+    return scope[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Source that makes a message out of its unpacked fixed parts; `at` is their start, `body` where bodies begin."""
+
+    targets: str
+    """What `unpack` is assigned to."""
+    checks: list[str]
+    """Statements that refuse flags that are none."""
+    bodies: list[str]
+    """Statements that place the bodies."""
+    values: str
+    """The arguments of the message class."""
+    stop: str
+    """The variable that holds the end of the last body."""
+    bounded: bool
+    """No field can announce more than any frame limit allows."""
+
+    @classmethod
+    def of(cls, layout: Layout) -> Reading:
+        """Return the reading of a flat layout."""
+        targets, checks, bodies, values = [], [], [], []
+        stop, bounded, offset = "body", True, len(layout.lead)
+        for name, kind in layout.fields:
+            local = f"f_{name}"
+            match kind:
+                case Absent():
+                    values.append("0")
+                    continue
+                case Flag():
+                    checks.append(f"if {local} > 1: raise bad_flag({local}, at + {offset})")
+                    values.append(f"{local} == 1")
+                case Blob(width):
+                    start, stop = stop, f"stop_{name}"
+                    bodies.append(f"{stop} = {start} + {local}")
+                    bounded = bounded and width.width == 1
+                    values.append(f"buf[{start}:{stop}]")
+                case _:
+                    values.append(local)
+            targets.append(local)
+            offset += struct.calcsize("<" + _code(kind))
+        return cls("".join(f"{one}, " for one in targets), checks, bodies, ", ".join(values), stop, bounded)
 
 
 def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
-    """Return the decoder of a flat layout (fixed parts and blobs only)."""
-    header = header_struct(layout, byte_order)
-    if not layout.fields:
-        return _constant_decoder(layout.message(), len(layout.lead))
-    scope: dict[str, Any] = {
-        "cls": layout.message,
-        "unpack": header.unpack_from,
-        "too_large": too_large,
-        "bad_flag": bad_flag,
-    }
-    exec(compile(_decoder_source(layout, header.size), f"<decode {layout.message.__name__}>", "exec"), scope)
-    decoder: Decoder = scope["decode"]
+    """Return the decoder of a flat layout."""
+    header, reading = header_struct(layout, byte_order), Reading.of(layout)
+    lines = [
+        f"body = at + {header.size}",
+        f"if body > end: return None, {header.size}",
+    ]
+    if reading.targets:
+        lines += [f"{reading.targets}= unpack(buf, at)", *reading.checks, *reading.bodies]
+    if not reading.bounded:
+        lines.append(f"if {reading.stop} - at > context.limit: raise too_large(at, {reading.stop} - at, context.limit)")
+    if reading.bodies:
+        lines.append(f"if {reading.stop} > end: return None, {reading.stop} - at")
+    lines.append(f"return cls({reading.values}), {reading.stop}")
+    source = ["def decode(buf, at, end, context):", *[f"    {line}" for line in lines]]
+    scope = {"cls": layout.message, "unpack": header.unpack_from, "too_large": too_large, "bad_flag": bad_flag}
+    decoder: Decoder = build("decode", source, **scope)
     return decoder
 
 
-def _constant_decoder(message: Message, size: int) -> Decoder:
-    def decode(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Any, int]:
-        return message, at + size
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Source that packs the fields of a message, each in the variable `f_<name>`."""
 
-    return decode
+    names: list[str]
+    """The fields that are on the wire."""
+    checks: list[str]
+    """Conditions under which the layout cannot carry them, as far as `pack` would not tell."""
+    packed: str
+    """The fixed parts."""
+    bodies: list[str]
+    """The bodies."""
 
+    @classmethod
+    def of(cls, layout: Layout) -> Writing:
+        """Return the writing of a flat layout."""
+        names, checks, bodies, values = [], [], [], ["lead"] if layout.lead else []
+        for name, kind in layout.fields:
+            local = f"f_{name}"
+            match kind:
+                case Absent():
+                    continue
+                case Raw(size):
+                    checks.append(f"type({local}) is not bytes or len({local}) != {size}")
+                case Blob():
+                    checks.append(f"type({local}) is not bytes")
+                    bodies.append(local)
+                case Flag():
+                    checks.append(f"{local} is not True and {local} is not False")
+                case _:
+                    checks.append(f"{local} is True or {local} is False")
+            names.append(name)
+            values.append(f"len({local})" if isinstance(kind, Blob) else local)
+        return cls(names, checks, f"pack({', '.join(values)})", bodies)
 
-def _decoder_source(layout: Layout, size: int) -> str:
-    names, values, checks, bodies = [], [], [], []
-    stop, bounded = "body", True
-    for name, kind in layout.fields:
-        match kind:
-            case Absent():
-                values.append("0")
-                continue
-            case Flag():
-                checks.append(f"    if f_{name} > 1: raise bad_flag(f_{name}, at + {size - 1})")
-                values.append(f"f_{name} == 1")
-            case Blob(width):
-                start, stop = stop, f"stop_{name}"
-                bodies.append(f"    {stop} = {start} + f_{name}")
-                bounded = bounded and width.width == 1
-                values.append(f"buf[{start}:{stop}]")
-            case _:
-                values.append(f"f_{name}")
-        names.append(f"f_{name}")
-    if not bounded:
-        bodies.append(f"    if {stop} - at > context.limit: raise too_large(at, {stop} - at, context.limit)")
-    if bodies:
-        bodies.append(f"    if {stop} > end: return None, {stop} - at")
-    unpacked = ", ".join(names) + ("," if len(names) == 1 else "")
-    return "\n".join(
-        [
-            "def decode(buf, at, end, context):",
-            f"    body = at + {size}",
-            f"    if body > end: return None, {size}",
-            f"    {unpacked} = unpack(buf, at)",
-            *checks,
-            *bodies,
-            f"    return cls({', '.join(values)}), {stop}",
-        ]
-    )
-
-
-def compile_encoder(layout: Layout, byte_order: str) -> Encoder:
-    """Return the encoder of a flat layout (fixed parts and blobs only)."""
-    if not layout.fields:
-        return _constant_encoder(layout.lead)
-    lead = f"{len(layout.lead)}s" if layout.lead else ""
-    packer = struct.Struct(byte_order + lead + "".join(_code(kind) for _, kind in layout.fields))
-    scope: dict[str, Any] = {
-        "pack": packer.pack,
-        "lead": layout.lead,
-        "layout": layout,
-        "bad_value": bad_value,
-        "struct_error": struct.error,
-    }
-    exec(compile(_encoder_source(layout), f"<encode {layout.message.__name__}>", "exec"), scope)
-    encoder: Encoder = scope["encode"]
-    return encoder
-
-
-def _constant_encoder(frame: bytes) -> Encoder:
-    def encode(message: Message) -> bytes:
-        return frame
-
-    return encode
-
-
-def _encoder_source(layout: Layout) -> str:
-    checks, blobs, values = [], [], ["lead"] if layout.lead else []
-    for name, kind in layout.fields:
-        match kind:
-            case Absent():
-                continue
-            case Raw(size):
-                checks.append(f"        if len(m.{name}) != {size}: raise bad_value(m, layout)")
-                values.append(f"m.{name}")
-            case Blob():
-                blobs.append(name)
-                values.append(f"len({name})")
-            case _:
-                values.append(f"m.{name}")
-    taken = [f"    {name} = m.{name}" for name in blobs]
-    joined = " + ".join([f"pack({', '.join(values)})", *blobs])
-    return "\n".join(
-        [
-            "def encode(m):",
-            *taken,
+    def body(self, result: str, refusal: str) -> list[str]:
+        """Return the lines that check, then return `result`, or raise `refusal`."""
+        return [
+            *[f"    if {check}: raise {refusal}" for check in self.checks],
             "    try:",
-            *checks,
-            f"        return {joined}",
-            "    except (struct_error, TypeError):",
-            "        raise bad_value(m, layout) from None",
+            f"        return {result}",
+            "    except struct_error:",
+            f"        raise {refusal} from None",
         ]
-    )
 
 
-def is_flat(layout: Layout) -> bool:
-    """Say whether the layout has fixed parts and blobs only."""
-    return not any(isinstance(kind, Rows | Repeated | Nested) for _, kind in layout.fields)
+def _build_writer(name: str, source: list[str], layout: Layout, byte_order: str) -> Any:
+    scope = {"lead": layout.lead, "layout": layout, "cls": layout.message, "nothing": b"", "bad_value": bad_value}
+    pack = header_struct(layout, byte_order, lead="s").pack
+    return build(name, source, pack=pack, struct_error=struct.error, **scope)
+
+
+def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> Any:
+    """Return the encoder of a flat layout; that of a `row` checks its class and returns (fixed parts, bodies)."""
+    writing = Writing.of(layout)
+    joined = " + ".join([writing.packed, *writing.bodies])
+    apart = f"{writing.packed}, {' + '.join(writing.bodies) or 'nothing'}"
+    source = [
+        "def encode(m):",
+        *(["    if type(m) is not cls: raise bad_value(m, layout)"] if row else []),
+        *[f"    f_{name} = m.{name}" for name in writing.names],
+        *writing.body(apart if row else joined, "bad_value(m, layout)"),
+    ]
+    return _build_writer("encode", source, layout, byte_order)
+
+
+def compile_packer(layout: Layout, byte_order: str) -> Callable[..., bytes]:
+    """Return `pack(*fields) -> bytes`, the encoder of a flat layout without the message object."""
+    writing = Writing.of(layout)
+    fields = ", ".join(f"f_{name}" for name, _ in layout.fields)
+    source = [
+        f"def packer({fields}):",
+        *writing.body(" + ".join([writing.packed, *writing.bodies]), f"bad_value(cls({fields}), layout)"),
+    ]
+    packer: Callable[..., bytes] = _build_writer("packer", source, layout, byte_order)
+    return packer

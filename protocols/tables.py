@@ -10,11 +10,22 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import replace
-from operator import itemgetter
+from functools import partial
 from typing import Any
 
-from protocols.fields import Absent, Blob, Kind, Repeated, Rows
-from protocols.frames import Decoder, Encoder, FrameContext, bad_value, compile_encoder, header_struct, too_large
+from protocols.fields import Blob, Kind, Repeated, Rows
+from protocols.frames import (
+    Decoder,
+    Encoder,
+    FrameContext,
+    Reading,
+    bad_flag,
+    bad_value,
+    build,
+    compile_encoder,
+    header_struct,
+    too_large,
+)
 from protocols.messages import Message
 from protocols.profile import Layout
 
@@ -25,55 +36,39 @@ class Table:
     """The rows of one `Rows` field: sizes, decoding and encoding of the whole run."""
 
     def __init__(self, row: Layout, byte_order: str) -> None:
-        row = self._row = replace(row, lead=b"")
-        self._header = header_struct(row, byte_order)
-        self.row_size = self._header.size
-        wired = [(name, kind) for name, kind in row.fields if not isinstance(kind, Absent)]
-        self._columns = {name: index for index, (name, _) in enumerate(wired)}
-        self._blobs = [name for name, kind in wired if isinstance(kind, Blob)]
-        self._absent = {name: 0 for name, kind in row.fields if isinstance(kind, Absent)}
-        self._encode_fixed = None if self._blobs else compile_encoder(row, byte_order)
-        self._pack = self._header.pack
-
-    def bodies_size(self, buf: bytes, at: int, count: int) -> int:
-        """Return the bytes taken by the bodies of `count` rows whose fixed parts begin at `at`."""
-        if not self._blobs or not count:
-            return 0
-        rows = self._header.iter_unpack(memoryview(buf)[at : at + count * self.row_size])
-        sizes = itemgetter(*(self._columns[name] for name in self._blobs))
-        if len(self._blobs) == 1:
-            return sum(map(sizes, rows))
-        return sum(sum(sizes(row)) for row in rows)
-
-    def decode(self, buf: bytes, at: int, count: int) -> tuple[Any, ...]:
-        """Return the rows; every byte of them is known to be there."""
-        body = at + count * self.row_size
-        rows = []
-        for values in self._header.iter_unpack(memoryview(buf)[at:body]):
-            fields: dict[str, Any] = dict(self._absent)
-            fields.update(zip(self._columns, values, strict=True))
-            for name in self._blobs:
-                size = fields[name]
-                fields[name] = buf[body : body + size]
-                body += size
-            rows.append(self._row.message(**fields))
-        return tuple(rows)
+        row = replace(row, lead=b"")
+        header, reading = header_struct(row, byte_order), Reading.of(row)
+        sizes = " + ".join(f"f_{name}" for name, kind in row.fields if isinstance(kind, Blob))
+        scope = {"cls": row.message, "rows_of": header.iter_unpack, "bad_flag": bad_flag}
+        self.row_size = header.size
+        self.bodies_size: Callable[[bytes | bytearray, int, int], int] = build(
+            "bodies_size",
+            [
+                "def bodies_size(buf, at, count):",
+                f"    body = at + count * {header.size}",
+                f"    return sum([{sizes} for {reading.targets}in rows_of(buf[at:body])])" if sizes else "    return 0",
+            ],
+            **scope,
+        )
+        self.decode: Callable[[bytes, int, int], tuple[Any, ...]] = build(
+            "decode_rows",
+            [
+                "def decode_rows(buf, at, count):",
+                f"    body, rows = at + count * {header.size}, []",
+                f"    for {reading.targets}in rows_of(buf[at:body]):",
+                *[f"        {line}" for line in (*reading.checks, *reading.bodies)],
+                f"        rows.append(cls({reading.values}))",
+                f"        at, body = at + {header.size}, {reading.stop}",
+                "    return tuple(rows)",
+            ],
+            **scope,
+        )
+        self._encode_row = compile_encoder(row, byte_order, row=True)
 
     def encode(self, rows: tuple[Any, ...]) -> bytes:
         """Return the fixed parts of all rows, then their bodies."""
-        if self._encode_fixed is not None:
-            return b"".join([self._encode_fixed(row) for row in rows])
-        heads, bodies = [], []
-        for row in rows:
-            values = [getattr(row, name) for name in self._columns]
-            for name in self._blobs:
-                bodies.append(values[self._columns[name]])
-                values[self._columns[name]] = len(bodies[-1])
-            try:
-                heads.append(self._pack(*values))
-            except (struct.error, TypeError):
-                raise bad_value(row, self._row) from None
-        return b"".join(heads + bodies)
+        pairs = [self._encode_row(row) for row in rows]
+        return b"".join([head for head, _ in pairs] + [bodies for _, bodies in pairs])
 
 
 def _split(layout: Layout) -> tuple[Layout, str, Kind]:
@@ -85,13 +80,13 @@ def _split(layout: Layout) -> tuple[Layout, str, Kind]:
 
 
 def compile_rows(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tuple[Decoder, Encoder, Table]:
-    """Return decoder, encoder and table of a layout that ends in `Rows`."""
+    """Return decoder, encoder and table of a layout that ends in `Rows`, after integers only."""
     head, last, kind = _split(layout)
     assert isinstance(kind, Rows)
     table = Table(layout_of(kind.row), byte_order)
     header = header_struct(head, byte_order)
     size, unpack, message = header.size, header.unpack_from, layout.message
-    pack = struct.Struct(header.format.replace("x", "s") if layout.lead else header.format).pack
+    pack = header_struct(head, byte_order, lead="s").pack
     names = [name for name, _ in head.fields[:-1]]
     prefix = (layout.lead,) if layout.lead else ()
 
@@ -100,11 +95,8 @@ def compile_rows(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tuple[
             return None, size
         *values, count = unpack(buf, at)
         stop = at + size + count * table.row_size
-        if stop - at > context.limit:
-            raise too_large(at, stop - at, context.limit)
-        if stop > end:
-            return None, stop - at
-        stop += table.bodies_size(buf, at + size, count)
+        if stop <= end and stop - at <= context.limit:
+            stop += table.bodies_size(buf, at + size, count)
         if stop - at > context.limit:
             raise too_large(at, stop - at, context.limit)
         if stop > end:
@@ -112,10 +104,15 @@ def compile_rows(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tuple[
         return message(*values, table.decode(buf, at + size, count)), stop
 
     def encode(value: Any) -> bytes:
+        if type(value) is not message or type(getattr(value, last)) is not tuple:
+            raise bad_value(value, layout)
+        values = [getattr(value, name) for name in names]
+        if bool in map(type, values):
+            raise bad_value(value, layout)
         rows = getattr(value, last)
         try:
-            return pack(*prefix, *(getattr(value, name) for name in names), len(rows)) + table.encode(rows)
-        except (struct.error, TypeError):
+            return pack(*prefix, *values, len(rows)) + table.encode(rows)
+        except struct.error:
             raise bad_value(value, layout) from None
 
     return decode, encode, table
@@ -129,38 +126,37 @@ class Measure:
         self._part_header = part_header
         self._table = table
 
-    def __call__(self, buf: bytes, at: int, end: int, context: FrameContext) -> int:
-        """Return the size of the frame once `context.left` is 0, until then the bytes needed to go on."""
+    def __call__(self, buf: bytes | bytearray, at: int, end: int, context: FrameContext, limit: int) -> int:
+        """Return the size of the frame once `context.left` is 0, until then the bytes needed to go on.
+
+        What it returns may exceed `limit`: the frame is too large then, whatever follows.
+        """
         if context.left < 0:
             if at + self._header.size > end:
                 return self._header.size
-            self._begin(buf, at, context)
+            (count,) = self._header.unpack_from(buf, at)
+            least = self._header.size + int(count) * self._part_header.size
+            if least > limit:
+                return least
+            context.left, context.seen = count, self._header.size
         while context.left:
-            stop = self._part_end(buf, at, end, context)
-            if stop > end:
-                return stop - at
-            context.seen = stop - at
+            size = self._part_end(buf, at, end, context.seen, limit)
+            if size > limit or at + size > end:
+                return size
+            context.seen = size
             context.left -= 1
         return context.seen
 
-    def _begin(self, buf: bytes, at: int, context: FrameContext) -> None:
-        (context.left,) = self._header.unpack_from(buf, at)
-        context.seen = self._header.size
-        least = context.seen + context.left * self._part_header.size
-        if least > context.limit:
-            raise too_large(at, least, context.limit)
-
-    def _part_end(self, buf: bytes, at: int, end: int, context: FrameContext) -> int:
-        body = at + context.seen + self._part_header.size
-        if body > end:
-            return body
-        count = self._part_header.unpack_from(buf, at + context.seen)[-1]
-        stop = body + count * self._table.row_size
-        if stop <= end:
-            stop += self._table.bodies_size(buf, body, count)
-        if stop - at > context.limit:
-            raise too_large(at, stop - at, context.limit)
-        return int(stop)
+    def _part_end(self, buf: bytes | bytearray, at: int, end: int, seen: int, limit: int) -> int:
+        size = seen + self._part_header.size
+        if at + size > end:
+            return size
+        body = at + size
+        count = int(self._part_header.unpack_from(buf, at + seen)[-1])
+        size += count * self._table.row_size
+        if size <= limit and at + size <= end:
+            size += self._table.bodies_size(buf, body, count)
+        return size
 
 
 def compile_repeated(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tuple[Decoder, Encoder]:
@@ -175,9 +171,15 @@ def compile_repeated(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tu
     measure = Measure(header, header_struct(_split(part)[0], byte_order), table)
     count_code = struct.Struct(byte_order + kind.count.code)
 
+    def resume(context: FrameContext, depth: int, limit: int, gathered: bytearray) -> int:
+        return depth + measure(gathered, depth, len(gathered), context, limit)
+
     def decode(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Any, int]:
-        need = measure(buf, at, end, context)
+        need = measure(buf, at, end, context, context.limit)
+        if need > context.limit:
+            raise too_large(at, need, context.limit)
         if context.left:
+            context.resume = partial(resume, context, context.depth, context.limit)
             return None, need
         stop, parts, here = at + need, [], at + header.size
         while here < stop:
@@ -188,6 +190,8 @@ def compile_repeated(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tu
 
     def encode(value: Any) -> bytes:
         parts = getattr(value, last)
+        if type(parts) is not tuple:
+            raise bad_value(value, layout)
         return b"".join([layout.lead, count_code.pack(len(parts)), *[encode_part(one) for one in parts]])
 
     return decode, encode

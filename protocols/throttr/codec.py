@@ -17,7 +17,8 @@ from protocols.frames import (
     bad_flag,
     compile_decoder,
     compile_encoder,
-    is_flat,
+    compile_packer,
+    shown,
 )
 from protocols.messages import Message, Reply, Request
 from protocols.profile import Layout, Profile, Variant
@@ -28,6 +29,8 @@ from protocols.throttr.requests import Event
 OK, REFUSED = Status(True), Status(False)
 MAX_NESTING = 16
 """An EVENT inside an EVENT inside ... is followed this deep; neither document nor release names a limit."""
+NO_LIMIT = 1 << 128
+"""Beyond what any size field can announce."""
 
 
 class Codec:
@@ -46,6 +49,13 @@ class Codec:
             self.pushes[profile.leads[push][0]] = self._compile(push)
         for request, answers in profile.replies.items():
             self.replies[request] = self._reply_decoder(answers)
+        self.answers = {request: self._answer_encoders(answers) for request, answers in profile.replies.items()}
+        """Request -> the replies it may get now -> their encoders."""
+        self.push_encoders: dict[type[Message], Encoder] = {push: self.encoders[push] for push in profile.pushes}
+        self.silent = frozenset(request for request, answers in profile.replies.items() if not answers)
+        """Requests that are never answered."""
+        self.bare = frozenset(request for request, answers in profile.replies.items() if Status not in answers)
+        """Requests whose reply has no status byte, so that it may begin with any byte (T1..T3, T37)."""
 
     @staticmethod
     @cache
@@ -73,10 +83,10 @@ class Codec:
         return decode(buf, at, end, context)
 
     def whole_request(self, payload: bytes) -> Request:
-        """Return the request that `payload` holds; `MalformedFrameError` unless it is exactly one whole request (T36)."""
+        """Return the request in `payload`; `MalformedFrameError` unless it is exactly one whole request (T36)."""
         if not payload:
             raise MalformedFrameError(ErrorCode.TRUNCATED, "expected one whole request, got nothing", 0)
-        request, stop = self.decode_request(payload, 0, len(payload), FrameContext(len(payload)))
+        request, stop = self.decode_request(payload, 0, len(payload), FrameContext(NO_LIMIT))
         if request is None or stop != len(payload):
             code = ErrorCode.TRUNCATED if request is None else ErrorCode.LYING_LENGTH
             raise MalformedFrameError(code, f"expected one whole request of {stop} bytes, got {len(payload)}", 0)
@@ -84,7 +94,7 @@ class Codec:
 
     def is_bare(self, request: type[Request]) -> bool:
         """Say whether the reply of `request` has no status byte, so that it may begin with any byte (T1..T3, T37)."""
-        return Status not in self.profile.replies[request]
+        return request in self.bare
 
     def _compile(self, message: type[Message]) -> Decoder:
         """Compile both directions of `message`, keep its encoder, return its decoder."""
@@ -93,51 +103,75 @@ class Codec:
         decode: Decoder
         encode: Encoder
         if message is EventReply:
-            decode, encode = self._event_reply_decoder, self._encode_event_reply
+            decode, encode = self._decode_event_reply, self._encode_event_reply
         elif isinstance(last, Repeated):
             decode, encode = compile_repeated(layout, order, self.layout)
         elif isinstance(last, Rows):
             decode, encode, _ = compile_rows(layout, order, self.layout)
         else:
-            assert is_flat(layout)
             decode, encode = compile_decoder(layout, order), compile_encoder(layout, order)
         self.encoders[message] = encode
         return decode
 
     def _reply_decoder(self, answers: tuple[type[Reply], ...]) -> Decoder:
-        bodies = [self._compile(answer) for answer in answers if answer is not Status]
-        if Status in answers:
-            self._compile(Status)
-            self.encoders[Status] = _encode_status
-            return _led_decoder(bodies[0] if bodies else None)
-        return bodies[0] if bodies else _no_reply
+        decoders = {answer: self._compile(answer) for answer in answers}
+        led = decoders.pop(Status, None) is not None
+        body = next(iter(decoders.values()), None)
+        return _led_decoder(body) if led else body or _no_reply
 
-    def _event_reply_decoder(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Reply | None, int]:
+    def _answer_encoders(self, answers: tuple[type[Reply], ...]) -> dict[type[Message], Encoder]:
+        encoders: dict[type[Message], Encoder] = {answer: self.encoders[answer] for answer in answers}
+        if Status in answers and len(answers) > 1:
+            encoders[Status] = _encode_refusal
+        return encoders
+
+    def _decode_event_reply(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Reply | None, int]:
         """Decode 01 and the reply of the request inside the EVENT that `context` names."""
         event = context.request
         assert isinstance(event, Event)
         if context.depth >= MAX_NESTING:
             raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, f"EVENT nested more than {MAX_NESTING} deep", at)
-        inner = self.whole_request(event.payload)
-        if at + 1 >= end:
-            return None, 2
-        context.request, context.depth = inner, context.depth + 1
+        try:
+            inner = self.whole_request(event.payload)
+        except MalformedFrameError as error:
+            told = f"01 to an EVENT that carries no request: {error.message}"
+            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, told, at) from None
+        context.request, context.depth, context.limit = inner, context.depth + 1, context.limit - 1
         try:
             reply, stop = self.replies[type(inner)](buf, at + 1, end, context)
         finally:
-            context.request, context.depth = event, context.depth - 1
+            context.request, context.depth, context.limit = event, context.depth - 1, context.limit + 1
         return (None, stop + 1) if reply is None else (EventReply(reply), stop)
 
     def _encode_event_reply(self, message: EventReply) -> bytes:
-        return b"\x01" + self.encode(message.reply)
+        lead, reply = b"\x01", message.reply
+        while type(reply) is EventReply and len(lead) < MAX_NESTING:
+            lead, reply = lead + b"\x01", reply.reply
+        if not isinstance(reply, Reply) or type(reply) is EventReply:
+            told = f"expected a reply, nested at most {MAX_NESTING} deep, got {shown(reply)}"
+            raise LocalProtocolError(ErrorCode.BAD_VALUE, f"EVENT_REPLY.reply: {told}")
+        return lead + self.encode(reply)
+
+    def check_event_reply(self, event: Request, reply: Message) -> None:
+        """Raise `LocalProtocolError` unless `reply` answers, level by level, the request that `event` carries."""
+        while isinstance(event, Event) and isinstance(reply, EventReply):
+            try:
+                event, reply = self.whole_request(event.payload), reply.reply
+            except MalformedFrameError as error:
+                told = f"EVENT carries no request: {error.message}"
+                raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told) from None
+        encode = self.answers[type(event)].get(type(reply))
+        if encode is None:
+            told = f"{type(reply).__name__} where a reply to {event.NAME} in an EVENT is due"
+            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
+        encode(reply)
 
 
-def _encode_status(message: Status) -> bytes:
-    if message.ok is True:
-        return b"\x01"
+def _encode_refusal(message: Status) -> bytes:
     if message.ok is False:
         return b"\x00"
-    raise LocalProtocolError(ErrorCode.BAD_VALUE, f"STATUS.ok: expected True or False, got {message.ok!r:.60}")
+    told = f"STATUS.ok: expected False where 01 has more to follow, got {shown(message.ok)}"
+    raise LocalProtocolError(ErrorCode.BAD_VALUE, told)
 
 
 def _led_decoder(body: Decoder | None) -> Decoder:

@@ -14,6 +14,7 @@ from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from protocols.messages import Message, Push, Request
 from protocols.states import Role, StateMachine
 from protocols.throttr.codec import Codec
+from protocols.throttr.replies import EventReply
 from protocols.throttr.states import TABLE, Move, State
 
 
@@ -26,8 +27,6 @@ class ThrottrConnection(Connection):
         self.role = role
         self._machine: StateMachine[State, Move] = StateMachine(TABLE, role, State.OPEN)
         self._pending: deque[Request] = deque()
-        self._legal = {request: frozenset(answers) for request, answers in codec.profile.replies.items()}
-        self._pushes = frozenset(codec.profile.pushes)
         self.answered: Request | None = None
         """The request that the last reply given by `next_event` answers (client side)."""
 
@@ -57,6 +56,8 @@ class ClientConnection(ThrottrConnection):
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
         super().__init__(codec, Role.CLIENT, max_frame=max_frame)
+        self._asked_at: deque[int] = deque()
+        """For each pending request, the bytes of the server's stream that had come before it was sent."""
 
     def send(self, message: Message) -> bytes:
         """Return the bytes of a request and wait for its reply; `LocalProtocolError` for anything else."""
@@ -68,14 +69,18 @@ class ClientConnection(ThrottrConnection):
 
     def await_reply(self, request: Request) -> None:
         """Note a request whose bytes were sent by other means (a raw frame in a test)."""
+        if type(request) not in self.codec.answers:
+            told = f"profile {self.codec.profile.name} has no request {type(request).__name__}"
+            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
         self._machine.move(Move.REQUEST)
-        if self._legal[type(request)]:
+        if type(request) not in self.codec.silent:
             self._pending.append(request)
+            self._asked_at.append(self._buffer.offset + len(self._buffer))
 
     def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | None, int]:
         push = self.codec.pushes[data[at]]
         request = self._pending[0] if self._pending else None
-        if push is not None and (request is None or not self.codec.is_bare(type(request))):
+        if push is not None and not self._is_bare_reply(request):
             return push(data, at, end, self._context)
         if request is None:
             raise MalformedFrameError(
@@ -84,12 +89,17 @@ class ClientConnection(ThrottrConnection):
         self._context.request = request
         return self.codec.replies[type(request)](data, at, end, self._context)
 
+    def _is_bare_reply(self, request: Request | None) -> bool:
+        """Say whether a byte that could lead a push leads a reply (T37): what came before its request is none."""
+        return type(request) in self.codec.bare and self._buffer.offset >= self._asked_at[0]
+
     def _accept(self, message: Message) -> None:
         if isinstance(message, Push):
             self._machine.move(Move.PUSH)
         else:
             self._machine.move(Move.REPLY)
             self.answered = self._pending.popleft()
+            self._asked_at.popleft()
 
     def _end_of_stream(self) -> EndOfStream:
         self._machine.move(Move.END_OF_REPLIES)
@@ -101,31 +111,32 @@ class ServerConnection(ThrottrConnection):
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
         super().__init__(codec, Role.SERVER, max_frame=max_frame)
-        self._silent = frozenset(request for request, answers in self._legal.items() if not answers)
 
     def next_requests(self) -> list[Request]:
         """Return every whole request that is there; what stops the run (error, end) is told by `next_event`."""
         found: list[Request] = []
-        buffer = self._buffer
-        data, at, end, context, decoders = buffer.data, buffer.at, buffer.end, self._context, self.codec.requests
-        if self._error is None:
+        buffer, context, decoders = self._buffer, self._context, self.codec.requests
+        stopped = self._error is not None
+        while not stopped and (buffer.at < buffer.end or self._refill()):
+            data, at, end = buffer.data, buffer.at, buffer.end
+            message: Request | None
             try:
                 while at < end:
                     decode = decoders[data[at]]
                     if decode is None:
+                        stopped = True
                         break
                     message, stop = decode(data, at, end, context)
                     if message is None:
-                        buffer.at = at
-                        buffer.want(stop)
                         break
                     found.append(message)
                     at = stop
             except MalformedFrameError:
-                pass
-            if buffer.end:
-                buffer.at = at
-        silent = self._silent
+                stopped = True
+            buffer.at = at
+            if at < end and not stopped:
+                buffer.want(stop)
+        silent = self.codec.silent
         self._pending.extend([request for request in found if type(request) not in silent] if silent else found)
         return found
 
@@ -134,25 +145,53 @@ class ServerConnection(ThrottrConnection):
         return self.send_all((message,))
 
     def send_all(self, messages: Iterable[Message]) -> bytes:
-        """Return the bytes of replies and pushes in this order; `LocalProtocolError` for a reply out of turn."""
-        pending, legal, encoders, out = self._pending, self._legal, self.codec.encoders, []
-        for message in messages:
-            kind = type(message)
-            if pending and kind in legal[type(pending[0])]:
-                out.append(encoders[kind](message))
-                pending.popleft()
-            elif kind in self._pushes:
-                out.append(encoders[kind](message))
-            else:
-                due = pending[0].NAME if pending else "nothing"
-                raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, f"{kind.__name__} where a reply to {due} is due")
+        """Return the bytes of replies and pushes in this order; `LocalProtocolError` for a reply out of turn.
+
+        After an error nothing of `messages` counts as sent.
+        """
+        if self._machine.state is State.CLOSED:
+            self._machine.move(Move.REPLY)
+        pending, answers, pushes, out, answered = self._pending, self.codec.answers, self.codec.push_encoders, [], []
+        try:
+            for message in messages:
+                kind = type(message)
+                encode = answers[type(pending[0])].get(kind) if pending else None
+                if encode is not None:
+                    if kind is EventReply:
+                        self.codec.check_event_reply(pending[0], message)
+                    out.append(encode(message))
+                    answered.append(pending.popleft())
+                elif kind in pushes:
+                    out.append(pushes[kind](message))
+                else:
+                    raise self._out_of_turn(message)
+        except LocalProtocolError:
+            pending.extendleft(reversed(answered))
+            raise
         return b"".join(out)
+
+    def end_replies(self) -> None:
+        """Say that this server sends no more: nothing may be sent after it."""
+        self._machine.move(Move.END_OF_REPLIES)
+
+    def _out_of_turn(self, message: Message) -> LocalProtocolError:
+        due = f"a reply to {self._pending[0].NAME}" if self._pending else "no reply"
+        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, f"{type(message).__name__} where {due} is due")
+
+    def note_answered(self, count: int) -> None:
+        """Count the oldest `count` pending requests as answered, with bytes that were made by other means."""
+        pending = self._pending
+        if count == len(pending):
+            pending.clear()
+        else:
+            for _ in range(count):
+                pending.popleft()
 
     def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | None, int]:
         return self.codec.decode_request(data, at, end, self._context)
 
     def _accept(self, message: Message) -> None:
-        if isinstance(message, Request) and self._legal[type(message)]:
+        if isinstance(message, Request) and type(message) not in self.codec.silent:
             self._pending.append(message)
 
     def _end_of_stream(self) -> EndOfStream:

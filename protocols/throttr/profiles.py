@@ -67,6 +67,15 @@ NO_CONNECTION_TYPE: dict[tuple[type[Message], str], Kind] = {
     (ConnectionRow, "kind"): ABSENT,
 }
 
+CLAUSES = {
+    ErrorCode.UNKNOWN_TYPE: "THR-FRAMING-15",
+    ErrorCode.BAD_STATUS: "THR-FRAMING-5",
+    ErrorCode.FRAME_TOO_LARGE: "THR-ROBUSTNESS-3",
+    ErrorCode.TRUNCATED: "THR-FRAMING-3",
+    ErrorCode.UNEXPECTED_MESSAGE: "THR-ROBUSTNESS-5",
+}
+"""What a wire error of each code breaks, in the clause list."""
+
 _BARE: dict[type[Request], type[Reply]] = {
     List: ListReply,
     Info: InfoReply,
@@ -119,7 +128,7 @@ V710 = Profile(
     },
     pushes=(PushedMessage,),
     overrides=NO_CONNECTION_TYPE,
-    clauses={},
+    clauses=CLAUSES,
 )
 
 _LED_732: dict[type[Request], tuple[type[Reply], ...]] = {
@@ -143,4 +152,3 @@ V732 = V710.derive(
 )
 
 PROFILES = {profile.name: profile for profile in (V710, V732)}
-CLAUSES: dict[ErrorCode, str] = {}

@@ -1,6 +1,7 @@
 """The states of a Throttr connection, as a table (see `protocols.states`). There is no handshake: it starts open.
 
 A side that has sent or seen the end of the requests is draining: replies still due go out, no request may follow.
+The server's side moves for what changes its state; requests, replies and pushes leave it where it is.
 """
 
 from __future__ import annotations
@@ -45,3 +46,9 @@ _DRAINING = {
     Move.FAILURE: State.FAILED,
 }
 TABLE = {(role, state): moves for role in Role for state, moves in ((State.OPEN, _OPEN), (State.DRAINING, _DRAINING))}
+TABLE[Role.SERVER, State.FAILED] = {
+    Move.REPLY: State.FAILED,
+    Move.PUSH: State.FAILED,
+    Move.END_OF_REPLIES: State.CLOSED,
+}
+"""A server that can frame no more requests still answers those it could (THR-ROBUSTNESS-13)."""
