@@ -50,6 +50,7 @@ class Case:
     profiles: tuple[str, ...]
     variants: tuple[str, ...]
     exclusive: bool
+    slow: bool
     steps: tuple[Mapping[str, Any], ...]
     variables: Mapping[str, Any]
 
@@ -173,6 +174,7 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 title=entry["title"].format_map(variables),
                 level=Level(entry["level"]) if "level" in entry else None,
                 exclusive=entry.get("exclusive", False),
+                slow=entry.get("slow", False),
                 steps=tuple(entry["steps"]),
                 variables=variables,
                 **common,
@@ -182,7 +184,9 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
 def _frames(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Frame]:
     for entry in document.get("frames", ()):
         common = _common(entry, clauses, where)
-        body = {key: entry[key] for key in ("message", "hex", "reply_to", "error", "direction", "flags") if key in entry}
+        body = {
+            key: entry[key] for key in ("message", "hex", "reply_to", "error", "direction", "flags") if key in entry
+        }
         for suffix, variables in _combinations(entry):
             title = entry.get("title", entry["id"]).format_map(variables)
             yield Frame(id=entry["id"] + suffix, title=title, body=body, variables=variables, **common)

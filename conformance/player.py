@@ -155,7 +155,9 @@ class Player:
                 method: Callable[..., Generator[Action, Answer, None]] = getattr(self, f"_{verb}_step")
                 yield from method(spec[verb], on, spec)
 
-    def _repeat_step(self, spec: Mapping[str, Any], on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
+    def _repeat_step(
+        self, spec: Mapping[str, Any], on: str, whole: Mapping[str, Any]
+    ) -> Generator[Action, Answer, None]:
         for values in self._each(spec["each"]):
             self.symbols.variables.update(values)
             for one in spec["steps"]:
@@ -224,7 +226,9 @@ class Player:
         layout = self.symbols.codec.layout(type(message))
         return first_byte(layout, message, problem.field) if problem.field else 0
 
-    def _observe_step(self, spec: Mapping[str, Any], on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
+    def _observe_step(
+        self, spec: Mapping[str, Any], on: str, whole: Mapping[str, Any]
+    ) -> Generator[Action, Answer, None]:
         """Take the next message as it is and note which of the named patterns it is (MAY)."""
         line = yield from self._line(on)
         if "closed" in spec or "silent" in spec:
@@ -256,7 +260,7 @@ class Player:
             try:
                 event = line.codec.next_event()
             except RemoteProtocolError as error:
-                got = f"{error} (bytes {self.trace.received(line.name)[error.offset or 0:][:32].hex()}…)"
+                got = f"{error} (bytes {self.trace.received(line.name)[error.offset or 0 :][:32].hex()}…)"
                 raise Stopped(Verdict.FAIL, "a frame of the protocol", got, byte=error.offset) from None
             if event is not NEED_DATA:
                 return event
@@ -329,7 +333,9 @@ class Player:
         yield from self._do(Sleep(0.0))
         self._marks[name] = self._now
 
-    def _wait_until_step(self, spec: Mapping[str, Any], on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
+    def _wait_until_step(
+        self, spec: Mapping[str, Any], on: str, whole: Mapping[str, Any]
+    ) -> Generator[Action, Answer, None]:
         """Wait until `plus` seconds after a mark; what follows can only be told when asked before `latest`."""
         mark = self._marks[spec["mark"]]
         yield from self._do(Sleep(max(0.0, mark + float(self.symbols.number(spec["plus"])) - self._now)))

@@ -115,5 +115,3 @@ class _Simulation:
         del self._wires[name]
         wire.session.connection_lost()
         return self._answer(Kind.CLOSED)
-
-

@@ -27,15 +27,16 @@ async def open_stream(address: Address) -> Stream:
 
 
 class SocketDriver:
-    """Plays cases against the target at one address."""
+    """Plays cases against the target at one address; a case that waits leaves its place at the `gate` meanwhile."""
 
-    def __init__(self, address: Address, *, timeout: float = 5.0) -> None:
+    def __init__(self, address: Address, *, timeout: float = 5.0, gate: asyncio.Semaphore | None = None) -> None:
         self.address = address
         self.timeout = timeout
+        self.gate = gate or asyncio.Semaphore(1_000_000)
 
     async def play(self, player: Player) -> Outcome:
         """Run one case to its outcome; no connection outlives it."""
-        session = _Session(self.address, self.timeout)
+        session = _Session(self)
         play = player.play()
         try:
             action = next(play)
@@ -52,9 +53,10 @@ class SocketDriver:
 class _Session:
     """The sockets of one play."""
 
-    def __init__(self, address: Address, timeout: float) -> None:
-        self._address = address
-        self._timeout = timeout
+    def __init__(self, driver: SocketDriver) -> None:
+        self._address = driver.address
+        self._timeout = driver.timeout
+        self._gate = driver.gate
         self._streams: dict[str, Stream] = {}
         self._began = time.monotonic()
 
@@ -72,8 +74,17 @@ class _Session:
             case Shut(name, how):
                 return await self._shut(name, how)
             case Sleep(seconds):
-                await asyncio.sleep(seconds)
+                await self._sleep(seconds)
                 return self._answer(Kind.SILENT)
+
+    async def _sleep(self, seconds: float) -> None:
+        if not seconds:
+            return
+        self._gate.release()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            await self._gate.acquire()
 
     async def _open(self, name: str) -> Answer:
         try:

@@ -1,0 +1,1 @@
+"""The product: cases, player, drivers, verdicts, records. Names no protocol."""

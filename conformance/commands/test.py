@@ -1,0 +1,220 @@
+"""`wireproof test`: plays the suite against a server and writes what it found."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from conformance.cases import CaseError, Suite, load_suite
+from conformance.console import LiveProgress, show_failures, summary_table
+from conformance.delivery import DELIVERIES
+from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
+from conformance.probe import ProbeError, Spoken, detect, version_of
+from conformance.records import Record, Run, wireproof_version
+from conformance.runner import Plan, Report, Settings, play_all, simulate
+from conformance.selection import SelectionError, applicable, select
+from conformance.targets import Address, TargetError, parse_address
+from conformance.verdicts import Level, Verdict
+from protocols import protocol, protocol_names
+from reference_server.registry import create_service
+from reference_server.service import seeded_ids
+
+GREEN, FAILURES, USAGE, HARNESS, STALE = range(5)
+SIMULATION = "simulation"
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.argument("target")
+@click.option("--profile", default="auto", help="Document or release the target speaks; auto asks the target.")
+@click.option("--variant", default="auto", help="Layout variant (throttr: uint8, uint16, uint32, uint64); auto asks.")
+@click.option(
+    "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
+)
+@click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
+@click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases side by side.")
+@click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
+@click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
+@click.option(
+    "--delivery", type=click.Choice(list(DELIVERIES)), default="whole", help="How requests are cut into writes."
+)
+@click.option("--slow", is_flag=True, help="Play the cases that take a minute, too (always played in simulation).")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), help="Known failures, one case id a line; stale ones exit 4."
+)
+@click.option("--implementation", "--name", help="Name of the implementation in records and matrix.")
+@click.option("--implementation-version", help="Its version; asked from the target when it can tell.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
+@click.pass_context
+def command(context: click.Context, name: str, target: str, **options: Any) -> None:
+    """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation).
+
+    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or nothing to talk to, 3 wireproof's own fault,
+    4 the baseline lists failures that no longer fail. DIR/records.jsonl holds one JSON line a case.
+
+    \b
+    wireproof test throttr tcp://127.0.0.1:9000 --out runs/mine
+    wireproof test throttr tcp://127.0.0.1:9000 --profile 7.3.2 --variant uint16 -k "insert and not ttl"
+    """
+    console = Console(stderr=False, quiet=options["quiet"], highlight=False)
+    try:
+        code = _Test(name, target, options, console).run()
+    except (TargetError, SelectionError, ProbeError, OutputError, BaselineError) as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except CaseError as error:
+        click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
+        code = HARNESS
+    context.exit(code)
+
+
+class _Test:
+    """One call of the command."""
+
+    def __init__(self, name: str, target: str, options: dict[str, Any], console: Console) -> None:
+        self.protocol = protocol(name)
+        self.target = target
+        self.options = options
+        self.console = console
+        self.address: Address | None = None if target == SIMULATION else parse_address(target)
+        self.suite: Suite = load_suite(name)
+        self.settings = Settings(
+            jobs=options["jobs"],
+            timeout=options["timeout"],
+            delivery=DELIVERIES[options["delivery"]],
+            parameters={"TOLERANCE": options["tolerance"]},
+        )
+
+    def run(self) -> int:
+        """Play, write, tell; return the exit code."""
+        baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
+        plan = Plan(self._who(), self.suite, (), self.settings)
+        run = plan.run
+        level = Level(self.options["level"].upper())
+        slow = self.options["slow"] or self.address is None
+        expression = self.options["expression"]
+        plan.cases = select(self.suite, run.profile, run.variant, expression=expression, level=level, slow=slow)
+        records: list[Record] = []
+        folder = RunFolder(self.options["out"]) if self.options["out"] else None
+        with LiveProgress(self.console, len(plan.cases)) as progress:
+
+            def report(record: Record) -> None:
+                records.append(record)
+                progress(record)
+                if folder:
+                    folder.add(record)
+
+            self._play(plan, report)
+        known = [case.id for case in applicable(self.suite, run.profile, run.variant)]
+        comparison = compare(baseline, records, known)
+        code = self._code(records, comparison)
+        if folder:
+            with folder:
+                folder.finish(run.summary(records, code))
+        if self.options["junit"]:
+            write_junit(self.options["junit"], run, records)
+        write_step_summary(run, records)
+        self._tell(run, records, comparison, code)
+        return code
+
+    def _who(self) -> Run:
+        """Return the run: what the user named, completed by what the target says."""
+        profile, variant = self.options["profile"], self.options["variant"]
+        if profile != "auto" and profile not in self.protocol.profiles:
+            raise SelectionError(f"--profile: expected auto, {', '.join(self.protocol.profiles)}; got {profile!r}")
+        spoken = self._ask(profile, variant)
+        variants = self.protocol.profiles[spoken.profile].variants
+        if spoken.variant not in variants:
+            raise SelectionError(f"--variant: expected auto, {', '.join(variants)}; got {spoken.variant!r}")
+        version = self.options["implementation_version"] or self._version(spoken)
+        return Run(
+            self.protocol.name,
+            spoken.profile,
+            spoken.variant,
+            str(self.address or SIMULATION),
+            self.options["implementation"] or ("wireproof reference" if self.address is None else str(self.address)),
+            version,
+            options={key: str(value) for key, value in self.options.items() if value not in (None, False, "")},
+        )
+
+    def _ask(self, profile: str, variant: str) -> Spoken:
+        if self.address is None:
+            default = (self.protocol.default_profile, self.protocol.default_variant)
+            pairs = zip((profile, variant), default, strict=True)
+            return Spoken(*(fallback if given == "auto" else given for given, fallback in pairs))
+        try:
+            if "auto" not in (profile, variant):
+                asyncio.run(_reachable(self.address, self.settings.timeout))
+                return Spoken(profile, variant)
+            found = asyncio.run(detect(self.suite, self.address, self.settings.timeout))
+        except (OSError, TimeoutError) as error:
+            why = "no answer to connect" if isinstance(error, TimeoutError) else error.strerror or error
+            raise TargetError(f"nothing to test at {self.address}: {why}") from None
+        for given, has, what in ((profile, found.profile, "profile"), (variant, found.variant, "variant")):
+            if given not in ("auto", has):
+                raise ProbeError(f"{self.address} speaks {what} {has}, not {given}: name both to test it all the same")
+        return found
+
+    def _version(self, spoken: Spoken) -> str:
+        if self.address is None:
+            return wireproof_version()
+        return asyncio.run(version_of(self.suite, self.address, spoken, self.settings.timeout))
+
+    def _play(self, plan: Plan, report: Report) -> None:
+        if self.address is not None:
+            _run_loop(play_all(plan, self.address, report))
+            return
+        run = plan.run
+        simulate(
+            plan,
+            lambda clock: create_service(
+                run.protocol, profile=run.profile, variant=run.variant, clock=clock, ids=seeded_ids(1)
+            ),
+            report,
+        )
+
+    def _code(self, records: list[Record], comparison: Comparison) -> int:
+        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in records):
+            return HARNESS
+        if comparison.new:
+            return FAILURES
+        return STALE if comparison.stale else GREEN
+
+    def _tell(self, run: Run, records: list[Record], comparison: Comparison, code: int) -> None:
+        show_failures(self.console, records)
+        self.console.print(summary_table(run, records))
+        for case in comparison.stale:
+            click.echo(f"stale in the baseline: {case} does not fail (any more)", err=True)
+        bad = len(failing(records))
+        told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
+        where = f", records in {self.options['out']}" if self.options["out"] else ""
+        click.echo(f"{told}: {len(records)} cases, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
+        if bad > len(records) // 2 and self.address is not None:
+            click.echo(
+                f"most cases fail: does the target speak {run.profile} {run.variant}? --profile auto --variant auto asks"
+            )
+
+
+async def _reachable(address: Address, timeout: float) -> None:
+    from conformance.sockets import open_stream
+
+    async with asyncio.timeout(timeout):
+        _, writer = await open_stream(address)
+    writer.close()
+
+
+def _run_loop(main: Any) -> None:
+    """Run on uvloop where it is installed."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        new_event_loop = None
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main)

@@ -1,0 +1,110 @@
+"""What a person sees of a run: live counts, each failure with its evidence, and a table by group and level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from conformance.records import Record, Run
+from conformance.verdicts import UNSCORED, Level, Verdict
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.LENIENT: "yellow",
+    Verdict.FAIL: "red",
+    Verdict.UNSUPPORTED: "dim",
+    Verdict.UNTESTABLE: "magenta",
+    Verdict.CRASH: "bold red",
+    Verdict.HANG: "red",
+    Verdict.HARNESS_ERROR: "bold white on red",
+}
+MAX_SHOWN = 25
+
+
+class LiveProgress:
+    """A progress bar with counts by verdict; silent when the console is no terminal."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._counts: Counter[str] = Counter()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+        self._task = self._progress.add_task("", total=total)
+
+    def __enter__(self) -> LiveProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, record: Record) -> None:
+        """Count one record."""
+        self._counts[record["verdict"]] += 1
+        shown = " ".join(f"[{STYLES[Verdict(name)]}]{name} {count}[/]" for name, count in self._counts.items())
+        self._progress.update(self._task, advance=1, description=shown)
+
+
+def show_failures(console: Console, records: Iterable[Record]) -> None:
+    """Print every record that is neither green nor a MAY, with clause, byte, expectation and bytes."""
+    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    for record in bad[:MAX_SHOWN]:
+        verdict = Verdict(record["verdict"])
+        byte = "" if record["byte"] is None else f" byte {record['byte']}"
+        console.print(
+            f"[{STYLES[verdict]}]{verdict}[/] [bold]{escape(record['case'])}[/] {record['level']}"
+            f" clause {record['blamed'] or record['clauses'][0]}{byte}, fault: {record['guilty'] or 'target'}"
+            f" [dim]{record['record_id']}[/]"
+        )
+        console.print(f"    {escape(record['title'])}", style="dim")
+        console.print(f"    expected {escape(str(record['expected']))}")
+        console.print(f"    got      {escape(str(record['got']))}")
+        for event in record["exchange"][-4:]:
+            arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
+            shown = event["hex"][:96] + ("…" if len(event["hex"]) > 96 else "") or event["text"]
+            console.print(f"    {event['connection']} {arrow} {escape(shown)}", style="dim", highlight=False)
+    if len(bad) > MAX_SHOWN:
+        console.print(f"… and {len(bad) - MAX_SHOWN} more: see records.jsonl", style="dim")
+
+
+def score(records: Sequence[Record]) -> str:
+    """Return "k/n" and, in brackets, what n leaves out."""
+    scored = [one for one in records if one["verdict"] not in UNSCORED]
+    passed = sum(one["verdict"] == Verdict.PASS for one in scored)
+    left = len(records) - len(scored)
+    return f"{passed}/{len(scored)}" + (f" ({left} left out)" if left else "")
+
+
+def summary_table(run: Run, records: Sequence[Record]) -> Table:
+    """Return the table of groups by level; a MAY shows how many answers were observed, not a score."""
+    title = f"{run.implementation} {run.implementation_version}: {run.protocol} {run.profile} {run.variant}"
+    table = Table(title=title, title_justify="left")
+    table.add_column("group")
+    for level in (Level.MUST, Level.SHOULD):
+        table.add_column(level, justify="right")
+    table.add_column("MAY observed", justify="right")
+    groups: dict[str, list[Record]] = {}
+    for one in records:
+        groups.setdefault(one["group"], []).append(one)
+    for group, members in groups.items():
+        table.add_row(group, *_cells(members))
+    table.add_section()
+    table.add_row("all", *_cells(records), style="bold")
+    return table
+
+
+def _cells(records: Sequence[Record]) -> list[str]:
+    cells = []
+    for level in (Level.MUST, Level.SHOULD):
+        mine = [one for one in records if one["level"] == level]
+        bad = any(one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED) for one in mine)
+        cells.append(f"[{'red' if bad else 'green'}]{score(mine)}[/]" if mine else "")
+    observed = sum(one["level"] == Level.MAY for one in records)
+    return [*cells, str(observed) if observed else ""]

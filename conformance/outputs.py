@@ -1,0 +1,141 @@
+"""The files of a run: `records.jsonl`, `run.json`, JUnit XML, and the step summary of a CI job, all from records."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+from xml.etree import ElementTree
+
+from conformance.console import score
+from conformance.records import Record, Run
+from conformance.verdicts import Level, Verdict
+
+
+class OutputError(RuntimeError):
+    """Raised when a folder or file cannot be written; it names the path and the reason."""
+
+
+class RunFolder:
+    """DIR/records.jsonl, flushed line by line so that a cut run keeps what it had, and DIR/run.json at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._records: TextIO = (folder / "records.jsonl").open("w", encoding="utf-8")
+            (folder / "run.json").unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._records.close()
+
+    def add(self, record: Record) -> None:
+        """Write one record."""
+        self._write(self._records, json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Write run.json."""
+        with (self.folder / "run.json").open("w", encoding="utf-8") as file:
+            self._write(file, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+
+    def _write(self, file: TextIO, text: str) -> None:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError as error:
+            raise OutputError(f"cannot write to {file.name}: {error.strerror or error}") from None
+
+
+def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
+    """Write JUnit XML: one suite, one test case a record; MAY cases are never failures."""
+    name = f"{run.protocol}.{run.profile}.{run.variant}"
+    suite = ElementTree.Element("testsuite", name=name, timestamp=run.started_at, tests=str(len(records)))
+    counts = {"failures": 0, "errors": 0, "skipped": 0}
+    for record in records:
+        took = f"{record['duration_us'] / 1e6:.6f}"
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"{name}.{record['group']}", name=record["case"], time=took
+        )
+        tag = _junit_tag(record)
+        if tag:
+            counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
+            message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
+            node = ElementTree.SubElement(case, tag, message=_xml(message), type=record["verdict"])
+            node.text = _xml(f"{record['title']}\nexpected: {record['expected']}\ngot: {record['got']}\n{_hex(record)}")
+    suite.attrib.update({key: str(value) for key, value in counts.items()})
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    except OSError as error:
+        raise OutputError(f"cannot write to {path}: {error.strerror or error}") from None
+
+
+def _junit_tag(record: Record) -> str:
+    match Verdict(record["verdict"]):
+        case Verdict.PASS:
+            return ""
+        case Verdict.UNSUPPORTED | Verdict.UNTESTABLE:
+            return "skipped"
+        case Verdict.HARNESS_ERROR:
+            return "error"
+    return "" if record["level"] == Level.MAY else "failure"
+
+
+def _xml(text: str) -> str:
+    return "".join(char if char in "\n\t" or " " <= char < "\ufffe" else "?" for char in text)
+
+
+def _hex(record: Record) -> str:
+    arrows = {"sent": ">", "received": "<", "event": "|"}
+    return "\n".join(
+        f"{event['connection']} {arrows[event['direction']]} {event['hex'] or event['text']}"
+        for event in record["exchange"]
+    )
+
+
+def step_summary(run: Run, records: Sequence[Record]) -> str:
+    """Return Markdown for a CI job's summary page."""
+    lines = [
+        f"### wireproof: {run.implementation} {run.implementation_version}, {run.protocol} {run.profile} {run.variant}",
+        "",
+        "| group | MUST | SHOULD | MAY observed |",
+        "|---|---:|---:|---:|",
+    ]
+    groups = dict.fromkeys(one["group"] for one in records)
+    for group in groups:
+        mine = [one for one in records if one["group"] == group]
+        cells = [score([one for one in mine if one["level"] == level]) for level in (Level.MUST, Level.SHOULD)]
+        observed = sum(one["level"] == Level.MAY for one in mine)
+        lines.append(f"| {group} | {cells[0]} | {cells[1]} | {observed} |")
+    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    if bad:
+        lines += ["", "| verdict | case | clause | expected | got |", "|---|---|---|---|---|", *map(_bad_row, bad[:50])]
+    return "\n".join(lines) + "\n"
+
+
+def _bad_row(one: Record) -> str:
+    cells = (one["verdict"], f"`{one['case']}`", one["blamed"] or one["clauses"][0], one["expected"], one["got"])
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ")[:160] for cell in cells) + " |"
+
+
+def write_step_summary(run: Run, records: Iterable[Record]) -> None:
+    """Append the summary to the file a CI job names in GITHUB_STEP_SUMMARY, when it does."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(step_summary(run, list(records)))
+        except OSError as error:
+            raise OutputError(f"cannot write to {path}: {error.strerror or error}") from None
