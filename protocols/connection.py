@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -151,3 +151,34 @@ class Connection(ABC):
     @abstractmethod
     def _clause(self, code: ErrorCode) -> str | None:
         """Return the clause that an error of this code breaks."""
+
+
+class Client(Protocol):
+    """What the client's side of any request-and-reply protocol offers on top of `Connection`."""
+
+    answered: Message | None
+    """The request that the last reply given by `next_event` answers."""
+    span: tuple[int, int]
+
+    @property
+    def pending(self) -> tuple[Message, ...]:
+        """Requests not yet answered, oldest first."""
+
+    @property
+    def buffered(self) -> int:
+        """See `Connection.buffered`."""
+
+    def receive_data(self, data: bytes) -> None:
+        """See `Connection.receive_data`."""
+
+    def next_event(self) -> Event:
+        """See `Connection.next_event`."""
+
+    def send(self, message: Message) -> bytes:
+        """See `Connection.send`."""
+
+    def await_reply(self, request: Message) -> None:
+        """Note a request whose bytes were sent by other means (a raw frame in a test)."""
+
+    def end_requests(self) -> None:
+        """Say that this client sends no more requests; replies due may still come."""

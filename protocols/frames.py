@@ -192,79 +192,36 @@ def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
     return decoder
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """Source that packs the fields of a message, each in the variable `f_<name>`."""
-
-    names: list[str]
-    """The fields that are on the wire."""
-    checks: list[str]
-    """Conditions under which the layout cannot carry them, as far as `pack` would not tell."""
-    packed: str
-    """The fixed parts."""
-    bodies: list[str]
-    """The bodies."""
-
-    @classmethod
-    def of(cls, layout: Layout) -> Writing:
-        """Return the writing of a flat layout."""
-        names, checks, bodies, values = [], [], [], ["lead"] if layout.lead else []
-        for name, kind in layout.fields:
-            local = f"f_{name}"
-            match kind:
-                case Absent():
-                    continue
-                case Raw(size):
-                    checks.append(f"type({local}) is not bytes or len({local}) != {size}")
-                case Blob():
-                    checks.append(f"type({local}) is not bytes")
-                    bodies.append(local)
-                case Flag():
-                    checks.append(f"{local} is not True and {local} is not False")
-                case _:
-                    checks.append(f"{local} is True or {local} is False")
-            names.append(name)
-            values.append(f"len({local})" if isinstance(kind, Blob) else local)
-        return cls(names, checks, f"pack({', '.join(values)})", bodies)
-
-    def body(self, result: str, refusal: str) -> list[str]:
-        """Return the lines that check, then return `result`, or raise `refusal`."""
-        return [
-            *[f"    if {check}: raise {refusal}" for check in self.checks],
-            "    try:",
-            f"        return {result}",
-            "    except struct_error:",
-            f"        raise {refusal} from None",
-        ]
-
-
-def _build_writer(name: str, source: list[str], layout: Layout, byte_order: str) -> Any:
-    scope = {"lead": layout.lead, "layout": layout, "cls": layout.message, "nothing": b"", "bad_value": bad_value}
-    pack = header_struct(layout, byte_order, lead="s").pack
-    return build(name, source, pack=pack, struct_error=struct.error, **scope)
-
-
 def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> Any:
     """Return the encoder of a flat layout; that of a `row` checks its class and returns (fixed parts, bodies)."""
-    writing = Writing.of(layout)
-    joined = " + ".join([writing.packed, *writing.bodies])
-    apart = f"{writing.packed}, {' + '.join(writing.bodies) or 'nothing'}"
+    taken, wrong, blobs, values = [], [], [], ["lead"] if layout.lead else []
+    for name, kind in layout.fields:
+        local = f"f_{name}"
+        match kind:
+            case Absent():
+                continue
+            case Raw(size):
+                wrong.append(f"type({local}) is not bytes or len({local}) != {size}")
+            case Blob():
+                wrong.append(f"type({local}) is not bytes")
+                blobs.append(local)
+            case Flag():
+                wrong.append(f"{local} is not True and {local} is not False")
+            case _:
+                wrong.append(f"{local} is True or {local} is False")
+        taken.append(f"{local} = m.{name}")
+        values.append(f"len({local})" if isinstance(kind, Blob) else local)
+    packed, bodies = f"pack({', '.join(values)})", " + ".join(blobs)
     source = [
         "def encode(m):",
         *(["    if type(m) is not cls: raise bad_value(m, layout)"] if row else []),
-        *[f"    f_{name} = m.{name}" for name in writing.names],
-        *writing.body(apart if row else joined, "bad_value(m, layout)"),
+        *[f"    {line}" for line in taken],
+        *[f"    if {check}: raise bad_value(m, layout)" for check in wrong],
+        "    try:",
+        f"        return {packed}, {bodies or 'nothing'}" if row else f"        return {' + '.join([packed, *blobs])}",
+        "    except struct_error:",
+        "        raise bad_value(m, layout) from None",
     ]
-    return _build_writer("encode", source, layout, byte_order)
-
-
-def compile_packer(layout: Layout, byte_order: str) -> Callable[..., bytes]:
-    """Return `pack(*fields) -> bytes`, the encoder of a flat layout without the message object."""
-    writing = Writing.of(layout)
-    fields = ", ".join(f"f_{name}" for name, _ in layout.fields)
-    source = [
-        f"def packer({fields}):",
-        *writing.body(" + ".join([writing.packed, *writing.bodies]), f"bad_value(cls({fields}), layout)"),
-    ]
-    packer: Callable[..., bytes] = _build_writer("packer", source, layout, byte_order)
-    return packer
+    scope = {"lead": layout.lead, "layout": layout, "cls": layout.message, "nothing": b"", "bad_value": bad_value}
+    pack = header_struct(layout, byte_order, lead="s").pack
+    return build("encode", source, pack=pack, struct_error=struct.error, **scope)

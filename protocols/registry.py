@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from typing import Any
 
-from protocols.connection import Connection
+from protocols.connection import Client, Connection
 from protocols.messages import Message, Request
 from protocols.profile import Profile
 
@@ -25,11 +26,11 @@ class Protocol:
     default_port: int
     codec: Callable[[Profile, str], Any]
     """(profile, variant name) -> the codec shared by connections; has `encode`, `layout`, `decode_request`."""
-    client: Callable[..., Connection]
+    client: Callable[..., Client]
     """(codec, max_frame=...) -> the client's side of a connection."""
     server: Callable[..., Connection]
     """(codec, max_frame=...) -> the server's side of a connection."""
-    names: Mapping[str, type]
+    names: Mapping[str, type[Enum]]
     """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
     barrier: Callable[[], Request]
     """A request any server answers at once: its reply proves that what came before it was handled."""

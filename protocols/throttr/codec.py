@@ -10,16 +10,7 @@ from functools import cache
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from protocols.fields import Repeated, Rows
-from protocols.frames import (
-    Decoder,
-    Encoder,
-    FrameContext,
-    bad_flag,
-    compile_decoder,
-    compile_encoder,
-    compile_packer,
-    shown,
-)
+from protocols.frames import Decoder, Encoder, FrameContext, bad_flag, compile_decoder, compile_encoder, shown
 from protocols.messages import Message, Reply, Request
 from protocols.profile import Layout, Profile, Variant
 from protocols.tables import compile_repeated, compile_rows
