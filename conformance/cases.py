@@ -51,6 +51,8 @@ class Case:
     variants: tuple[str, ...]
     exclusive: bool
     slow: bool
+    """Waits a minute: played in simulation always, on sockets only when asked for."""
+    slow: bool
     steps: tuple[Mapping[str, Any], ...]
     variables: Mapping[str, Any]
 
@@ -119,10 +121,10 @@ def load_suite(protocol: str) -> Suite:
             cases.extend(_cases(document, clauses, path.name))
             frames.extend(_frames(document, clauses, path.name))
     seen: set[str] = set()
-    for one in (*cases, *frames):
-        if one.id in seen:
-            raise CaseError(f"{one.topic}: id {one.id!r} is used twice")
-        seen.add(one.id)
+    for topic, name in [(one.topic, one.id) for one in cases] + [(one.topic, one.id) for one in frames]:
+        if name in seen:
+            raise CaseError(f"{topic}: id {name!r} is used twice")
+        seen.add(name)
     return Suite(protocol, clauses, tuple(cases), tuple(frames), _read_yaml(folder / "probe.yaml"))
 
 
@@ -174,6 +176,7 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 title=entry["title"].format_map(variables),
                 level=Level(entry["level"]) if "level" in entry else None,
                 exclusive=entry.get("exclusive", False),
+                slow=entry.get("slow", False),
                 slow=entry.get("slow", False),
                 steps=tuple(entry["steps"]),
                 variables=variables,

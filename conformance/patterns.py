@@ -105,8 +105,8 @@ def _repeated(message: Message) -> str | None:
 def match_value(wanted: Any, found: Any, symbols: Symbols, field: str = "") -> str:
     """Return "" when the value is what is wanted, else what was expected, in words."""
     if isinstance(found, Message):
-        problem = match(wanted, found, symbols)
-        return problem.expected if problem else ""
+        inner = match(wanted, found, symbols)
+        return inner.expected if inner else ""
     if isinstance(found, tuple):
         return _match_table(wanted, found, symbols)
     if isinstance(wanted, Mapping) and not set(wanted) & DATA_FORMS:
@@ -194,9 +194,10 @@ _MATCHERS: Mapping[str, Callable[[Any, Any, Symbols, str], str]] = {
 def _match_table(wanted: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
     if isinstance(wanted, list):
         return "" if list(rows) == wanted else f"= {wanted}"
-    if wanted == "contiguous":
-        ok = list(rows) == list(range(1, len(rows) + 1))
-        return "" if ok else "numbered 1, 2, 3, …"
+    if wanted in ("contiguous", "from_one"):
+        first = rows[0] if rows and wanted == "contiguous" else 1
+        ok = list(rows) == list(range(first, first + len(rows)))
+        return "" if ok else f"numbered {first}, {first + 1}, {first + 2}, …"
     for name, argument in wanted.items():
         problem = _TABLE_MATCHERS[name](argument, rows, symbols)
         if problem:
@@ -217,7 +218,6 @@ def _contains(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
             return f"with {times} row(s) like {_plain(pattern, symbols)} (found {len(found)} among {len(rows)})"
         if "position" in pattern:
             symbols.saved[pattern["position"]["save"]] = found[0]
-            continue
         _matching(pattern, (rows[index] for index in found), symbols)
     return ""
 
@@ -250,8 +250,10 @@ def _count(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
 
 def _each(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
     for row in rows:
-        problem = match_fields(argument, row, symbols) if isinstance(row, Message) else None
-        if problem:
+        if not isinstance(row, Message):
+            if told := match_value(argument, row, symbols):
+                return f"each {told} (got {row})"
+        elif problem := match_fields(argument, row, symbols):
             return f"each with {problem.expected} (got {problem.got})"
     return ""
 
