@@ -7,6 +7,7 @@ text; numbers may be expressions over `N`, `MAX` and the variables, or enum name
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -72,9 +73,18 @@ class Symbols:
         if names is not None and text.upper() in names.__members__:
             return int(names[text.upper()])
         try:
-            return evaluate(text.replace("@", ""), {**self.variables, **self.saved})
+            return evaluate(text.replace("@", ""), self._names())
         except ExpressionError as error:
             raise SymbolError(f"{field}: {error}") from None
+
+    def _names(self) -> dict[str, Any]:
+        """Return what expressions may name; a variable that is itself an expression (`MAX - 1`) stands for its value."""
+        names = {**self.variables, **self.saved}
+        for name, value in self.variables.items():
+            if isinstance(value, str):
+                with suppress(ExpressionError):
+                    names[name] = evaluate(value, names)
+        return names
 
     def integer(self, spec: Any, field: str = "") -> int:
         """Return a whole number."""
