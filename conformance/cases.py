@@ -52,7 +52,6 @@ class Case:
     exclusive: bool
     slow: bool
     """Waits a minute: played in simulation always, on sockets only when asked for."""
-    slow: bool
     steps: tuple[Mapping[str, Any], ...]
     variables: Mapping[str, Any]
 
@@ -176,7 +175,6 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 title=entry["title"].format_map(variables),
                 level=Level(entry["level"]) if "level" in entry else None,
                 exclusive=entry.get("exclusive", False),
-                slow=entry.get("slow", False),
                 slow=entry.get("slow", False),
                 steps=tuple(entry["steps"]),
                 variables=variables,
