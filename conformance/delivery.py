@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,7 @@ def _halves(frames: list[bytes]) -> tuple[bytes, ...]:
         cuts.append(at + len(frame) // 2)
         at += len(frame)
     cuts.append(at)
-    pairs = zip(cuts, cuts[1:], strict=False)
-    return tuple(data[start:stop] for start, stop in pairs if start < stop)
+    return tuple(data[start:stop] for start, stop in pairwise(cuts) if start < stop)
 
 
 DELIVERIES: Mapping[str, Delivery] = {

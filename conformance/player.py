@@ -28,7 +28,7 @@ VERBS = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a play showed, before levels are weighed: `verdict` is pass, fail, untestable, crash, hang or harness_error."""
+    """What a play showed, before levels are weighed: never lenient or unsupported."""
 
     verdict: Verdict
     trace: Trace
@@ -83,11 +83,10 @@ class Player:
         """Run every step; close what is left open; return the outcome."""
         step, clause, given = 0, self.case.clauses[0], False
         try:
-            steps = self.symbols.here(list(self.case.steps))
-            for step, spec in enumerate(steps):
-                clause, given = spec.get("clause", self.case.clauses[0]), spec.get("given", False)
+            for number, spec in enumerate(self.symbols.here(list(self.case.steps))):
+                step, clause, given = number, spec.get("clause", clause), spec.get("given", False)
                 yield from self._step(spec)
-            clause = self.case.clauses[0]
+                clause = self.case.clauses[0]
             yield from self._nothing_left()
         except Stopped as stop:
             yield from self._crash_or_not(stop)
@@ -235,8 +234,8 @@ class Player:
             label = yield from self._observe_end(spec, line)
         else:
             message = yield from self._next(line, " or ".join(spec))
-            label = next((name for name, one in spec.items() if match(one, message, self.symbols) is None), None)
-            label = label or f"other: {describe(message)}"
+            named = (name for name, one in spec.items() if match(one, message, self.symbols) is None)
+            label = next(named, f"other: {describe(message)}")
         self._observed.append(label)
 
     def _observe_end(self, spec: Mapping[str, Any], line: Line) -> Generator[Action, Answer, str]:

@@ -121,7 +121,7 @@ class _Session:
         return self._answer(Kind.RECEIVED, data) if data else self._answer(Kind.ENDED)
 
     async def _shut(self, name: str, how: str) -> Answer:
-        reader, writer = self._streams[name]
+        _, writer = self._streams[name]
         try:
             if how == "half":
                 writer.write_eof()

@@ -16,7 +16,7 @@ import msgspec
 from protocols.buffer import Buffer
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
 from protocols.frames import FrameContext, shown
-from protocols.messages import Message
+from protocols.messages import Message, Request
 
 MINIMUM_FRAME_LIMIT = 1024
 """No limit below this: every frame without a dynamic body fits in it, so only those with one need a check."""
@@ -156,12 +156,16 @@ class Connection(ABC):
 class Client(Protocol):
     """What the client's side of any request-and-reply protocol offers on top of `Connection`."""
 
-    answered: Message | None
-    """The request that the last reply given by `next_event` answers."""
-    span: tuple[int, int]
+    @property
+    def answered(self) -> Request | None:
+        """The request that the last reply given by `next_event` answers."""
 
     @property
-    def pending(self) -> tuple[Message, ...]:
+    def span(self) -> tuple[int, int]:
+        """See `Connection.span`."""
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
         """Requests not yet answered, oldest first."""
 
     @property
@@ -177,7 +181,7 @@ class Client(Protocol):
     def send(self, message: Message) -> bytes:
         """See `Connection.send`."""
 
-    def await_reply(self, request: Message) -> None:
+    def await_reply(self, request: Request) -> None:
         """Note a request whose bytes were sent by other means (a raw frame in a test)."""
 
     def end_requests(self) -> None:

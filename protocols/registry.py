@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import IntEnum
 from importlib import import_module
 from typing import Any
 
@@ -30,7 +30,7 @@ class Protocol:
     """(codec, max_frame=...) -> the client's side of a connection."""
     server: Callable[..., Connection]
     """(codec, max_frame=...) -> the server's side of a connection."""
-    names: Mapping[str, type[Enum]]
+    names: Mapping[str, type[IntEnum]]
     """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
     barrier: Callable[[], Request]
     """A request any server answers at once: its reply proves that what came before it was handled."""

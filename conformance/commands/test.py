@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from conformance.probe import ProbeError, Spoken, detect, version_of
 from conformance.records import Record, Run, wireproof_version
 from conformance.runner import Plan, Report, Settings, play_all, simulate
 from conformance.selection import SelectionError, applicable, select
+from conformance.sockets import open_stream
 from conformance.targets import Address, TargetError, parse_address
 from conformance.verdicts import Level, Verdict
 from protocols import protocol, protocol_names
@@ -53,7 +55,7 @@ SIMULATION = "simulation"
 @click.option("--implementation-version", help="Its version; asked from the target when it can tell.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
 @click.pass_context
-def command(context: click.Context, name: str, target: str, **options: Any) -> None:
+def command(context: click.Context, /, name: str, target: str, **options: Any) -> None:
     """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation).
 
     Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or nothing to talk to, 3 wireproof's own fault,
@@ -197,14 +199,10 @@ class _Test:
         where = f", records in {self.options['out']}" if self.options["out"] else ""
         click.echo(f"{told}: {len(records)} cases, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
         if bad > len(records) // 2 and self.address is not None:
-            click.echo(
-                f"most cases fail: does the target speak {run.profile} {run.variant}? --profile auto --variant auto asks"
-            )
+            click.echo(f"most cases fail: does the target speak {run.profile} {run.variant}? '--profile auto' asks it")
 
 
 async def _reachable(address: Address, timeout: float) -> None:
-    from conformance.sockets import open_stream
-
     async with asyncio.timeout(timeout):
         _, writer = await open_stream(address)
     writer.close()
@@ -213,8 +211,8 @@ async def _reachable(address: Address, timeout: float) -> None:
 def _run_loop(main: Any) -> None:
     """Run on uvloop where it is installed."""
     try:
-        from uvloop import new_event_loop
+        factory: Any = import_module("uvloop").new_event_loop
     except ImportError:
-        new_event_loop = None
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        factory = None
+    with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(main)
