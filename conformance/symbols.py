@@ -78,7 +78,7 @@ class Symbols:
             raise SymbolError(f"{field}: {error}") from None
 
     def _names(self) -> dict[str, Any]:
-        """Return what expressions may name; a variable that is itself an expression (`MAX - 1`) stands for its value."""
+        """Return what expressions may name; a variable that is an expression (`MAX - 1`) is its value."""
         names = {**self.variables, **self.saved}
         for name, value in self.variables.items():
             if isinstance(value, str):
