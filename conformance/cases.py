@@ -7,13 +7,14 @@ expands `foreach` into one case per combination. Nothing here knows a protocol, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema
 import yaml
@@ -87,9 +88,24 @@ def vectors_root() -> Traversable:
     return files("vectors")
 
 
+_BOOLEAN = "tag:yaml.org,2002:bool"
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML in which only true and false are booleans, so that `on` stays the word it is."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
+        first: [one for one in resolvers if one[0] != _BOOLEAN]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), ["t", "f"])
+
+
 def _read_yaml(path: Traversable) -> Any:
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except yaml.YAMLError as error:
         raise CaseError(f"{path.name}: no YAML: {error}") from None
 
