@@ -6,7 +6,7 @@ case and of what crossed the wire. It stops at the first expectation that is not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,19 @@ class Outcome:
     observed: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What one step did, told to a scribe: the verb, the connection, the bytes and the messages they are."""
+
+    do: str
+    connection: str
+    data: bytes = b""
+    messages: tuple[Message, ...] = ()
+    expect: Any = None
+    """The pattern that a received message had to match."""
+    seconds: float = 0.0
+
+
 class Stopped(Exception):  # noqa: N818 - control flow of the player, caught in `play`
     """An expectation was not met: the verdict and why."""
 
@@ -67,8 +80,17 @@ class Line:
 class Player:
     """One play of one case against whatever answers the actions."""
 
-    def __init__(self, case: Case, symbols: Symbols, *, delivery: Delivery, timeout: float = 5.0) -> None:
+    def __init__(
+        self,
+        case: Case,
+        symbols: Symbols,
+        *,
+        delivery: Delivery,
+        timeout: float = 5.0,
+        scribe: Callable[[Note], None] | None = None,
+    ) -> None:
         self.case = case
+        self._scribe = scribe
         self.symbols = symbols
         self.timeout = timeout
         self.trace = Trace()
@@ -122,8 +144,13 @@ class Player:
             self.trace.append(TraceEvent(int(answer.now * 1e6), connection, answer.kind, shown))
         return answer
 
+    def _note(self, do: str, connection: str, **told: Any) -> None:
+        if self._scribe is not None:
+            self._scribe(Note(do, connection, **told))
+
     def _line(self, name: str) -> Generator[Action, Answer, Line]:
         if name not in self._lines:
+            self._note("connect", name)
             answer = yield from self._do(Open(name), name)
             if answer.kind is not Kind.OPENED:
                 raise Stopped(Verdict.CRASH, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
@@ -182,13 +209,15 @@ class Player:
 
     def _send_step(self, spec: Any, on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
         line = yield from self._line(on)
-        frames = []
+        frames, messages = [], []
         for values, item in self._items(spec):
             self.symbols.variables.update(values)
-            frames.append(self._frame(item, line))
-        yield from self._write(line, frames)
+            data, message = self._frame(item, line)
+            frames.append(data)
+            messages += [message] if message is not None else []
+        yield from self._write(line, frames, messages)
 
-    def _frame(self, item: Any, line: Line) -> bytes:
+    def _frame(self, item: Any, line: Line) -> tuple[bytes, Message | None]:
         """Return the bytes of a message or `{raw: ...}`; a raw frame may say `as` which request it is answered like."""
         if isinstance(item, Mapping) and "raw" in item:
             data = self.symbols.data(item["raw"] if isinstance(item["raw"], Mapping) else {"hex": item["raw"]})
@@ -196,11 +225,15 @@ class Player:
                 request = self.symbols.message(item["as"])
                 assert isinstance(request, Request)
                 line.codec.await_reply(request)
-            return data
-        return line.codec.send(self.symbols.message(item))
+            return data, None
+        message = self.symbols.message(item)
+        return line.codec.send(message), message
 
-    def _write(self, line: Line, frames: list[bytes]) -> Generator[Action, Answer, None]:
+    def _write(
+        self, line: Line, frames: list[bytes], messages: Sequence[Message] = ()
+    ) -> Generator[Action, Answer, None]:
         data = b"".join(frames)
+        self._note("send", line.name, data=data, messages=tuple(messages))
         answer = yield from self._do(Write(line.name, self._delivery.cut(frames)), line.name, data)
         if answer.kind is not Kind.SENT:
             line.ended = answer.kind
@@ -210,13 +243,20 @@ class Player:
         for values, item in self._items(spec):
             self.symbols.variables.update(values)
             message = yield from self._next(line, str(item))
-            self._check(item, message, line)
+            self._received(line, message, item)
+            self._check(item, message)
 
     def _push_step(self, spec: Any, on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
         pushes = spec if isinstance(spec, list) else [spec]
         yield from self._expect_step([{"push": one} for one in pushes], on, whole)
 
-    def _check(self, spec: Any, message: Message, line: Line) -> None:
+    def _received(self, line: Line, message: Message, expect: Any) -> None:
+        if self._scribe is not None:
+            first, stop = line.codec.span
+            data = self.trace.received(line.name)[first:stop]
+            self._note("receive", line.name, data=data, messages=(message,), expect=expect)
+
+    def _check(self, spec: Any, message: Message) -> None:
         problem = match(spec, message, self.symbols)
         if problem is not None:
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=self._byte(problem, message))
@@ -234,6 +274,7 @@ class Player:
             label = yield from self._observe_end(spec, line)
         else:
             message = yield from self._next(line, " or ".join(spec))
+            self._received(line, message, {"any_of": list(spec.values())})
             named = (name for name, one in spec.items() if match(one, message, self.symbols) is None)
             label = next(named, f"other: {describe(message)}")
         self._observed.append(label)
@@ -291,14 +332,16 @@ class Player:
         """Nothing may have come on the connection: a barrier's reply must be the next message."""
         line = yield from self._line(name)
         barrier = self.symbols.protocol.barrier()
-        yield from self._write(line, [line.codec.send(barrier)])
+        yield from self._write(line, [line.codec.send(barrier)], [barrier])
         message = yield from self._next(line, f"the reply to {barrier.NAME}")
+        self._received(line, message, {"any": barrier.NAME})
         if line.codec.answered is not barrier:
             raise Stopped(Verdict.FAIL, f"nothing before the reply to {barrier.NAME}", describe(message), byte=0)
 
     def _closed_step(self, spec: Any, on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
         line = yield from self._line(spec if isinstance(spec, str) else on)
         event = yield from self._event(line, self.timeout)
+        self._note("closed", line.name)
         if isinstance(event, Message):
             raise Stopped(Verdict.FAIL, "the target closes the connection", describe(event), byte=0)
         if event is NEED_DATA:
@@ -317,16 +360,22 @@ class Player:
 
     def _shut(self, name: str, how: str) -> Generator[Action, Answer, None]:
         yield from self._line(name)
+        self._note(how, name)
         yield from self._do(Shut(name, how), name)
         del self._lines[name]
 
     def _half_close_step(self, name: str, on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
         line = yield from self._line(name)
         line.codec.end_requests()
+        self._note("half_close", name)
         yield from self._do(Shut(name, "half"), name)
 
     def _wait_step(self, seconds: Any, on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
-        yield from self._do(Sleep(float(self.symbols.number(seconds, "wait"))))
+        yield from self._sleep(float(self.symbols.number(seconds, "wait")))
+
+    def _sleep(self, seconds: float) -> Generator[Action, Answer, None]:
+        self._note("wait", "", seconds=seconds)
+        yield from self._do(Sleep(seconds))
 
     def _mark_step(self, name: str, on: str, whole: Mapping[str, Any]) -> Generator[Action, Answer, None]:
         yield from self._do(Sleep(0.0))
@@ -337,7 +386,7 @@ class Player:
     ) -> Generator[Action, Answer, None]:
         """Wait until `plus` seconds after a mark; what follows can only be told when asked before `latest`."""
         mark = self._marks[spec["mark"]]
-        yield from self._do(Sleep(max(0.0, mark + float(self.symbols.number(spec["plus"])) - self._now)))
+        yield from self._sleep(max(0.0, mark + float(self.symbols.number(spec["plus"])) - self._now))
         self._latest = mark + float(self.symbols.number(spec["latest"])) if "latest" in spec else None
 
     def _nothing_left(self) -> Generator[Action, Answer, None]:
