@@ -1,0 +1,53 @@
+"""The one place of the reference servers that names protocols; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from importlib import import_module
+
+from protocols.registry import protocol as codec_of
+from reference_server.clock import Clock
+from reference_server.service import Ids, Limits, Service, Trace
+
+__all__ = ["SERVICES", "create_service", "served_protocols"]
+
+SERVICES = {"throttr": "reference_server.throttr"}
+"""Protocol -> the package whose `create` makes its service."""
+
+
+def served_protocols() -> list[str]:
+    """Return the protocols that have a reference server, sorted."""
+    return sorted(SERVICES)
+
+
+def create_service(
+    protocol: str,
+    *,
+    profile: str,
+    variant: str,
+    clock: Clock,
+    ids: Ids | None = None,
+    limits: Limits | None = None,
+    trace: Trace | None = None,
+) -> Service:
+    """Return a server of `protocol` under `profile` and `variant`; ValueError names what is unknown and what is known.
+
+    `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange.
+    """
+    if protocol not in SERVICES:
+        raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(served_protocols())}")
+    known = codec_of(protocol).profiles
+    if profile not in known:
+        raise ValueError(f"unknown {protocol} profile {profile!r}: expected {' or '.join(known)}")
+    if variant not in known[profile].variants:
+        raise ValueError(f"unknown {protocol} variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+    create: Callable[..., Service] = import_module(SERVICES[protocol]).create
+    return create(
+        known[profile],
+        variant,
+        clock=clock,
+        ids=ids or (lambda: secrets.token_bytes(16)),
+        limits=limits or Limits(),
+        trace=trace,
+    )

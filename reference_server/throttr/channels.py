@@ -1,0 +1,74 @@
+"""Channels and the subscriptions that make them: a channel is there exactly while somebody is subscribed to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reference_server.throttr.session import ThrottrSession
+
+__all__ = ["Channels", "Subscription"]
+
+
+class Subscription:
+    """One connection's subscription to one channel; twice the same is two of these, where the profile has it so."""
+
+    __slots__ = ("read_bytes", "session", "since", "write_bytes")
+
+    def __init__(self, session: ThrottrSession, since: int) -> None:
+        self.session = session
+        self.since = since
+        """Nanoseconds since the Unix epoch."""
+        self.read_bytes = 0
+        """Payload bytes delivered to it."""
+        self.write_bytes = 0
+        """Payload bytes its connection published to the channel."""
+
+
+class Channels:
+    """Every channel by name, its subscriptions in the order they were made."""
+
+    def __init__(self) -> None:
+        self._channels: dict[bytes, dict[Subscription, None]] = {}
+        self.subscriptions = 0
+        """All of them, over all channels."""
+
+    def __len__(self) -> int:
+        """Channels that have a subscription."""
+        return len(self._channels)
+
+    def __iter__(self) -> Iterator[tuple[bytes, tuple[Subscription, ...]]]:
+        """Names and subscriptions in ascending order of the name."""
+        return ((name, tuple(self._channels[name])) for name in sorted(self._channels))
+
+    def of(self, name: bytes) -> tuple[Subscription, ...]:
+        """Return the subscriptions of a channel, none when there is no such channel."""
+        return tuple(self._channels.get(name, ()))
+
+    def add(self, name: bytes, session: ThrottrSession, since: int) -> None:
+        """Subscribe `session` to a channel once more."""
+        subscription = Subscription(session, since)
+        self._channels.setdefault(name, {})[subscription] = None
+        session.subscriptions.setdefault(name, []).append(subscription)
+        session.subscribed += 1
+        self.subscriptions += 1
+
+    def remove(self, name: bytes, session: ThrottrSession) -> bool:
+        """End every subscription of `session` to a channel; False when it has none."""
+        held = session.subscriptions.pop(name, None)
+        if held is None:
+            return False
+        channel = self._channels[name]
+        for subscription in held:
+            del channel[subscription]
+        if not channel:
+            del self._channels[name]
+        session.subscribed -= len(held)
+        self.subscriptions -= len(held)
+        return True
+
+    def leave(self, session: ThrottrSession) -> None:
+        """End every subscription of a connection that is gone."""
+        for name in list(session.subscriptions):
+            self.remove(name, session)

@@ -1,0 +1,180 @@
+"""What INFO, CONNECTIONS, CONNECTION and WHOAMI answer, and EVENT, which carries another request."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from protocols.errors import MalformedFrameError
+from protocols.messages import Request
+from protocols.throttr.codec import MAX_NESTING
+from protocols.throttr.replies import ConnectionRow, ConnectionsFragment, ConnectionsReply, InfoReply, WhoamiReply
+from protocols.throttr.requests import (
+    Channel,
+    Channels,
+    ConnectionById,
+    ConnectionByIndex,
+    Connections,
+    Event,
+    Get,
+    Info,
+    Insert,
+    List,
+    Publish,
+    Purge,
+    Query,
+    Set,
+    Stat,
+    Stats,
+    Subscribe,
+    Unsubscribe,
+    Update,
+    Whoami,
+)
+from reference_server.throttr.fragments import cut
+from reference_server.throttr.listings import row_size
+from reference_server.throttr.session import ThrottrSession
+from reference_server.throttr.state import ACCEPTED, DENIED, Handlers, State
+from reference_server.throttr.tally import READ, WRITTEN
+
+__all__ = ["VERSION", "ServerRequests"]
+
+VERSION = b"wireproof-0.1".ljust(16, b"\0")
+UNIX_PORT = 13579
+"""What a row shows for a UNIX socket, with 127.0.0.1 (4.6)."""
+CLIENT, TCP, UNIX = 0, 0, 1
+
+ROW_COUNTS: tuple[tuple[type[Request], ...], ...] = (
+    (Insert,), (Set,), (Query,), (Get,), (Update,), (Purge,), (List,), (Info,), (Stat,), (Stats,), (Publish,),
+    (Subscribe,), (Unsubscribe,), (Connections,), (ConnectionByIndex, ConnectionById), (Channels,), (Channel,),
+    (Whoami,),
+)  # fmt: skip
+"""The request totals of a connection row, in its order."""
+INFO_COUNTS: tuple[tuple[type[Request], ...], ...] = (
+    (Insert,), (Query,), (Update,), (Purge,), (Get,), (Set,), (List,), (Info,), (Stats,), (Stat,), (Subscribe,),
+    (Unsubscribe,), (Publish,), (Channel,), (Channels,), (Whoami,), (ConnectionByIndex, ConnectionById),
+    (Connections,),
+)  # fmt: skip
+"""The pairs (total, per minute) of INFO, in its order."""
+
+
+class ServerRequests:
+    """The handlers of requests about the server and its connections; `handlers` are those of what an EVENT carries."""
+
+    def __init__(self, state: State, handlers: Handlers) -> None:
+        self._state = state
+        self._handlers = handlers
+        self._row_size = row_size(state, ConnectionRow)
+
+    def handlers(self) -> Handlers:
+        """Return request class -> handler."""
+        return {
+            Info: self.info,
+            Connections: self.connections,
+            ConnectionByIndex: self.connection_by_index,
+            ConnectionById: self.connection_by_id,
+            Whoami: self.whoami,
+            Event: self.event,
+        }
+
+    def info(self, request: Info, session: ThrottrSession, now: int) -> bytes:
+        """Answer the 52 counts of the server, this request included, and its version."""
+        session.settle()
+        state, tally, store = self._state, self._state.tally, self._state.store
+        store.purge_due(now)
+        totals = tally.totals
+        counts: list[int] = []
+        for kinds in INFO_COUNTS:
+            counts += (sum(totals[kind] for kind in kinds), sum(tally.last_minute(kind) for kind in kinds))
+        keys, buffers = len(store), store.buffers
+        numbers: tuple[Any, ...] = (
+            state.clock.wall_ns() // 1_000_000_000,
+            tally.requests(),
+            tally.requests_last_minute(),
+            *counts,
+            *self._traffic(),
+            keys,
+            keys - buffers,
+            buffers,
+            (keys - buffers) * state.value_size,
+            store.buffer_bytes,
+            state.channels.subscriptions,
+            len(state.channels),
+            state.running_since,
+            len(state.sessions),
+        )
+        return state.codec.encode(InfoReply(*numbers, VERSION))
+
+    def _traffic(self) -> tuple[int, int, int, int]:
+        """Return bytes read and written, each in total and in the last full minute, as the profile counts them."""
+        rules, tally = self._state.rules, self._state.tally
+        read, written = tally.totals[READ], tally.totals[WRITTEN]
+        if not rules.bytes_of_closed_connections:
+            read, written = read - tally.closed_read, written - tally.closed_written
+        if not rules.bytes_per_minute:
+            return read, 0, written, 0
+        return read, tally.last_minute(READ), written, tally.last_minute(WRITTEN)
+
+    def connections(self, request: Connections, session: ThrottrSession, now: int) -> bytes:
+        """Answer a row for each open connection, oldest first."""
+        session.settle()
+        rows = ((self._row_size, self._row(one)) for one in self._state.sessions.values())
+        return self._state.codec.encode(ConnectionsReply(tuple(ConnectionsFragment(*part) for part in cut(rows))))
+
+    def connection_by_index(self, request: ConnectionByIndex, session: ThrottrSession, now: int) -> bytes:
+        """Answer the row at a position of what CONNECTIONS lists, from 0 (T5)."""
+        session.settle()
+        found = next(islice(self._state.sessions.values(), request.index, None), None)
+        return DENIED if found is None else self._state.codec.encode(self._row(found))
+
+    def connection_by_id(self, request: ConnectionById, session: ThrottrSession, now: int) -> bytes:
+        """Answer the row of the connection with an id (T5)."""
+        session.settle()
+        found = self._state.sessions.get(request.id)
+        return DENIED if found is None else self._state.codec.encode(self._row(found))
+
+    def _row(self, session: ThrottrSession) -> ConnectionRow:
+        peer, counts = session.peer, session.counts
+        unix = peer.family == "unix"
+        host, port = ("127.0.0.1", UNIX_PORT) if unix else (peer.host, peer.port)
+        return ConnectionRow(
+            session.id,
+            CLIENT,
+            UNIX if unix else TCP,
+            6 if ":" in host else 4,
+            host.encode("ascii", "replace")[:16].ljust(16, b"\0"),
+            port,
+            session.connected_at,
+            session.read_bytes,
+            session.written_bytes,
+            session.published_bytes,
+            session.received_bytes,
+            0,
+            0,
+            *(sum(counts[kind] for kind in kinds) for kinds in ROW_COUNTS),
+        )
+
+    def whoami(self, request: Whoami, session: ThrottrSession, now: int) -> bytes:
+        """Answer the id of the connection."""
+        return self._state.codec.encode(WhoamiReply(session.id))
+
+    def event(self, request: Event, session: ThrottrSession, now: int) -> bytes:
+        """Answer 01 and what the request inside gets; 00 when there is not exactly one whole request inside (T36)."""
+        inner, levels = self._unwrap(request)
+        answer = DENIED if inner is None else self._handlers[type(inner)](inner, session, now)
+        return ACCEPTED * levels + answer
+
+    def _unwrap(self, event: Event) -> tuple[Request | None, int]:
+        """Return the innermost request, None where a level holds none, and the levels that hold one."""
+        state, levels = self._state, 0
+        inner: Request = event
+        while isinstance(inner, Event):
+            if levels == MAX_NESTING:
+                return None, levels
+            try:
+                inner = state.codec.whole_request(inner.payload)
+            except MalformedFrameError:
+                return None, levels
+            levels += 1
+            state.tally.totals[type(inner)] += 1
+        return inner, levels

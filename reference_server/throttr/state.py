@@ -1,0 +1,95 @@
+"""What all connections of one server share, and the words every handler uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from protocols.errors import ErrorCode, RemoteProtocolError
+from protocols.frames import header_struct
+from protocols.messages import Message, Request
+from protocols.profile import Profile
+from protocols.throttr import Codec
+from reference_server.clock import Clock
+from reference_server.service import Ids, Limits
+from reference_server.throttr.channels import Channels
+from reference_server.throttr.minutes import Minutes
+from reference_server.throttr.rules import RULES
+from reference_server.throttr.store import Store
+from reference_server.throttr.tally import Tally
+
+if TYPE_CHECKING:
+    from reference_server.throttr.session import ThrottrSession
+
+__all__ = ["ACCEPTED", "DENIED", "U64_MAX", "Handler", "Handlers", "State"]
+
+Handler = Callable[[Any, "ThrottrSession", int], bytes]
+"""(request, who asks, now in monotonic ns) -> the bytes of the reply."""
+Handlers = dict[type[Request], Handler]
+
+U64_MAX: Final = (1 << 64) - 1
+ACCEPTED: Final = b"\x01"
+DENIED: Final = b"\x00"
+"""The two status bytes."""
+
+
+class State:
+    """One server's records, channels, connections and counts, under the rules of its profile."""
+
+    def __init__(self, profile: Profile, variant: str, clock: Clock, ids: Ids, limits: Limits) -> None:
+        self.codec = Codec.of(profile, variant)
+        self.rules = RULES[profile.name]
+        self.limits = limits
+        self.clock = clock
+        self.value_size = profile.variants[variant].sizes["value"]
+        self.value_max = (1 << (8 * self.value_size)) - 1
+        start = clock.monotonic_ns()
+        self.wall_offset = clock.wall_ns() - start
+        """Turns monotonic ns into ns since the Unix epoch; fixed at the start so that instants shown stand still."""
+        self.running_since = start + self.wall_offset
+        self.minutes = Minutes(start)
+        self.tally = Tally(self.minutes)
+        self.store = Store(clock)
+        self.channels = Channels()
+        self.sessions: dict[bytes, ThrottrSession] = {}
+        """Open connections by id, oldest first."""
+        self.touched: list[ThrottrSession] = []
+        """Connections that have pushes to write once the request in hand is answered."""
+        self._ids = ids
+
+    def wall(self, now: int) -> int:
+        """Return `now` as ns since the Unix epoch, kept within 64 bits (T23)."""
+        return min(max(now + self.wall_offset, 0), U64_MAX)
+
+    def new_id(self) -> bytes:
+        """Return an id that no open connection has."""
+        while (fresh := self._ids()) in self.sessions:
+            pass
+        return fresh
+
+    def forget(self, session: ThrottrSession) -> None:
+        """A connection is gone: its row and its subscriptions go with it (T35, SUBSCRIBE-7)."""
+        self.channels.leave(session)
+        if self.sessions.pop(session.id, None) is not None:
+            self.tally.closed_read += session.read_bytes
+            self.tally.closed_written += session.written_bytes
+
+    def flush_pushes(self) -> None:
+        """Write what was pushed while a request was answered."""
+        touched, self.touched = self.touched, []
+        for session in touched:
+            session.flush_after_answers()
+
+    def tolerates(self, error: RemoteProtocolError) -> bool:
+        """Say whether the connection stays open, unheard, after `error` (T30)."""
+        return error.code is ErrorCode.UNKNOWN_TYPE and self.rules.unknown_type == "silent"
+
+    def packer(self, message: type[Message]) -> Callable[..., bytes]:
+        """Return `pack(*fixed parts)`: what comes before the bodies of a flat message, without a message object.
+
+        Callers are hot paths whose values are known to fit.
+        """
+        layout = self.codec.layout(message)
+        pack = header_struct(layout, self.codec.profile.byte_order, lead="s").pack
+        return partial(pack, layout.lead) if layout.lead else pack
