@@ -1,0 +1,165 @@
+"""The pytest plugin: every case is an item, in `pytest --pyargs conformance` or inside somebody's own suite.
+
+A suite of one's own overrides `wireproof_target` (start the server there, return its address) and has one test::
+
+    def test_wireproof(wireproof_case, wireproof):
+        wireproof.check(wireproof_case)
+
+Works with `-n 2`, `-k`, `-x`, `--junitxml`: cases that need a quiet server take a lock that all workers share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conformance.cases import Case
+
+OPTIONS = {
+    "--wireproof-target": (None, "server to test: tcp://HOST:PORT, unix:///PATH or simulation"),
+    "--wireproof-protocol": ("throttr", "protocol whose cases are played"),
+    "--wireproof-profile": (None, "profile the server speaks (default: the protocol's first)"),
+    "--wireproof-variant": (None, "variant the server speaks (default: the protocol's usual one)"),
+    "--wireproof-level": ("may", "lowest level to play: must, should or may"),
+    "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options above."""
+    group = parser.getgroup("wireproof", "conformance cases of wireproof")
+    for name, (default, told) in OPTIONS.items():
+        group.addoption(name, default=default, help=told)
+
+
+class Session:
+    """What the cases of one pytest session share; `check` plays one case and fails with its evidence."""
+
+    def __init__(self, config: pytest.Config, target: str) -> None:
+        from conformance.cases import load_suite
+        from conformance.records import Run
+        from conformance.runner import Plan, Settings
+
+        name, profile, variant = _spoken(config)
+        self._run = Run(name, profile, variant, target, implementation=target)
+        self._plan = Plan(self._run, load_suite(name), (), Settings(timeout=float(_option(config, "timeout"))))
+        digest = sha256(target.encode()).hexdigest()[:12]
+        self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")
+
+    def play(self, case: Case) -> dict[str, Any]:
+        """Play one case against the target and return its record; exclusive cases run while no other worker plays."""
+        import time
+
+        with self._turn(exclusive=case.exclusive):
+            began = time.monotonic()
+            return self._plan.record(case, self._outcome(case), began)
+
+    def check(self, case: Case) -> dict[str, Any]:
+        """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be told. Returns the record."""
+        record = self.play(case)
+        if record["verdict"] in ("unsupported", "untestable"):
+            pytest.skip(f"{record['verdict']}: expected {record['expected']}, got {record['got']}")
+        if record["verdict"] != "pass":
+            pytest.fail(explain(record), pytrace=False)
+        return record
+
+    def _outcome(self, case: Case) -> Any:
+        from conformance.simulation import SimulationDriver
+        from conformance.sockets import SocketDriver
+        from conformance.targets import parse_address
+        from reference_server.registry import create_service
+        from reference_server.service import seeded_ids
+
+        run, player = self._run, self._plan.player(case)
+        if run.target != "simulation":
+            return asyncio.run(SocketDriver(parse_address(run.target)).play(player))
+
+        def service(clock: Any) -> Any:
+            profile, variant = run.profile, run.variant
+            return create_service(run.protocol, profile=profile, variant=variant, clock=clock, ids=seeded_ids(1))
+
+        return SimulationDriver(service).play(player)
+
+    @contextmanager
+    def _turn(self, *, exclusive: bool) -> Iterator[None]:
+        with self._lock.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+            yield
+
+
+def explain(record: dict[str, Any]) -> str:
+    """Return a record's evidence as text: verdict, clause, byte, expectation, and the exchange in hex."""
+    arrows = {"sent": ">", "received": "<", "event": "|"}
+    lines = [
+        f"{record['verdict']}: {record['title']}",
+        f"clause {record['blamed'] or record['clauses'][0]} ({record['level']}), byte {record['byte']}",
+        f"expected {record['expected']}",
+        f"got      {record['got']}",
+    ]
+    for event in record["exchange"]:
+        lines.append(f"{event['connection']} {arrows[event['direction']]} {event['hex'] or event['text']}")
+    return "\n".join(lines)
+
+
+def _option(config: pytest.Config, name: str) -> str:
+    value = config.getoption(f"wireproof_{name}")
+    return "" if value is None else str(value)
+
+
+def _spoken(config: pytest.Config) -> tuple[str, str, str]:
+    from protocols import protocol
+
+    name = _option(config, "protocol")
+    try:
+        spoken = protocol(name)
+    except KeyError as error:
+        raise pytest.UsageError(f"--wireproof-protocol: {error.args[0]}") from None
+    profile = _option(config, "profile") or spoken.default_profile
+    if profile not in spoken.profiles:
+        raise pytest.UsageError(f"--wireproof-profile: expected {', '.join(spoken.profiles)}; got {profile!r}")
+    variant = _option(config, "variant") or spoken.default_variant
+    variants = spoken.profiles[profile].variants
+    if variant not in variants:
+        raise pytest.UsageError(f"--wireproof-variant: expected {', '.join(variants)}; got {variant!r}")
+    return name, profile, variant
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that asks for `wireproof_case` one item a case."""
+    if "wireproof_case" not in metafunc.fixturenames:
+        return
+    from conformance.cases import load_suite
+    from conformance.selection import select
+    from conformance.verdicts import Level
+
+    name, profile, variant = _spoken(metafunc.config)
+    level = _option(metafunc.config, "level").upper()
+    if level not in Level.__members__:
+        raise pytest.UsageError(f"--wireproof-level: expected must, should or may; got {level.lower()!r}")
+    slow = _option(metafunc.config, "target") == "simulation"
+    cases = select(load_suite(name), profile, variant, level=Level[level], slow=slow)
+    metafunc.parametrize("wireproof_case", cases, ids=[case.id for case in cases])
+
+
+@pytest.fixture(scope="session")
+def wireproof_target(pytestconfig: pytest.Config) -> str:
+    """Return the address to test; override it to start a server of your own."""
+    target = _option(pytestconfig, "target")
+    if not target:
+        pytest.skip("no target: name one with --wireproof-target, or override the fixture wireproof_target")
+    return target
+
+
+@pytest.fixture(scope="session")
+def wireproof(pytestconfig: pytest.Config, wireproof_target: str) -> Session:
+    """Return the session that plays cases against the target."""
+    return Session(pytestconfig, wireproof_target)
