@@ -1,0 +1,138 @@
+"""`wireproof demo`: the main job on the project's own servers: every profile and width, and wrong ones beside them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from conformance.processes import StartError, module_command, module_environment, running_server
+from conformance.records import wireproof_version
+from protocols import protocol, protocol_names
+from reference_server.registry import demonstration_faults
+
+SIDE_BY_SIDE = 2
+LONGEST = 300.0
+"""Seconds after which one run of the suite is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One server of the demonstration."""
+
+    protocol: str
+    profile: str
+    variant: str
+    fault: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What records and the matrix call it."""
+        return f"wrong on purpose: {self.fault}" if self.fault else "wireproof reference"
+
+    @property
+    def folder(self) -> str:
+        """Name of its run's folder."""
+        return "-".join(filter(None, (self.protocol, self.profile, self.variant, self.fault)))
+
+
+@click.command()
+@click.option("--runs", type=click.Path(path_type=Path), default=Path("reports/runs/demo"), help="Folder for the runs.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("reports/matrix"), help="Folder for the matrix.")
+@click.option("--no-matrix", is_flag=True, help="Stop after the runs (no Spark, no Java).")
+@click.pass_context
+def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool) -> None:
+    """Test the reference servers under every profile and variant, and two wrong servers, then fold the matrix.
+
+    Exits 0 when every reference server passes and every wrong one is found out.
+    """
+    console = Console(highlight=False)
+    began = time.monotonic()
+    contestants = list(_contestants())
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        results = list(pool.map(lambda one: _test(one, runs / one.folder), contestants))
+    console.print(_table(contestants, results))
+    console.print(f"{len(contestants)} servers tested in {time.monotonic() - began:.1f} s; records in {runs}")
+    as_wanted = all(
+        (code == 1) if one.fault else (code == 0) for one, (code, _) in zip(contestants, results, strict=True)
+    )
+    if not as_wanted:
+        click.echo("a reference server failed, or a wrong one was not found out: see above", err=True)
+    if not no_matrix:
+        arguments = (str(runs), "--out", str(out))
+        folded = subprocess.run(module_command("spark.job", *arguments), env=module_environment(), check=False)
+        if folded.returncode:
+            context.exit(folded.returncode)
+        click.echo(f"open {out / 'index.html'}")
+    context.exit(0 if as_wanted else 1)
+
+
+def _contestants() -> list[Contestant]:
+    found = []
+    for name in protocol_names():
+        spoken = protocol(name)
+        found += [
+            Contestant(name, profile.name, variant)
+            for profile in spoken.profiles.values()
+            for variant in profile.variants
+        ]
+        found += [
+            Contestant(name, spoken.default_profile, spoken.default_variant, fault)
+            for fault in demonstration_faults(name)
+        ]
+    return found
+
+
+def _test(one: Contestant, folder: Path) -> tuple[int, dict[str, Any]]:
+    """Start the server, play the suite against it, return the exit code and run.json."""
+    serve = ["--profile", one.profile, "--variant", one.variant, *(["--fault", one.fault] if one.fault else [])]
+    try:
+        with running_server(module_command("reference_server", one.protocol, *serve)) as address:
+            play = [
+                "test", one.protocol, address, "--profile", one.profile, "--variant", one.variant, "--out", str(folder),
+                "--name", one.name, "--implementation-version", wireproof_version(), "--quiet",
+            ]  # fmt: skip
+            done = subprocess.run(
+                module_command("wireproof", *play),
+                env=module_environment(),
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST,
+            )
+    except (StartError, subprocess.TimeoutExpired) as error:
+        click.echo(f"{one.folder}: {error}", err=True)
+        return 3, {}
+    summary = folder / "run.json"
+    if not summary.exists():
+        click.echo(f"{one.folder}: {done.stderr.strip() or done.stdout.strip()}", err=True)
+        return done.returncode or 3, {}
+    found: dict[str, Any] = json.loads(summary.read_text(encoding="utf-8"))
+    return done.returncode, found
+
+
+def _table(contestants: list[Contestant], results: list[tuple[int, dict[str, Any]]]) -> Table:
+    table = Table(title="wireproof demo", title_justify="left")
+    for name in ("server", "profile", "variant"):
+        table.add_column(name)
+    for name in ("MUST", "SHOULD", "MAY observed", "exit"):
+        table.add_column(name, justify="right")
+    for one, (code, summary) in zip(contestants, results, strict=True):
+        counts = summary.get("counts", {})
+        cells = [_score(counts.get(level, {})) for level in ("MUST", "SHOULD")]
+        observed = str(sum(counts.get("MAY", {}).values()))
+        style = "green" if code == 0 else "red"
+        table.add_row(one.name, one.profile, one.variant, *cells, observed, str(code), style=style)
+    return table
+
+
+def _score(counts: dict[str, int]) -> str:
+    return f"{counts.get('pass', 0)}/{sum(counts.values())}" if counts else "-"

@@ -1,0 +1,25 @@
+"""`wireproof matrix`: hands over to the Spark job, a process of its own that shares nothing with the suite but records."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import click
+
+from conformance.processes import module_command, module_environment
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Where the matrix goes.")
+@click.option("--master", default=None, help="Spark master; default local[*].")
+@click.pass_context
+def command(context: click.Context, /, runs: tuple[Path, ...], out: Path, master: str | None) -> None:
+    """Fold every run below RUNS (folders, any depth) into matrices: HTML, Markdown, JSON and Parquet in DIR.
+
+    The latest run of each implementation, version, profile and variant counts. Needs the extra: wireproof[spark].
+    """
+    arguments = [*map(str, runs), "--out", str(out), *(["--master", master] if master else [])]
+    done = subprocess.run(module_command("spark.job", *arguments), env=module_environment(), check=False)
+    context.exit(done.returncode)
