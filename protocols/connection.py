@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 import msgspec
 
 from protocols.buffer import Buffer
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
-from protocols.frames import FrameContext, shown
+from protocols.frames import Decoder, FrameContext, shown
 from protocols.messages import Message, Request
 
 MINIMUM_FRAME_LIMIT = 1024
@@ -44,11 +44,12 @@ Event = Message | EndOfStream | NeedData
 class Connection(ABC):
     """What is common to all connections: the buffer, the end of the stream, the translation of errors."""
 
-    def __init__(self, max_frame: int) -> None:
+    def __init__(self, decode: Decoder, max_frame: int) -> None:
         if not isinstance(max_frame, int) or max_frame < MINIMUM_FRAME_LIMIT:
             raise LocalProtocolError(
                 ErrorCode.BAD_VALUE, f"max_frame: expected at least {MINIMUM_FRAME_LIMIT}, got {shown(max_frame)}"
             )
+        self._decode = decode
         self._buffer = Buffer()
         self._context = FrameContext(max_frame)
         self._ended = False
@@ -92,15 +93,16 @@ class Connection(ABC):
         while buffer.at < buffer.end or self._refill():
             at = buffer.at
             try:
-                message, stop = self._decode(buffer.data, at, buffer.end)
+                message, stop = self._decode(buffer.data, at, buffer.end, self._context)
             except MalformedFrameError as error:
                 raise self._fail(error) from None
-            if message is not None:
-                self.span = (buffer.base + at, buffer.base + stop)
-                buffer.at = stop
-                self._accept(message)
-                return message
-            buffer.want(stop)
+            if message is None:
+                buffer.want(stop)
+                continue
+            buffer.at = stop
+            self.span = (buffer.base + at, buffer.base + stop)
+            self._accept(message)
+            return cast(Message, message)
         return self._nothing_more()
 
     def _refill(self) -> bool:
@@ -131,10 +133,6 @@ class Connection(ABC):
     @abstractmethod
     def send(self, message: Message) -> bytes:
         """Return the bytes of `message`; raises `LocalProtocolError` when it is illegal now or does not fit."""
-
-    @abstractmethod
-    def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | None, int]:
-        """Decode one message at `at`, or return (None, bytes needed)."""
 
     @abstractmethod
     def _accept(self, message: Message) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.fields import Absent, Blob, Flag, Kind, Raw, Repeated, Rows, UInt
+from protocols.fields import U8, Absent, Blob, Flag, Kind, Raw, Repeated, Rows, UInt
 from protocols.messages import Message
 from protocols.profile import Layout
 
@@ -117,6 +117,10 @@ def _code(kind: Kind) -> str:
     return ""
 
 
+def _wired(layout: Layout) -> list[tuple[str, Kind]]:
+    return [(name, kind) for name, kind in layout.fields if not isinstance(kind, Absent)]
+
+
 def header_struct(layout: Layout, byte_order: str, lead: str = "x") -> struct.Struct:
     """Return the precompiled struct of the fixed parts; the lead is skipped, or one value (`lead="s"`)."""
     skipped = f"{len(layout.lead)}{lead}" if layout.lead else ""
@@ -179,8 +183,12 @@ def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
         f"body = at + {header.size}",
         f"if body > end: return None, {header.size}",
     ]
-    if reading.targets:
-        lines += [f"{reading.targets}= unpack(buf, at)", *reading.checks, *reading.bodies]
+    wired = _wired(layout)
+    if [_code(kind) for _, kind in wired] == ["B"]:
+        lines.append(f"f_{wired[0][0]} = buf[at + {len(layout.lead)}]")
+    elif wired:
+        lines.append(f"{reading.targets}= unpack(buf, at)")
+    lines += [*reading.checks, *reading.bodies]
     if not reading.bounded:
         lines.append(f"if {reading.stop} - at > context.limit: raise too_large(at, {reading.stop} - at, context.limit)")
     if reading.bodies:
@@ -194,12 +202,10 @@ def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
 
 def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> Any:
     """Return the encoder of a flat layout; that of a `row` checks its class and returns (fixed parts, bodies)."""
-    taken, wrong, blobs, values = [], [], [], ["lead"] if layout.lead else []
-    for name, kind in layout.fields:
+    wrong, blobs, values = [], [], ["lead"] if layout.lead else []
+    for name, kind in (wired := _wired(layout)):
         local = f"f_{name}"
         match kind:
-            case Absent():
-                continue
             case Raw(size):
                 wrong.append(f"type({local}) is not bytes or len({local}) != {size}")
             case Blob():
@@ -209,19 +215,20 @@ def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> An
                 wrong.append(f"{local} is not True and {local} is not False")
             case _:
                 wrong.append(f"{local} is True or {local} is False")
-        taken.append(f"{local} = m.{name}")
         values.append(f"len({local})" if isinstance(kind, Blob) else local)
+    pack, heads = header_struct(layout, byte_order, lead="s").pack, []
     packed, bodies = f"pack({', '.join(values)})", " + ".join(blobs)
+    if layout.lead and [kind for _, kind in wired] == [Blob(U8)]:
+        packed, heads = f"heads[{values[-1]}]", [pack(layout.lead, size) for size in range(256)]
     source = [
         "def encode(m):",
         *(["    if type(m) is not cls: raise bad_value(m, layout)"] if row else []),
-        *[f"    {line}" for line in taken],
+        *[f"    f_{name} = m.{name}" for name, _ in wired],
         *[f"    if {check}: raise bad_value(m, layout)" for check in wrong],
         "    try:",
         f"        return {packed}, {bodies or 'nothing'}" if row else f"        return {' + '.join([packed, *blobs])}",
-        "    except struct_error:",
+        "    except (struct_error, IndexError):",
         "        raise bad_value(m, layout) from None",
     ]
     scope = {"lead": layout.lead, "layout": layout, "cls": layout.message, "nothing": b"", "bad_value": bad_value}
-    pack = header_struct(layout, byte_order, lead="s").pack
-    return build("encode", source, pack=pack, struct_error=struct.error, **scope)
+    return build("encode", source, pack=pack, heads=heads, struct_error=struct.error, **scope)

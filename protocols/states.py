@@ -26,18 +26,23 @@ EventT = TypeVar("EventT", bound=Enum)
 class StateMachine(Generic[StateT, EventT]):
     """One side's position in a table."""
 
-    __slots__ = ("_table", "role", "state")
+    __slots__ = ("_moves", "_table", "role", "state")
 
     def __init__(self, table: Mapping[tuple[Role, StateT], Mapping[EventT, StateT]], role: Role, start: StateT) -> None:
         self._table = table
         self.role = role
-        self.state = start
+        self._enter(start)
 
     def move(self, event: EventT) -> None:
         """Follow `event`; `LocalProtocolError` (illegal_state) where the table has no such move."""
-        following = self._table.get((self.role, self.state), {}).get(event)
+        following = self._moves.get(event)
         if following is None:
             raise LocalProtocolError(
                 ErrorCode.ILLEGAL_STATE, f"{self.role} in state {self.state.value} allows no {event.value}"
             )
-        self.state = following
+        if following is not self.state:
+            self._enter(following)
+
+    def _enter(self, state: StateT) -> None:
+        self.state = state
+        self._moves = self._table.get((self.role, state), {})

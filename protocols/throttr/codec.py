@@ -31,7 +31,7 @@ class Codec:
         self.profile = profile
         self.variant = variant
         self.encoders: dict[type[Message], Encoder] = {}
-        self.requests: list[Decoder | None] = [None] * 256
+        self.requests: list[Decoder] = [_unknown_type] * 256
         self.replies: dict[type[Request], Decoder] = {}
         self.pushes: list[Decoder | None] = [None] * 256
         for request in profile.replies:
@@ -42,6 +42,7 @@ class Codec:
             self.replies[request] = self._reply_decoder(answers)
         self.answers = {request: self._answer_encoders(answers) for request, answers in profile.replies.items()}
         """Request -> the replies it may get now -> their encoders."""
+        self.request_encoders: dict[type[Message], Encoder] = {one: self.encoders[one] for one in profile.replies}
         self.push_encoders: dict[type[Message], Encoder] = {push: self.encoders[push] for push in profile.pushes}
         self.silent = frozenset(request for request, answers in profile.replies.items() if not answers)
         """Requests that are never answered."""
@@ -60,18 +61,20 @@ class Codec:
 
     def encode(self, message: Message) -> bytes:
         """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
-        encoder = self.encoders.get(type(message))
-        if encoder is None:
-            name = type(message).__name__
-            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, f"profile {self.profile.name} has no {name}")
-        return encoder(message)
+        try:
+            encode = self.encoders[type(message)]
+        except KeyError:
+            raise self.no_such(message, "message") from None
+        return encode(message)
+
+    def no_such(self, message: object, kind: str) -> LocalProtocolError:
+        """Return the error for what is not a `kind` of this profile."""
+        told = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
+        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
 
     def decode_request(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Request | None, int]:
         """Decode one request at `at`, or say how many bytes it needs; `MalformedFrameError` for an unknown type."""
-        decode = self.requests[buf[at]]
-        if decode is None:
-            raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, f"expected a request type, got {buf[at]:02x}", at)
-        return decode(buf, at, end, context)
+        return self.requests[buf[at]](buf, at, end, context)
 
     def whole_request(self, payload: bytes) -> Request:
         """Return the request in `payload`; `MalformedFrameError` unless it is exactly one whole request (T36)."""
@@ -82,6 +85,10 @@ class Codec:
             code = ErrorCode.TRUNCATED if request is None else ErrorCode.LYING_LENGTH
             raise MalformedFrameError(code, f"expected one whole request of {stop} bytes, got {len(payload)}", 0)
         return request
+
+    def answered(self, requests: list[Request]) -> list[Request]:
+        """Return those of `requests` that are answered at all."""
+        return [one for one in requests if type(one) not in self.silent] if self.silent else requests
 
     def is_bare(self, request: type[Request]) -> bool:
         """Say whether the reply of `request` has no status byte, so that it may begin with any byte (T1..T3, T37)."""
@@ -179,6 +186,10 @@ def _led_decoder(body: Decoder | None) -> Decoder:
         raise bad_flag(status, at)
 
     return decode
+
+
+def _unknown_type(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Request | None, int]:
+    raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, f"expected a request type, got {buf[at]:02x}", at)
 
 
 def _no_reply(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Reply | None, int]:

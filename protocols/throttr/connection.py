@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import cast
 
 from protocols.connection import DEFAULT_FRAME_LIMIT, Connection, EndOfStream
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from protocols.frames import Decoder, FrameContext
 from protocols.messages import Message, Push, Request
 from protocols.states import Role, StateMachine
 from protocols.throttr.codec import Codec
@@ -21,8 +23,8 @@ from protocols.throttr.states import TABLE, Move, State
 class ThrottrConnection(Connection):
     """One side of a connection under one codec."""
 
-    def __init__(self, codec: Codec, role: Role, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
-        super().__init__(max_frame)
+    def __init__(self, codec: Codec, role: Role, decode: Decoder, max_frame: int) -> None:
+        super().__init__(decode, max_frame)
         self.codec = codec
         self.role = role
         self._machine: StateMachine[State, Move] = StateMachine(TABLE, role, State.OPEN)
@@ -55,43 +57,56 @@ class ClientConnection(ThrottrConnection):
     """The client's side: sends requests, reads replies and pushes."""
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
-        super().__init__(codec, Role.CLIENT, max_frame=max_frame)
-        self._asked_at: deque[int] = deque()
-        """For each pending request, the bytes of the server's stream that had come before it was sent."""
+        super().__init__(codec, Role.CLIENT, self._decode_message, max_frame)
+        self._sent = self._replied = 0
+        self._asked_at: dict[int, int] = {}
+        """Number of a request -> the offset in the server's stream before which nothing can answer it, if not read."""
 
     def send(self, message: Message) -> bytes:
         """Return the bytes of a request and wait for its reply; `LocalProtocolError` for anything else."""
-        data = self.codec.encode(message)
-        if not isinstance(message, Request):
-            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, f"a client sends requests, not {message.NAME}")
-        self.await_reply(message)
+        return self.send_all((message,))
+
+    def send_all(self, messages: Iterable[Message]) -> bytes:
+        """Return the bytes of requests in this order; after a `LocalProtocolError` none of them counts as sent."""
+        encoders = self.codec.request_encoders
+        messages = messages if isinstance(messages, list) else list(messages)
+        try:
+            data = b"".join([encoders[type(message)](message) for message in messages])
+        except KeyError:
+            wrong = next(message for message in messages if type(message) not in encoders)
+            raise self.codec.no_such(wrong, "request") from None
+        self._await_replies(cast(list[Request], messages))
         return data
 
     def await_reply(self, request: Request) -> None:
         """Note a request whose bytes were sent by other means (a raw frame in a test)."""
         if type(request) not in self.codec.answers:
-            told = f"profile {self.codec.profile.name} has no request {type(request).__name__}"
-            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
-        self._machine.move(Move.REQUEST)
-        if type(request) not in self.codec.silent:
-            self._pending.append(request)
-            self._asked_at.append(self._buffer.offset + len(self._buffer))
+            raise self.codec.no_such(request, "request")
+        self._await_replies([request])
 
-    def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | None, int]:
+    def _await_replies(self, requests: list[Request]) -> None:
+        self._machine.move(Move.REQUEST)
+        answered = self.codec.answered(requests)
+        self._pending.extend(answered)
+        first, self._sent = self._sent, self._sent + len(answered)
+        if self._buffer:
+            self._asked_at.update(dict.fromkeys(range(first, self._sent), self._buffer.offset + len(self._buffer)))
+
+    def _decode_message(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         push = self.codec.pushes[data[at]]
         request = self._pending[0] if self._pending else None
         if push is not None and not self._is_bare_reply(request):
-            return push(data, at, end, self._context)
+            return push(data, at, end, context)
         if request is None:
             raise MalformedFrameError(
                 ErrorCode.UNEXPECTED_MESSAGE, f"got {data[at]:02x} although no request is waiting for a reply", at
             )
-        self._context.request = request
-        return self.codec.replies[type(request)](data, at, end, self._context)
+        context.request = request
+        return self.codec.replies[type(request)](data, at, end, context)
 
     def _is_bare_reply(self, request: Request | None) -> bool:
         """Say whether a byte that could lead a push leads a reply (T37): what came before its request is none."""
-        return type(request) in self.codec.bare and self._buffer.offset >= self._asked_at[0]
+        return type(request) in self.codec.bare and self._buffer.offset >= self._asked_at.get(self._replied, 0)
 
     def _accept(self, message: Message) -> None:
         if isinstance(message, Push):
@@ -99,7 +114,8 @@ class ClientConnection(ThrottrConnection):
         else:
             self._machine.move(Move.REPLY)
             self.answered = self._pending.popleft()
-            self._asked_at.popleft()
+            self._asked_at.pop(self._replied, None)
+            self._replied += 1
 
     def _end_of_stream(self) -> EndOfStream:
         self._machine.move(Move.END_OF_REPLIES)
@@ -110,34 +126,28 @@ class ServerConnection(ThrottrConnection):
     """The server's side: reads requests, sends replies in their order and pushes at any time."""
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
-        super().__init__(codec, Role.SERVER, max_frame=max_frame)
+        super().__init__(codec, Role.SERVER, codec.decode_request, max_frame)
 
     def next_requests(self) -> list[Request]:
         """Return every whole request that is there; what stops the run (error, end) is told by `next_event`."""
         found: list[Request] = []
-        buffer, context, decoders = self._buffer, self._context, self.codec.requests
-        stopped = self._error is not None
-        while not stopped and (buffer.at < buffer.end or self._refill()):
+        buffer, context, decoders, append = self._buffer, self._context, self.codec.requests, found.append
+        going_on = self._error is None
+        while going_on and (buffer.at < buffer.end or self._refill()):
             data, at, end = buffer.data, buffer.at, buffer.end
-            message: Request | None
             try:
                 while at < end:
-                    decode = decoders[data[at]]
-                    if decode is None:
-                        stopped = True
-                        break
-                    message, stop = decode(data, at, end, context)
+                    message, stop = decoders[data[at]](data, at, end, context)
                     if message is None:
                         break
-                    found.append(message)
+                    append(message)
                     at = stop
             except MalformedFrameError:
-                stopped = True
+                going_on = False
             buffer.at = at
-            if at < end and not stopped:
+            if going_on and at < end:
                 buffer.want(stop)
-        silent = self.codec.silent
-        self._pending.extend([request for request in found if type(request) not in silent] if silent else found)
+        self._pending.extend(self.codec.answered(found))
         return found
 
     def send(self, message: Message) -> bytes:
@@ -187,12 +197,9 @@ class ServerConnection(ThrottrConnection):
             for _ in range(count):
                 pending.popleft()
 
-    def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | None, int]:
-        return self.codec.decode_request(data, at, end, self._context)
-
     def _accept(self, message: Message) -> None:
-        if isinstance(message, Request) and type(message) not in self.codec.silent:
-            self._pending.append(message)
+        if type(message) not in self.codec.silent:
+            self._pending.append(cast(Request, message))
 
     def _end_of_stream(self) -> EndOfStream:
         self._machine.move(Move.END_OF_REQUESTS)

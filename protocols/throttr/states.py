@@ -6,12 +6,12 @@ The server's side moves for what changes its state; requests, replies and pushes
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 from protocols.states import Role
 
 
-class State(Enum):
+class State(StrEnum):
     """Where a connection stands."""
 
     OPEN = "open"
@@ -20,7 +20,7 @@ class State(Enum):
     FAILED = "failed"
 
 
-class Move(Enum):
+class Move(StrEnum):
     """What moves it."""
 
     REQUEST = "request"
