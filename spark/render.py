@@ -1,0 +1,121 @@
+"""Turns a matrix document into pages: index.html, matrix.md and one evidence page for each implementation.
+
+Every string of a record is somebody else's: autoescaping is on, and the pages forbid scripts and foreign resources.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import BaseLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+
+from spark.matrix import Rows, anchor, evidence_page, natural
+from spark.schemas import SCORED, WORST_FIRST
+
+SYMBOLS: Final = {"pass": "✓", "lenient": "~", "fail": "✗", "untested": "?", "unsupported": "\N{EN DASH}"}
+HEX_SHOWN: Final = 1024
+"""Bytes of one message an evidence page shows; Parquet and the records hold all of them."""
+
+
+def write_pages(document: Mapping[str, Any], evidence: Rows, out: Path) -> None:
+    """Write index.html, matrix.md and evidence/*.html below `out`; pages of earlier evidence go."""
+    environment = _environment()
+    _write(out / "index.html", environment.get_template("matrix.html.j2").render(matrix=document))
+    _write(out / "matrix.md", environment.get_template("matrix.md.j2").render(matrix=document))
+    pages: dict[str, Rows] = defaultdict(list)
+    for row in evidence:
+        pages[evidence_page(row)].append(row)
+    for old in (out / "evidence").glob("*.html"):
+        old.unlink()
+    template = environment.get_template("evidence.html.j2")
+    for path, rows in pages.items():
+        _write(out / path, template.render(first=rows[0], cells=_evidence_cells(rows)))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", errors="replace")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=_templates(),
+        autoescape=lambda name: name is not None and ".html" in name,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters.update(bands=bands, markdown=markdown, left_out=left_out, octets=octets, spelled=spelled)
+    environment.tests["hexadecimal"] = is_hexadecimal
+    environment.globals["symbols"] = SYMBOLS
+    return environment
+
+
+def _templates() -> BaseLoader:
+    """Beside the project's own `reports`, or in the installed package of that name."""
+    beside = Path(__file__).resolve().parent.parent / "reports" / "templates"
+    if beside.is_dir():
+        return FileSystemLoader(beside)
+    folder = importlib.resources.files("reports") / "templates"
+    return FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8"))
+
+
+def markdown(text: str) -> str:
+    """Any string as the text of one Markdown table cell."""
+    escaped = re.sub(r"([\\`*_\[\]|#~])", r"\\\1", " ".join(text.split()))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def bands(columns: Rows) -> list[Rows]:
+    """Neighbouring columns of one implementation version."""
+    versions = groupby(columns, key=lambda column: (column["implementation"], column["implementation_version"]))
+    return [list(band) for _, band in versions]
+
+
+def left_out(cell: Mapping[str, Any]) -> int:
+    """How many records the n of a cell leaves out."""
+    return sum(number for verdict, number in cell["counts"].items() if verdict not in SCORED)
+
+
+def spelled(cell: Mapping[str, Any]) -> str:
+    """A cell in words: its counts by verdict."""
+    counts = [f"{cell['counts'][verdict]} {verdict}" for verdict in reversed(WORST_FIRST) if verdict in cell["counts"]]
+    return f"{cell['k']} of {cell['n']}: " + ", ".join(counts).replace("_", " ")
+
+
+def is_hexadecimal(text: str) -> bool:
+    """Whether a string reads as whole octets in hex, spaces allowed."""
+    return re.fullmatch(r"(\s*[0-9a-fA-F]{2})+\s*", text) is not None
+
+
+def octets(text: str, byte: int | None = None) -> tuple[str, str, str, int]:
+    """Hex in groups: (before, the octet at offset `byte`, after, octets not shown)."""
+    plain = re.sub(r"\s+", "", text)
+    shown = [plain[at : at + 2] for at in range(0, min(len(plain), 2 * HEX_SHOWN), 2)]
+    hidden = max(0, (len(plain) + 1) // 2 - HEX_SHOWN)
+    if byte is None or byte >= len(shown):
+        return " ".join(shown), "", "", hidden
+    return " ".join(shown[:byte]), shown[byte], " ".join(shown[byte + 1 :]), hidden
+
+
+def _evidence_cells(rows: Rows) -> list[dict[str, Any]]:
+    """Nest evidence rows as variant, group, level -> clause -> records, each with the anchor a cell links to."""
+    cell_of, clause_of = ("variant", "group", "level"), ("variant", "group", "level", "charged")
+    ordered = sorted(rows, key=lambda row: ([natural(row[name]) for name in clause_of], row["number"]))
+    return [
+        {
+            **dict(zip(cell_of, key, strict=True)),
+            "anchor": anchor(*key),
+            "clauses": [
+                {"clause": at[-1], "anchor": anchor(*at), "records": list(records)}
+                for at, records in groupby(cell, key=lambda row: tuple(row[name] for name in clause_of))
+            ],
+        }
+        for key, cell in groupby(ordered, key=lambda row: tuple(row[name] for name in cell_of))
+    ]

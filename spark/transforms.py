@@ -1,0 +1,181 @@
+"""Pure DataFrame -> DataFrame steps from lines of text to cells; no reading, no writing, no UDF.
+
+A line is never lost: `classified` gives each one a kind and, where it is not a record, a reason.
+A verdict other than pass counts against the one clause it is blamed on; levels are never added together.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
+from pyspark.sql.types import ArrayType, StructField, StructType
+
+from spark.schemas import (
+    BLAMING,
+    CLASSIFIED,
+    COLUMN_KEY,
+    CORRUPT_COLUMN,
+    LEVELS,
+    PERMISSIVE_RECORD,
+    RECORD,
+    RECORD_SCHEMA_ID,
+    REQUIRED,
+    ROLES,
+    SCORED,
+    SCORED_LEVELS,
+    WORST_FIRST,
+)
+
+CORRUPT_REASONS = ("not one JSON object", "a field has another type")
+FOREIGN_REASONS = (
+    "another schema id",
+    "a field is missing",
+    "unknown verdict",
+    "unknown level",
+    "unknown role",
+    "run_started_at is not RFC 3339 in UTC",
+)
+EXAMPLE_CHARACTERS = 160
+UTC = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
+
+
+def classified(lines: DataFrame) -> DataFrame:
+    """Parse LINES into CLASSIFIED: one row for each line that is not blank."""
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_COLUMN}
+    ids_only = ArrayType(StructType([StructField("schema", RECORD["schema"].dataType)]))
+    as_array = F.from_json(F.concat(F.lit("["), "value", F.lit("]")), ids_only)  # "{..}{..}" parses as its first half
+    parsed = lines.where(F.col("value").rlike(r"\S")).select(
+        "source",
+        "value",
+        F.size(as_array).eqNullSafe(F.lit(1)).alias("one_object"),
+        F.from_json("value", PERMISSIVE_RECORD, options).alias("record"),
+    )
+    flat = parsed.select("source", "value", "one_object", "record.*").withColumn("started", _started())
+    judged = flat.withColumn("reason", _reason())
+    return judged.withColumn("kind", _kind()).select(*CLASSIFIED.fieldNames())
+
+
+def _started() -> Column:
+    stamp = F.col("run_started_at")
+    return F.when(stamp.rlike(UTC), F.try_to_timestamp(stamp))
+
+
+def _reason() -> Column:
+    another_schema = ~F.col("schema").eqNullSafe(F.lit(RECORD_SCHEMA_ID))
+    missing = F.lit(False)
+    for name in REQUIRED:
+        missing = missing | F.col(name).isNull()
+    no_clause = (F.size("clauses") < 1) | F.exists("clauses", lambda clause: clause.isNull())
+    return (
+        F.when(~F.col("one_object"), "not one JSON object")
+        .when(another_schema, "another schema id")
+        .when(F.col(CORRUPT_COLUMN).isNotNull(), "a field has another type")
+        .when(missing | no_clause, "a field is missing")
+        .when(~F.col("verdict").isin(*WORST_FIRST), "unknown verdict")
+        .when(~F.col("level").isin(*LEVELS), "unknown level")
+        .when(~F.col("role").isin(*ROLES), "unknown role")
+        .when(F.col("started").isNull(), "run_started_at is not RFC 3339 in UTC")
+    )
+
+
+def _kind() -> Column:
+    reason = F.col("reason")
+    kind = F.when(reason.isNull(), "record").when(reason.isin(*CORRUPT_REASONS), "corrupt")
+    return kind.when(reason.isin(*FOREIGN_REASONS), "foreign")
+
+
+def line_counts(lines: DataFrame) -> DataFrame:
+    """CLASSIFIED -> source, kind, reason, count, example (the beginning of one such line)."""
+    example = F.min(F.substring("value", 1, EXAMPLE_CHARACTERS))
+    shown = F.when(F.col("kind") != "record", F.col("example")).alias("example")
+    counted = lines.groupBy("source", "kind", "reason").agg(F.count("*").alias("count"), example.alias("example"))
+    return counted.select("source", "kind", "reason", "count", shown)
+
+
+def accepted(lines: DataFrame) -> DataFrame:
+    """CLASSIFIED -> the records among them, with `source` and `started`."""
+    return lines.where(F.col("kind") == "record").drop("kind", "reason", "value")
+
+
+def runs_of(records: DataFrame) -> DataFrame:
+    """Every run with its number of records; `kept` marks the latest of each COLUMN_KEY (then the highest id)."""
+    runs = records.groupBy(*COLUMN_KEY, "run_id").agg(
+        F.max("started").alias("started"),
+        F.max("run_started_at").alias("run_started_at"),
+        F.count("*").alias("records"),
+    )
+    latest_first = Window.partitionBy(*COLUMN_KEY).orderBy(F.desc("started"), F.desc("run_id"))
+    return runs.withColumn("kept", F.row_number().over(latest_first) == 1).drop("started")
+
+
+def latest_records(records: DataFrame, runs: DataFrame) -> DataFrame:
+    """The records of kept runs."""
+    kept = runs.where("kept").select(*COLUMN_KEY, "run_id")
+    return records.join(F.broadcast(kept), on=[*COLUMN_KEY, "run_id"], how="left_semi")
+
+
+def without_repeats(records: DataFrame) -> DataFrame:
+    """One row for each record id of a run: a run folder given twice, or copied, counts once, with its worst verdict."""
+    order = Window.partitionBy(*COLUMN_KEY, "run_id", "record_id").orderBy(_worst_first(), "source", "duration_us")
+    numbered = records.withColumn("repeat", F.row_number().over(order))
+    return numbered.where(F.col("repeat") == 1).select(*RECORD.fieldNames())
+
+
+def _worst_first() -> Column:
+    return F.array_position(F.array(*[F.lit(verdict) for verdict in WORST_FIRST]), F.col("verdict"))
+
+
+def charged(records: DataFrame) -> DataFrame:
+    """Add `charged`: the clause a verdict of BLAMING counts against (`blamed`, else the first clause)."""
+    return records.withColumn("charged", F.coalesce("blamed", F.col("clauses")[0]))
+
+
+def by_clause(records: DataFrame) -> DataFrame:
+    """Cells for each column, group, clause and level. The other clauses of a blamed record count as untestable."""
+    blaming = F.col("verdict").isin(*BLAMING)
+    clauses = F.when(blaming, F.array_union("clauses", F.array("charged"))).when(~blaming, F.array_distinct("clauses"))
+    each = charged(records).withColumn("clause", F.explode(clauses))
+    at_fault = F.col("clause") == F.col("charged")
+    verdict = F.when(~blaming | at_fault, F.col("verdict")).when(blaming & ~at_fault, "untestable")
+    return _cells(each.withColumn("verdict", verdict), "group", "clause", "level")
+
+
+def by_group(records: DataFrame) -> DataFrame:
+    """Cells for each column, group and level: every record once, with its own verdict."""
+    return _cells(records, "group", "level")
+
+
+def _cells(records: DataFrame, *row: str) -> DataFrame:
+    """Count verdicts; k of n is null for MAY, which is never scored."""
+    counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in WORST_FIRST]
+    scored = F.col("level").isin(*SCORED_LEVELS)
+    total = F.lit(0)
+    for verdict in SCORED:
+        total = total + F.col(verdict)
+    return (
+        records.groupBy(*COLUMN_KEY, *row)
+        .agg(*counts)
+        .withColumns({"k": F.when(scored, F.col("pass")), "n": F.when(scored, total)})
+    )
+
+
+def may_answers(records: DataFrame) -> DataFrame:
+    """What each column answered to each MAY case, with counts; a verdict stands in where nothing was observed."""
+    verdict = F.col("verdict")
+    judged = verdict.isin("pass", "lenient", "fail")
+    answer = F.when(judged, F.coalesce("observed", "verdict")).when(~judged, verdict)
+    answers = records.where(F.col("level") == "MAY").withColumn("answer", answer)
+    return answers.groupBy(*COLUMN_KEY, "group", "case", "answer").agg(
+        F.max("title").alias("title"), F.max("clauses").alias("clauses"), F.count("*").alias("count")
+    )
+
+
+def evidence(records: DataFrame, limit: int) -> DataFrame:
+    """Records that are neither pass nor unsupported: the first `limit` of each cell; `of` says how many there are."""
+    cell = [*COLUMN_KEY, "group", "level", "charged"]
+    order = Window.partitionBy(*cell).orderBy(_worst_first(), "case", "delivery", "record_id")
+    kept = charged(records.where(~F.col("verdict").isin("pass", "unsupported")))
+    numbered = kept.withColumns(
+        {"number": F.row_number().over(order), "of": F.count("*").over(Window.partitionBy(*cell))}
+    )
+    return numbered.where(F.col("number") <= limit)

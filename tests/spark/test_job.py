@@ -1,0 +1,146 @@
+"""The job from files to pages, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pyspark.sql import SparkSession
+
+from spark import job
+
+pytestmark = pytest.mark.spark
+
+Record = dict[str, Any]
+MATRIX_SCHEMA = Path(__file__).resolve().parents[2] / "reports" / "schema" / "matrix.schema.json"
+
+
+@pytest.fixture
+def main(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """The command inside the session of these tests."""
+    monkeypatch.setattr(job, "_session", lambda master, log, small: spark)
+    monkeypatch.setattr(SparkSession, "stop", lambda self: None)
+    return lambda *arguments: job.main([str(argument) for argument in arguments])
+
+
+def cells(document: dict[str, Any], level: str) -> dict[str, tuple[int, int]]:
+    """group -> (k, n) of the first column."""
+    return {
+        group["group"]: (row["cells"][0]["k"], row["cells"][0]["n"])
+        for group in document["sections"][0]["groups"]
+        for row in group["rows"]
+        if row["level"] == level
+    }
+
+
+def test_runs_become_tables_a_document_and_pages(
+    main: Callable[..., int],
+    made_up_runs: Callable[..., Iterator[list[Record]]],
+    write_run: Callable[..., Path],
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    runs = list(made_up_runs())
+    for number, run in enumerate(runs):
+        write_run(f"deep/er/{number}", run)
+    out = tmp_path / "out"
+
+    assert main(tmp_path / "runs", "--out", out) == 0
+
+    document = json.loads((out / "matrix.json").read_text())
+    Draft202012Validator(json.loads(MATRIX_SCHEMA.read_text())).validate(document)
+    assert len(document["sections"][0]["columns"]) == 4
+    assert document["inputs"]["records"] == sum(map(len, runs))
+    for table in ("cells_by_clause", "cells_by_group", "latest_records", "may_answers", "runs"):
+        assert spark.read.parquet(str(out / "parquet" / table)).count() > 0
+    links = {cell["evidence"] for cell in every_cell(document) if cell["evidence"]}
+    assert links
+    for link in links:
+        page, _, anchor = link.partition("#")
+        assert f'id="{anchor}"' in (out / page).read_text()
+    assert "| INSERT | MUST |" in (out / "matrix.md").read_text()
+
+
+def every_cell(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for group in document["sections"][0]["groups"]:
+        for row in group["rows"] + group["clauses"]:
+            yield from (cell for cell in row["cells"] if cell)
+
+
+def test_lines_that_are_no_records_are_reported_and_the_rest_counts(
+    main: Callable[..., int],
+    record: Callable[..., Record],
+    write_run: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    file = write_run(
+        "odd +%20 [x] é:1/_hidden", [record(), "{broken", record(case="2", schema="wireproof.record/9"), "", "[]"]
+    )
+    packed = file.with_name("cut.jsonl.gz")
+    packed.write_bytes(gzip.compress((json.dumps(record(case="3")) + "\n").encode() * 5000)[:-200])
+    out = tmp_path / "o u t"
+
+    assert main(tmp_path / "runs", "--out", out) == 0
+
+    document = json.loads((out / "matrix.json").read_text())
+    by_name = {Path(one["path"]).name: one for one in document["inputs"]["files"]}
+    assert str(file) in [one["path"] for one in document["inputs"]["files"]]
+    counts = [by_name["records.jsonl"][name] for name in ("lines", "records", "corrupt", "foreign")]
+    assert counts == [4, 1, 2, 1]
+    assert by_name["cut.jsonl.gz"]["damaged"]
+    assert by_name["cut.jsonl.gz"]["records"] > 0
+    assert cells(document, "MUST") == {"INSERT": (2, 2)}
+    said = capsys.readouterr().out
+    assert f"{file}: 2 corrupt: not one JSON object" in said
+    assert f"{file}: 1 foreign: another schema id" in said
+    assert "not one JSON object" in (out / "index.html").read_text()
+
+
+def test_without_a_record_the_job_refuses_and_says_what_it_found(
+    main: Callable[..., int], write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_run("r", ["{", "{}", "{}"])
+
+    assert main(tmp_path / "runs", "--out", tmp_path / "out") == 2
+    assert "no record to fold: 2 x another schema id, 1 x not one JSON object" in capsys.readouterr().err
+
+
+def test_empty_files_are_refused(main: Callable[..., int], write_run: Callable[..., Path], tmp_path: Path) -> None:
+    write_run("r", [])
+
+    assert main(tmp_path / "runs", "--out", tmp_path / "out") == 2
+
+
+@pytest.mark.parametrize(("below", "said"), [("runs", "no records.jsonl"), ("missing", "there is no ")])
+def test_a_folder_without_runs_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, below: str, said: str
+) -> None:
+    (tmp_path / "runs").mkdir()
+
+    assert job.main([str(tmp_path / below), "--out", str(tmp_path / "out")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused(
+    write_run: Callable[..., Path], record: Callable[..., Record], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_run("r", [record()])
+    (tmp_path / "file").touch()
+
+    assert job.main([str(tmp_path / "runs"), "--out", str(tmp_path / "file")]) == 2
+    assert "cannot write to" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        job.main(["runs", "--out", "x", "--sideways"])
+
+    assert exit_.value.code == 2
+    assert "--sideways" in capsys.readouterr().err

@@ -1,0 +1,143 @@
+"""The pages: cells are there, every string is escaped, nothing is fetched from anywhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark.matrix import Collected, matrix_document
+from spark.render import markdown, octets, write_pages
+from spark.schemas import WORST_FIRST
+
+HOSTILE = '<script>alert("x")</script>|`*&'
+COLUMN = {
+    "protocol": "throttr",
+    "profile": "7.1.0",
+    "variant": "uint16",
+    "role": "server",
+    "implementation": HOSTILE,
+    "implementation_version": "1.0",
+}
+COUNTS = {verdict: 0 for verdict in WORST_FIRST} | {"pass": 2, "fail": 1, "untestable": 4, "k": 2, "n": 3}
+FAILED = COLUMN | {
+    "group": "INSERT",
+    "level": "MUST",
+    "charged": "THR-1",
+    "clauses": ["THR-1", HOSTILE],
+    "number": 1,
+    "of": 9,
+    "case": "c1",
+    "title": HOSTILE,
+    "verdict": "fail",
+    "delivery": "whole",
+    "record_id": "0123456789ab",
+    "run_id": "r",
+    "blamed": "THR-1",
+    "guilty": "target",
+    "step": 1,
+    "byte": 2,
+    "expected": "010700",
+    "got": "0107ff",
+    "exchange": [
+        {"at_us": 1500, "connection": HOSTILE, "direction": "received", "hex": "0107ff" * 1000, "text": HOSTILE},
+        {"at_us": None, "connection": None, "direction": None, "hex": None, "text": None},
+    ],
+}
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> dict[str, str]:
+    """File name -> text of every page written for one column that fails one case."""
+    run = COLUMN | {"run_id": HOSTILE, "run_started_at": "2026-01-01T10:00:00.000Z", "records": 7, "kept": True}
+    may = COLUMN | {"group": "G", "case": "m", "title": HOSTILE, "clauses": ["A"], "answer": HOSTILE, "count": 1}
+    corrupt = {"source": "/f", "kind": "corrupt", "reason": "not one JSON object", "count": 2, "example": HOSTILE}
+    collected = Collected(
+        clause_cells=[COLUMN | COUNTS | {"group": "INSERT", "level": "MUST", "clause": "THR-1"}],
+        group_cells=[COLUMN | COUNTS | {"group": "INSERT", "level": "MUST"}],
+        may_answers=[may],
+        evidence=[FAILED],
+        runs=[run],
+        line_counts=[corrupt],
+        files={"/f": True},
+    )
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence" / "stale.html").touch()
+    write_pages(matrix_document(collected), collected.evidence, tmp_path)
+    return {path.name: path.read_text() for path in tmp_path.rglob("*.*")}
+
+
+def page(pages: dict[str, str], beginning: str) -> str:
+    return next(text for name, text in pages.items() if name.startswith(beginning))
+
+
+def test_a_cell_shows_k_of_n_what_is_left_out_a_symbol_and_a_link(pages: dict[str, str]) -> None:
+    cell = re.search(r'<td class="cell fail.*?</td>', page(pages, "index").split("INSERT")[1], re.DOTALL)
+
+    assert cell
+    assert re.search(r'<a href="evidence/[^"]+#e[0-9a-f]+">', cell[0])
+    assert "<i>✗</i>2/3 <small>+4</small>" in cell[0]
+    assert 'title="2 of 3: 2 pass, 4 untestable, 1 fail"' in cell[0]
+
+
+@pytest.mark.parametrize("beginning", ["index", "throttr"])
+def test_strings_of_records_are_escaped(pages: dict[str, str], beginning: str) -> None:
+    html = page(pages, beginning)
+
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize("beginning", ["index", "throttr"])
+def test_pages_stand_alone(pages: dict[str, str], beginning: str) -> None:
+    html = page(pages, beginning)
+
+    assert "default-src 'none'" in html
+    assert not re.search(r"(src=|url\(|https?://|<link)", html)
+
+
+def test_evidence_shows_both_sides_the_byte_and_the_exchange(pages: dict[str, str]) -> None:
+    html = page(pages, "throttr")
+
+    assert re.search(r'01 07 <mark title="byte 2">00</mark>', html)
+    assert re.search(r'01 07 <mark title="byte 2">ff</mark>', html)
+    assert "1.500 ms" in html
+    assert "and 1976 bytes more" in html
+    assert "8 more like these" in html
+
+
+def test_evidence_of_an_earlier_matrix_goes(pages: dict[str, str]) -> None:
+    assert "stale.html" not in pages
+
+
+def test_the_footer_tells_what_did_not_count(pages: dict[str, str]) -> None:
+    footer = page(pages, "index").split("<footer>")[1]
+
+    assert "<b>2 corrupt</b>" in footer
+    assert "1 damaged file" in footer
+
+
+def test_markdown_keeps_its_table_whatever_the_names(pages: dict[str, str]) -> None:
+    rows = [line for line in pages["matrix.md"].splitlines() if line.startswith("|")]
+
+    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+    assert "| INSERT | MUST | ✗ 2/3 +4 |" in rows
+
+
+def test_markdown_text_stays_on_one_line_and_says_nothing_to_a_renderer() -> None:
+    assert markdown("a|b\n<i>*c*&") == r"a\|b &lt;i&gt;\*c\*&amp;"
+
+
+@pytest.mark.parametrize(
+    ("hex_", "byte", "expected"),
+    [
+        ("01 0203", None, ("01 02 03", "", "", 0)),
+        ("010203", 1, ("01", "02", "03", 0)),
+        ("010203", 9, ("01 02 03", "", "", 0)),
+        ("", 0, ("", "", "", 0)),
+    ],
+)
+def test_octets_are_split_around_the_byte(hex_: str, byte: int | None, expected: tuple[Any, ...]) -> None:
+    assert expected == octets(hex_, byte)

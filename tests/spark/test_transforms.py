@@ -1,0 +1,218 @@
+"""Each step from lines to cells, on small frames with the expected rows written out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark import transforms
+from spark.schemas import CLASSIFIED, LINES
+
+pytestmark = pytest.mark.spark
+
+Record = dict[str, Any]
+Records = Callable[..., DataFrame]
+
+
+def rows(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    """The rows of a frame as plain tuples, sorted."""
+    return sorted((tuple(row) for row in frame.select(*columns).collect()), key=repr)
+
+
+def test_every_line_gets_a_kind_and_a_reason(spark: SparkSession, record: Callable[..., Record]) -> None:
+    good = json.dumps(record())
+    expected = {
+        good: ("record", None),
+        good[:-9]: ("corrupt", "not one JSON object"),
+        good + good: ("corrupt", "not one JSON object"),
+        f"{good},{good}": ("corrupt", "not one JSON object"),
+        good + "garbage": ("corrupt", "not one JSON object"),
+        f"[{good}]": ("corrupt", "not one JSON object"),
+        "[]": ("corrupt", "not one JSON object"),
+        "17": ("corrupt", "not one JSON object"),
+        "\0\0\0": ("corrupt", "not one JSON object"),
+        json.dumps(record(step="one")): ("corrupt", "a field has another type"),
+        json.dumps(record(clauses="THR-1")): ("corrupt", "a field has another type"),
+        json.dumps(record(schema="wireproof.record/2", step="one")): ("foreign", "another schema id"),
+        '{"level": "info", "message": "not ours"}': ("foreign", "another schema id"),
+        "{}": ("foreign", "another schema id"),
+        json.dumps(record(case=None)): ("foreign", "a field is missing"),
+        json.dumps(record(clauses=[])): ("foreign", "a field is missing"),
+        json.dumps(record(clauses=[None])): ("foreign", "a field is missing"),
+        json.dumps(record(verdict="maybe")): ("foreign", "unknown verdict"),
+        json.dumps(record(level="COULD")): ("foreign", "unknown level"),
+        json.dumps(record(role="proxy")): ("foreign", "unknown role"),
+        json.dumps(record(run_started_at="yesterday")): ("foreign", "run_started_at is not RFC 3339 in UTC"),
+        json.dumps(record(run_started_at="2026-02-31T10:00:00Z")): ("foreign", "run_started_at is not RFC 3339 in UTC"),
+    }
+    lines = spark.createDataFrame([(line, "f") for line in expected], LINES)
+
+    found = {row.value: (row.kind, row.reason) for row in transforms.classified(lines).collect()}
+
+    assert expected == found
+
+
+def test_blank_lines_are_not_lines(spark: SparkSession) -> None:
+    lines = spark.createDataFrame([("", "f"), (" \t ", "f")], LINES)
+
+    assert transforms.classified(lines).count() == 0
+
+
+def test_classified_lines_have_the_declared_columns(spark: SparkSession) -> None:
+    frame = transforms.classified(spark.createDataFrame([], LINES))
+
+    assert [(field.name, field.dataType) for field in CLASSIFIED] == [
+        (field.name, field.dataType) for field in frame.schema
+    ]
+
+
+def test_lines_are_counted_by_file_kind_and_reason(spark: SparkSession, record: Callable[..., Record]) -> None:
+    good = json.dumps(record())
+    lines = spark.createDataFrame([(good, "a"), (good, "a"), ("{", "a"), ("{}", "b"), ("{{", "a")], LINES)
+
+    counts = transforms.line_counts(transforms.classified(lines))
+
+    assert rows(counts, "source", "kind", "reason", "count", "example") == [
+        ("a", "corrupt", "not one JSON object", 2, "{"),
+        ("a", "record", None, 2, None),
+        ("b", "foreign", "another schema id", 1, "{}"),
+    ]
+
+
+def test_the_latest_run_of_each_column_is_kept(records: Records) -> None:
+    old, new = "2026-01-01T10:00:00.000Z", "2026-01-02T09:00:00.000Z"
+    frame = records(
+        {"run_id": "z-old", "run_started_at": old},
+        {"run_id": "a-new", "run_started_at": new},
+        {"run_id": "a-new", "run_started_at": new, "case": "another"},
+        {"run_id": "alone", "run_started_at": old, "variant": "uint8"},
+        {"run_id": "other", "run_started_at": old, "implementation_version": "0.9"},
+    )
+
+    runs = transforms.runs_of(frame)
+
+    assert rows(runs, "run_id", "records", "kept") == [
+        ("a-new", 2, True),
+        ("alone", 1, True),
+        ("other", 1, True),
+        ("z-old", 1, False),
+    ]
+    assert rows(transforms.latest_records(frame, runs), "run_id", "case") == [
+        ("a-new", "THR-C-INSERT-1"),
+        ("a-new", "another"),
+        ("alone", "THR-C-INSERT-1"),
+        ("other", "THR-C-INSERT-1"),
+    ]
+
+
+def test_the_higher_run_id_wins_among_runs_of_the_same_instant(records: Records) -> None:
+    runs = transforms.runs_of(records({"run_id": "a"}, {"run_id": "b"}))
+
+    assert rows(runs, "run_id", "kept") == [("a", False), ("b", True)]
+
+
+def test_a_repeated_record_counts_once_with_its_worst_verdict(records: Records) -> None:
+    frame = records({}, {"verdict": "fail"}, {"verdict": "lenient"}, {"delivery": "bytes"})
+
+    once = transforms.without_repeats(frame)
+
+    assert rows(once, "delivery", "verdict") == [("bytes", "pass"), ("whole", "fail")]
+
+
+def test_a_failure_counts_only_against_the_clause_it_is_blamed_on(records: Records) -> None:
+    frame = records({"clauses": ["A", "B", "C"], "verdict": "fail", "blamed": "B"})
+
+    cells = transforms.by_clause(frame)
+
+    assert rows(cells, "clause", "fail", "untestable", "k", "n") == [
+        ("A", 0, 1, 0, 0),
+        ("B", 1, 0, 0, 1),
+        ("C", 0, 1, 0, 0),
+    ]
+
+
+@pytest.mark.parametrize("verdict", ["lenient", "fail", "crash", "hang"])
+def test_without_blame_the_first_clause_is_charged(records: Records, verdict: str) -> None:
+    cells = transforms.by_clause(records({"clauses": ["A", "B"], "verdict": verdict}))
+
+    assert rows(cells, "clause", verdict, "untestable") == [("A", 1, 0), ("B", 0, 1)]
+
+
+def test_a_clause_that_is_blamed_counts_even_where_the_case_does_not_list_it(records: Records) -> None:
+    cells = transforms.by_clause(records({"clauses": ["A"], "verdict": "crash", "blamed": "X"}))
+
+    assert rows(cells, "clause", "crash", "untestable") == [("A", 0, 1), ("X", 1, 0)]
+
+
+@pytest.mark.parametrize("verdict", ["pass", "unsupported", "untestable", "harness_error"])
+def test_a_verdict_that_blames_nobody_counts_for_every_clause(records: Records, verdict: str) -> None:
+    cells = transforms.by_clause(records({"clauses": ["A", "B", "B"], "verdict": verdict, "blamed": None}))
+
+    assert rows(cells, "clause", verdict) == [("A", 1), ("B", 1)]
+
+
+def test_n_leaves_out_what_could_not_be_judged(records: Records) -> None:
+    verdicts = ["pass", "lenient", "fail", "crash", "hang", "unsupported", "untestable", "harness_error"]
+    frame = records(*({"case": verdict, "verdict": verdict} for verdict in verdicts))
+
+    cells = transforms.by_group(frame)
+
+    assert rows(cells, "k", "n", *verdicts) == [(1, 5, 1, 1, 1, 1, 1, 1, 1, 1)]
+
+
+def test_levels_never_share_a_number_and_may_has_none(records: Records) -> None:
+    frame = records({"case": "1"}, {"case": "2"}, {"case": "3", "level": "SHOULD"}, {"case": "4", "level": "MAY"})
+
+    cells = transforms.by_group(frame)
+
+    assert rows(cells, "level", "pass", "k", "n") == [("MAY", 1, None, None), ("MUST", 2, 2, 2), ("SHOULD", 1, 1, 1)]
+
+
+def test_deliveries_of_a_case_are_separate(records: Records) -> None:
+    cells = transforms.by_group(records({"delivery": "whole"}, {"delivery": "bytes", "verdict": "fail"}))
+
+    assert rows(cells, "k", "n") == [(1, 2)]
+
+
+def test_what_a_may_case_saw_is_listed_by_implementation(records: Records) -> None:
+    may = {"level": "MAY", "case": "c", "title": "t"}
+    frame = records(
+        {**may, "observed": "refused"},
+        {**may, "observed": "refused", "delivery": "bytes"},
+        {**may, "observed": "accepted", "implementation": "beta"},
+        {**may, "verdict": "crash", "observed": "nothing", "implementation": "gamma"},
+        {**may, "implementation": "delta"},
+        {"case": "not a MAY"},
+    )
+
+    answers = transforms.may_answers(frame)
+
+    assert rows(answers, "implementation", "case", "answer", "count") == [
+        ("alpha", "c", "refused", 2),
+        ("beta", "c", "accepted", 1),
+        ("delta", "c", "pass", 1),
+        ("gamma", "c", "crash", 1),
+    ]
+
+
+def test_evidence_keeps_the_worst_of_each_cell_and_says_how_many_there_are(records: Records) -> None:
+    frame = records(
+        {"case": "1", "verdict": "lenient"},
+        {"case": "2", "verdict": "crash"},
+        {"case": "3", "verdict": "fail"},
+        {"case": "4"},
+        {"case": "5", "verdict": "unsupported"},
+        {"case": "6", "verdict": "fail", "blamed": "B"},
+    )
+
+    kept = transforms.evidence(frame, 2)
+
+    assert rows(kept, "charged", "case", "verdict", "of") == [
+        ("B", "6", "fail", 1),
+        ("THR-INSERT-1", "2", "crash", 3),
+        ("THR-INSERT-1", "3", "fail", 3),
+    ]
