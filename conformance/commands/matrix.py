@@ -1,4 +1,4 @@
-"""`wireproof matrix`: hands over to the Spark job, a process of its own that shares nothing with the suite but records."""
+"""`wireproof matrix`: hands over to the Spark job, a process that shares nothing with the suite but records."""
 
 from __future__ import annotations
 
