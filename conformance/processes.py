@@ -1,4 +1,4 @@
-"""Servers and jobs that wireproof starts itself: found wherever this installation lies, ready when they say so, gone after."""
+"""Servers and jobs that wireproof starts itself: of this installation, ready when they say so, gone afterwards."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def _address(process: subprocess.Popen[str], timeout: float) -> str:
                 return ready.group(1)
             if not line:
                 break
-    raise StartError(
-        f"{' '.join(process.args[3:] if isinstance(process.args, list) else [])}: not ready: {_told(process)}"
-    )
+    raise StartError(f"the server did not become ready: {_told(process)}")
 
 
 def _told(process: subprocess.Popen[str]) -> str:
