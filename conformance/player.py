@@ -26,6 +26,10 @@ VERBS = (
 )  # fmt: skip
 
 
+NAMING = ("connect", "close", "half_close", "reset", "silent", "closed")
+"""The verbs whose value is a connection's name; `{i}` in a name is a variable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a play showed, before levels are weighed: never lenient or unsupported."""
@@ -155,6 +159,7 @@ class Player:
             if answer.kind is not Kind.OPENED:
                 raise Stopped(Verdict.CRASH, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
             self._lines[name] = Line(name, self.symbols)
+            self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
         return self._lines[name]
 
     def _close_all(self) -> Generator[Action, Answer, None]:
@@ -175,11 +180,12 @@ class Player:
     # ---- steps
 
     def _step(self, spec: Mapping[str, Any]) -> Generator[Action, Answer, None]:
-        on = spec.get("on", "a")
+        on = self.symbols.filled(spec.get("on", "a"))
         for verb in VERBS:
             if verb in spec:
                 method: Callable[..., Generator[Action, Answer, None]] = getattr(self, f"_{verb}_step")
-                yield from method(spec[verb], on, spec)
+                what = self.symbols.filled(spec[verb]) if verb in NAMING else spec[verb]
+                yield from method(what, on, spec)
 
     def _repeat_step(
         self, spec: Mapping[str, Any], on: str, whole: Mapping[str, Any]
@@ -242,7 +248,12 @@ class Player:
         line = yield from self._line(on)
         for values, item in self._items(spec):
             self.symbols.variables.update(values)
-            message = yield from self._next(line, str(item))
+            try:
+                message = yield from self._next(line, str(item))
+            except Stopped:
+                if whole.get("or_closed") and line.ended:
+                    return
+                raise
             self._received(line, message, item)
             self._check(item, message)
 

@@ -76,10 +76,11 @@ class _Simulation:
 
     def _open(self, name: str) -> Answer:
         wire = self._wires[name] = _Wire()
-        peer = Peer("tcp", "127.0.0.1", FIRST_PORT + self._opened)
+        port = FIRST_PORT + self._opened
+        peer = Peer("tcp", "127.0.0.1", port)
         self._opened += 1
         wire.session = self._service.connect(peer, wire.written.append, wire.close)
-        return self._answer(Kind.OPENED)
+        return self._answer(Kind.OPENED, str(port).encode())
 
     def _write(self, wire: _Wire, chunks: tuple[bytes, ...]) -> Answer:
         assert wire.session is not None

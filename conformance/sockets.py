@@ -89,10 +89,11 @@ class _Session:
     async def _open(self, name: str) -> Answer:
         try:
             async with asyncio.timeout(self._timeout):
-                self._streams[name] = await open_stream(self._address)
+                _, writer = self._streams[name] = await open_stream(self._address)
         except (OSError, TimeoutError) as error:
             return self._answer(Kind.RESET, (str(error) or "no answer to connect").encode())
-        return self._answer(Kind.OPENED)
+        mine = writer.get_extra_info("sockname") if self._address.scheme == "tcp" else None
+        return self._answer(Kind.OPENED, str(mine[1]).encode() if mine else b"")
 
     async def _write(self, name: str, chunks: tuple[bytes, ...]) -> Answer:
         _, writer = self._streams[name]

@@ -17,7 +17,7 @@ from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Ro
 
 DEFAULT_PARAMETERS: Mapping[str, Number] = {"TOLERANCE": 0.25}
 """What a case may not fix for every target: lateness of expiry allowed, in seconds (T20)."""
-DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message"})
+DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message", "nest"})
 """The keys of a mapping that describes bytes."""
 
 
@@ -91,16 +91,19 @@ class Symbols:
         return int(self.number(spec, field))
 
     def data(self, spec: Any) -> bytes:
-        """Return bytes: a text, `$key`, `@saved`, or one of hex, fill, join, hex_of, message."""
+        """Return bytes: a text, `$key`, `@saved`, or one of `DATA_FORMS`."""
         if isinstance(spec, bytes):
             return spec
         if isinstance(spec, str | int) and not isinstance(spec, bool):
             return self._text(str(spec))
         if not isinstance(spec, Mapping):
-            raise SymbolError(f"expected a text or one of hex, fill, join, hex_of, message; got {spec!r}")
+            raise SymbolError(f"expected a text or one of {', '.join(sorted(DATA_FORMS))}; got {spec!r}")
+        return self._composed(spec)
+
+    def _composed(self, spec: Mapping[str, Any]) -> bytes:
         match spec:
             case {"hex": text}:
-                return bytes.fromhex(self._format(str(text)))
+                return bytes.fromhex(self.filled(str(text)))
             case {"fill": byte, "size": size}:
                 start = self.data(spec.get("prefix", ""))
                 wanted = self.integer(size, "size")
@@ -113,13 +116,21 @@ class Symbols:
                 return self.integer(number).to_bytes(self.integer(size), "little")
             case {"message": inner}:
                 return bytes(self.codec.encode(self.message(inner)))
-        raise SymbolError(f"expected one of hex, fill+size, join, hex_of, uint+size, message; got {sorted(spec)}")
+            case {"nest": {"message": outer, "field": field}, "times": times, "around": inner}:
+                data = self.data(inner)
+                for _ in range(self.integer(times)):
+                    name, fields = self.named(outer)
+                    data = self.codec.encode(self.message({name: {**fields, field: data}}))
+                return data
+        told = "hex, fill+size, join, hex_of, uint+size, message, nest+times+around"
+        raise SymbolError(f"expected one of {told}; got {sorted(spec)}")
 
-    def _format(self, text: str) -> str:
+    def filled(self, text: str) -> str:
+        """Return a text with its `{variables}` filled in."""
         return text.format_map(self.variables) if "{" in text else text
 
     def _text(self, text: str) -> bytes:
-        text = self._format(text)
+        text = self.filled(text)
         if text.startswith("@"):
             if text[1:] not in self.saved:
                 raise SymbolError(f"nothing was saved as {text[1:]!r}")
