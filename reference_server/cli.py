@@ -81,6 +81,9 @@ def serve(
         LoopChoice.AUTO
     ),
     log_level: Annotated[LogLevel, typer.Option(help="What is logged to stderr.")] = LogLevel.WARNING,
+    fault: Annotated[
+        str | None, typer.Option(help="Be wrong on purpose, to see whether a suite notices: quota-low-byte, ...")
+    ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Print each decoded request and answer to stderr.")] = False,
 ) -> None:
     """Serve a protocol as its document says, until SIGTERM or SIGINT.
@@ -97,7 +100,9 @@ def serve(
 
     def make(clock: Clock) -> Service:
         tracer = _print_trace if trace else None
-        return create_service(protocol, profile=profile, variant=variant, clock=clock, limits=limits, trace=tracer)
+        return create_service(
+            protocol, profile=profile, variant=variant, clock=clock, limits=limits, trace=tracer, fault=fault
+        )
 
     try:
         make(VirtualClock()).close()

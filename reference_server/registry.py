@@ -10,7 +10,7 @@ from protocols.registry import protocol as codec_of
 from reference_server.clock import Clock
 from reference_server.service import Ids, Limits, Service, Trace
 
-__all__ = ["SERVICES", "create_service", "served_protocols"]
+__all__ = ["SERVICES", "create_service", "demonstration_faults", "served_protocols"]
 
 SERVICES = {"throttr": "reference_server.throttr"}
 """Protocol -> the package whose `create` makes its service."""
@@ -19,6 +19,11 @@ SERVICES = {"throttr": "reference_server.throttr"}
 def served_protocols() -> list[str]:
     """Return the protocols that have a reference server, sorted."""
     return sorted(SERVICES)
+
+
+def demonstration_faults(protocol: str) -> list[str]:
+    """Return the names of the ways in which a server of `protocol` can be wrong on purpose."""
+    return list(import_module(SERVICES[protocol]).FAULTS)
 
 
 def create_service(
@@ -30,10 +35,12 @@ def create_service(
     ids: Ids | None = None,
     limits: Limits | None = None,
     trace: Trace | None = None,
+    fault: str | None = None,
 ) -> Service:
     """Return a server of `protocol` under `profile` and `variant`; ValueError names what is unknown and what is known.
 
-    `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange.
+    `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange, `fault` makes
+    the server wrong on purpose.
     """
     if protocol not in SERVICES:
         raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(served_protocols())}")
@@ -42,6 +49,9 @@ def create_service(
         raise ValueError(f"unknown {protocol} profile {profile!r}: expected {' or '.join(known)}")
     if variant not in known[profile].variants:
         raise ValueError(f"unknown {protocol} variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+    faults = demonstration_faults(protocol)
+    if fault is not None and fault not in faults:
+        raise ValueError(f"unknown {protocol} fault {fault!r}: expected {' or '.join(faults)}")
     create: Callable[..., Service] = import_module(SERVICES[protocol]).create
     return create(
         known[profile],
@@ -50,4 +60,5 @@ def create_service(
         ids=ids or (lambda: secrets.token_bytes(16)),
         limits=limits or Limits(),
         trace=trace,
+        fault=fault,
     )

@@ -7,6 +7,7 @@ from protocols.throttr.requests import Event, Publish
 from reference_server.clock import Clock
 from reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
 from reference_server.throttr.channel_requests import ChannelRequests
+from reference_server.throttr.faults import FAULTS, Fault
 from reference_server.throttr.listings import Listings
 from reference_server.throttr.record_requests import RecordRequests
 from reference_server.throttr.server_requests import ServerRequests
@@ -20,9 +21,11 @@ __all__ = ["ThrottrService", "create"]
 class ThrottrService(Service):
     """One server under one profile and width."""
 
-    def __init__(self, state: State, trace: Trace | None = None) -> None:
+    def __init__(self, state: State, trace: Trace | None = None, fault: Fault | None = None) -> None:
         self.state = state
         self._handlers = _all_handlers(state)
+        if fault is not None:
+            self._handlers |= fault.handlers(self._handlers, state)
         if trace is not None:
             self._handlers = traced(self._handlers, state.codec, trace)
 
@@ -43,10 +46,10 @@ class ThrottrService(Service):
 
 
 def create(
-    profile: Profile, variant: str, *, clock: Clock, ids: Ids, limits: Limits, trace: Trace | None
+    profile: Profile, variant: str, *, clock: Clock, ids: Ids, limits: Limits, trace: Trace | None, fault: str | None
 ) -> ThrottrService:
-    """Return a server of `profile` at the width `variant`."""
-    return ThrottrService(State(profile, variant, clock, ids, limits), trace)
+    """Return a server of `profile` at the width `variant`, wrong in the way `fault` names when given."""
+    return ThrottrService(State(profile, variant, clock, ids, limits), trace, FAULTS[fault] if fault else None)
 
 
 def _all_handlers(state: State) -> Handlers:
