@@ -1,10 +1,9 @@
 """The profiles of Throttr as data: `7.1.0` is the document, `7.3.2` what the newest released server speaks.
 
-Each later profile is the differences from an earlier one. A third one would be added the same way; 5.0.1 (June 2025:
-no EVENT, no auto-subscription, PUBLISH never answered, rows of 235 bytes) is spelled out in the protocol's tests::
+Each later profile is the differences from an earlier one. A third one would be added the same way: 5.0.1 (June 2025:
+no EVENT, no auto-subscription, PUBLISH never answered, rows of 235 bytes), as the protocol's tests build and use it::
 
-    V732.derive("5.0.1", without=(Event,), replies={**V732.replies, Publish: ()}, pushes=(PushedMessage,),
-                overrides=NO_CONNECTION_TYPE)
+    V732.derive("5.0.1", without=(Event,), replies={Publish: ()}, pushes=(PushedMessage,), overrides=NO_CONNECTION_TYPE)
 
 What a server *does* under a profile is in `reference_server.throttr.rules`.
 """

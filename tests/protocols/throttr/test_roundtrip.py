@@ -14,7 +14,7 @@ from tests.protocols.throttr.combos import every_codec, every_request
 
 @every_request
 @given(data=st.data())
-@settings(max_examples=4)
+@settings(max_examples=3)
 def test_every_request_and_reply_is_read_as_written(
     codec: Codec, request_type: type[Request], data: st.DataObject
 ) -> None:
