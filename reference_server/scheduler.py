@@ -218,7 +218,8 @@ class Scheduler(Generic[T]):
                     self._split = None
                 yield done
             elif self._spans and self._spans[0] - 1 << self._span_shift <= now_ns:
-                self._split = self._split_span(heappop(self._spans))
+                self._splitting = span = heappop(self._spans)
+                self._split = self._split_span(span)
             else:
                 return
 
@@ -251,11 +252,10 @@ class Scheduler(Generic[T]):
 
     def _split_span(self, span: int) -> Iterator[int]:
         """File a span's records by tick. Those scheduled meanwhile open it anew and follow: ties keep order."""
-        self._splitting = span
         bucket = self._far.pop(span, None)
         for count, item in enumerate(list(bucket or ()), 1):
             if item.bucket is bucket:
-                tick = max((item.due + self._mask) >> self._shift, self._opened + 1)
+                tick = (item.due + self._mask) >> self._shift
                 near = self._near.get(tick)
                 if near is None:
                     near = self._near[tick] = {}

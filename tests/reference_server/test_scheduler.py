@@ -9,7 +9,7 @@ import pytest
 import uvloop
 
 from reference_server.clock import LoopClock, Timer, VirtualClock
-from reference_server.scheduler import FEW, RUN, Bucket, Scheduler
+from reference_server.scheduler import CHUNK, FEW, RUN, Bucket, Scheduler
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -134,20 +134,36 @@ def test_a_cancelled_record_never_comes_and_cancelling_twice_is_harmless(clock: 
 
 def test_on_due_may_schedule_and_cancel(clock: CountingClock) -> None:
     seen: list[str] = []
-    first, victim, again = Record("first"), Record("victim"), Record("again")
+    first, victim, moved, again = map(Record, ["first", "victim", "moved", "again"])
 
     def on_due(item: Record) -> None:
         seen.append(item.name)
         if item is first:
             scheduler.cancel(victim)
+            scheduler.schedule(moved, HOUR)
             scheduler.schedule(again, 0)
 
     scheduler = Scheduler(clock, on_due)
-    scheduler.schedule(first, SECOND)
-    scheduler.schedule(victim, SECOND)
+    for item in (first, victim, moved):
+        scheduler.schedule(item, SECOND)
     clock.advance(2 * SECOND)
 
     assert seen == ["first", "again"]
+    clock.advance(HOUR)
+    assert seen == ["first", "again", "moved"]
+
+
+def test_scheduling_inside_on_due_asks_the_clock_once_a_slice(clock: CountingClock) -> None:
+    def on_due(item: Record) -> None:
+        for n in range(100, 0, -1):
+            scheduler.schedule(Record(), clock.monotonic_ns() + n * HOUR)
+
+    scheduler = Scheduler(clock, on_due)
+    scheduler.schedule(Record(), clock.monotonic_ns())
+    before = clock.asked
+    clock.advance(TICK)
+
+    assert clock.asked == before + 1
 
 
 def test_a_callback_that_raises_loses_no_other(clock: CountingClock, caplog: pytest.LogCaptureFixture) -> None:
@@ -261,6 +277,42 @@ def test_others_get_their_turn_between_slices_and_may_cancel_what_is_left(clock:
     clock.advance(2 * SECOND)
 
     assert got == items[: 2 * RUN]
+
+
+def test_a_span_reached_late_is_split_before_any_of_it_is_delivered(clock: CountingClock, due: Due) -> None:
+    scheduler = Scheduler(clock, due, tick_ns=1, slice_items=1)
+    clock.advance(HOUR)
+    for n in range(200):
+        scheduler.schedule(Record(n), clock.monotonic_ns() - n)
+
+    clock.advance(1)
+
+    assert due.names == list(range(199, -1, -1))
+
+
+@pytest.mark.parametrize("chunk", [1, CHUNK])
+def test_records_scheduled_while_their_span_is_split_keep_their_place(
+    clock: CountingClock, due: Due, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr("reference_server.scheduler.CHUNK", chunk)
+    scheduler, extra = Scheduler(clock, due, tick_ns=1, slice_items=1), iter(range(100, 120))
+    clock.advance(HOUR)
+    instant = clock.monotonic_ns()
+
+    def one_more() -> None:
+        for n in extra:
+            if n == 100:
+                scheduler.schedule(Record("before"), instant - 1)
+            scheduler.schedule(Record(n), instant)
+            clock.call_at(0, one_more)
+            return
+
+    for n in range(100):
+        scheduler.schedule(Record(n), instant)
+    clock.call_at(0, one_more)
+    clock.advance(1)
+
+    assert due.names == ["before", *range(120)]
 
 
 class TiringClock(CountingClock):
