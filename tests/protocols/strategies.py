@@ -5,6 +5,7 @@ The one source is `codec.layout(message)`; no strategy names a field.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -37,6 +38,7 @@ def values(kind: Kind, codec: Codec) -> st.SearchStrategy[Any]:
     raise TypeError(f"{kind!r} is drawn with its request: see exchanges")
 
 
+@cache
 def messages(codec: Codec, message: type[Message]) -> st.SearchStrategy[Any]:
     """Return every `message` that the codec can write."""
     return st.builds(message, **{name: values(kind, codec) for name, kind in codec.layout(message).fields})
@@ -50,6 +52,7 @@ def exchanges(draw: st.DrawFn, codec: Codec, request: type[Request], depth: int 
     return draw(messages(codec, request)), draw(replies(codec, request))
 
 
+@cache
 def replies(codec: Codec, request: type[Request]) -> st.SearchStrategy[Any]:
     """Return the replies that a `request` other than EVENT may get."""
     answers = codec.profile.replies[request]

@@ -111,7 +111,7 @@ def test_fields_absent_are_read_as_0_and_not_written() -> None:
 
 @pytest.mark.parametrize("value", [0, 1, 2, None])
 def test_a_flag_is_written_from_a_bool_only(value: object) -> None:
-    with pytest.raises(LocalProtocolError, match="LONE.only: expected True or False"):
+    with pytest.raises(LocalProtocolError, match=r"LONE.only: expected True or False"):
         compile_encoder(layout_of(Lone), "<")(Lone(value))  # type: ignore[arg-type]
 
 
@@ -138,7 +138,7 @@ def test_a_bad_flag_in_a_row_is_told_with_its_own_offset(row: int, offset: int) 
 
 
 def test_a_table_has_to_be_the_last_field() -> None:
-    with pytest.raises(TypeError, match="Lone: a counted table must be the last field"):
+    with pytest.raises(TypeError, match=r"Lone: a counted table must be the last field"):
         compile_rows(layout_of(Lone), "<", layout_of)
 
 

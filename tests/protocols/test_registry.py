@@ -14,7 +14,7 @@ def test_every_protocol_that_is_named_can_be_had() -> None:
 
 
 def test_an_unknown_protocol_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(KeyError, match="unknown protocol 'nope'; known: .*throttr"):
+    with pytest.raises(KeyError, match=r"unknown protocol 'nope'; known: .*throttr"):
         protocol("nope")
 
 

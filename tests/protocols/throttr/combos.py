@@ -6,7 +6,11 @@ import pytest
 
 from protocols.throttr import PROFILES, Codec
 
-CODECS = {f"{name}-{variant}": Codec.of(profile, variant) for name, profile in PROFILES.items() for variant in profile.variants}
+CODECS = {
+    f"{name}-{variant}": Codec.of(profile, variant)
+    for name, profile in PROFILES.items()
+    for variant in profile.variants
+}
 every_codec = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS.keys())
 every_request = pytest.mark.parametrize(
     ("codec", "request_type"),

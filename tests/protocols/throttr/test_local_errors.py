@@ -40,10 +40,10 @@ def wrong(kind: Kind, codec: Codec) -> list[object]:
         case Flag():
             return [0, 1, 2, None, "", b"\x01"]
         case Raw(size):
-            return [b"", bytes(size - 1), bytes(size + 1), bytearray(size), "x" * size, None, size, True, memoryview(b"")]
+            return [b"", bytes(size - 1), bytes(size + 1), bytearray(size), "x" * size, None, size, True]
         case Blob(size):
             too_long = [bytes(size.maximum + 1)] if size.width <= 2 else []
-            return ["text", "", None, 3, True, 1.5, bytearray(b"k"), memoryview(b"k"), [107], (), *too_long]
+            return ["text", "", None, 3, True, 1.5, bytearray(b"k"), memoryview(b"k"), [1], (), *too_long]
         case Rows(part, _) | Repeated(part, _):
             good = sample(codec, part)
             return [None, 3, b"", "", [good], {good}, (None,), (3,), (good, b""), (Status(True),), iter([good])]

@@ -85,7 +85,7 @@ def test_a_request_of_exactly_the_limit_is_read_and_one_byte_more_is_not(width: 
 
 @pytest.mark.parametrize("rows", [20, 30, 40])
 def test_names_that_carry_a_fragment_beyond_the_limit_are_refused(rows: int) -> None:
-    fixed = (b"\xff" + bytes(12 + 0)) * rows
+    fixed = (b"\xff" + bytes(12)) * rows
     stream = b"\x01" + u64(1) + u64(1, rows) + fixed + bytes(255 * rows)
     codec = CODECS["7.3.2-uint16"]
     outcome = every_delivery(client_waiting(codec, List(), max_frame=1024), stream)
@@ -114,7 +114,7 @@ def test_after_an_error_the_same_error_is_raised_and_bytes_are_dropped() -> None
     connection.receive_data(b"\x18" * 10_000)
 
     for _ in range(2):
-        with pytest.raises(RemoteProtocolError, match=r"^unknown_type at byte 1: expected a request type, got ff \[THR"):
+        with pytest.raises(RemoteProtocolError, match=r"^unknown_type at byte 1: .* got ff \[THR"):
             connection.next_event()
     assert connection.buffered == 0
     assert connection.state is State.FAILED

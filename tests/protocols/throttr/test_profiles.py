@@ -45,7 +45,9 @@ from protocols.throttr.requests import (
 from tests.protocols.deliveries import client_waiting, every_delivery, server
 
 WIDTHS = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
-V501 = V732.derive("5.0.1", without=(Event,), replies={Publish: ()}, pushes=(PushedMessage,), overrides=NO_CONNECTION_TYPE)
+V501 = V732.derive(
+    "5.0.1", without=(Event,), replies={Publish: ()}, pushes=(PushedMessage,), overrides=NO_CONNECTION_TYPE
+)
 CLAUSES = Path(__file__).parents[3] / "vectors" / "throttr" / "clauses.yaml"
 
 # message, bytes before its first body: a + b x N, in 7.1.0 and in 7.3.2 (a status byte that leads it counts)
@@ -95,7 +97,7 @@ def test_a_value_of_the_document_has_at_most_255_bytes_at_every_width(width: str
     codec = Codec.of(V710, width)
 
     assert len(codec.encode(Set(4, 0, b"", bytes(longest)))) == 4 + WIDTHS[width] + longest
-    with pytest.raises(LocalProtocolError, match="SET.value: expected at most 255 bytes, got 256 bytes"):
+    with pytest.raises(LocalProtocolError, match=r"SET.value: expected at most 255 bytes, got 256 bytes"):
         codec.encode(Set(4, 0, b"", bytes(longest + 1)))
 
 
@@ -162,7 +164,7 @@ def test_a_push_has_no_channel_in_the_third_profile() -> None:
 def test_the_third_profile_has_no_event(absent: Message) -> None:
     codec = Codec.of(V501, "uint16")
 
-    with pytest.raises(LocalProtocolError, match="profile 5.0.1 has no message"):
+    with pytest.raises(LocalProtocolError, match=r"profile 5.0.1 has no message"):
         codec.encode(absent)
     assert every_delivery(server(codec), b"\x19").error == ("unknown_type", "expected a request type, got 19", 0)
 
