@@ -1,0 +1,42 @@
+"""`wireproof docs`: renders the pages that repeat the data, or checks that the committed ones are up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance.cases import load_suite
+from conformance.pages import clauses_page, layouts_page
+from protocols import protocol, protocol_names
+
+
+def rendered() -> dict[str, str]:
+    """Return file name -> text of every rendered page."""
+    pages = {}
+    for name in protocol_names():
+        pages[f"{name}-clauses.md"] = clauses_page(load_suite(name))
+        pages[f"{name}-layouts.md"] = layouts_page(protocol(name))
+    return pages
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 when a page is not what the data says.")
+@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=Path("docs"), show_default=True)
+@click.pass_context
+def command(context: click.Context, /, check: bool, folder: Path) -> None:
+    """Render the clause list and the layouts of every protocol into FOLDER."""
+    stale = 0
+    for name, text in rendered().items():
+        path = folder / name
+        current = path.read_text(encoding="utf-8") if path.exists() else None
+        if current == text:
+            continue
+        stale += 1
+        if check:
+            click.echo(f"stale: {path}", err=True)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            click.echo(f"wrote {path}")
+    context.exit(1 if check and stale else 0)

@@ -1,0 +1,31 @@
+"""The pages under docs/ say what the code and the data say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance.commands.docs import rendered
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)\)")
+MENTION = re.compile(r"`((?:docs|vectors|protocols|conformance|reference_server|spark|reports|tests)/[\w./-]+\.\w+)`")
+
+
+@pytest.mark.parametrize(("name", "text"), rendered().items(), ids=rendered().keys())
+def test_a_rendered_page_is_what_the_data_says(name: str, text: str) -> None:
+    assert text == (ROOT / "docs" / name).read_text(encoding="utf-8"), "run: wireproof docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_and_every_file_a_page_names_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = [target for target in LINK.findall(text) if "://" not in target]
+
+    missing = [one for one in links if not (page.parent / one).exists()]
+    missing += [one for one in MENTION.findall(text) if not (ROOT / one).exists()]
+
+    assert missing == []

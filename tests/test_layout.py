@@ -1,0 +1,67 @@
+"""A protocol is complete only when all its places are there, and the folder names show the architecture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from protocols import protocol_names
+from reference_server.registry import served_protocols
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE_FILES = ("enums.py", "profiles.py", "states.py", "connection.py")
+LONGEST = 500
+
+
+@pytest.mark.parametrize("name", protocol_names())
+@pytest.mark.parametrize(
+    "place",
+    [
+        *(f"protocols/{{}}/{file}" for file in PACKAGE_FILES),
+        "reference_server/{}/rules.py",
+        "vectors/{}/clauses.yaml",
+        "vectors/{}/probe.yaml",
+        "vectors/{}/cases",
+        "docs/{}-clauses.md",
+        "docs/{}-layouts.md",
+    ],
+)
+def test_a_protocol_has_every_place(name: str, place: str) -> None:
+    assert (ROOT / place.format(name)).exists()
+
+
+def test_every_protocol_has_a_reference_server() -> None:
+    assert protocol_names() == served_protocols()
+
+
+def test_only_the_registries_name_protocols() -> None:
+    shared = [
+        *(ROOT / "protocols").glob("*.py"),
+        *(ROOT / "reference_server").glob("*.py"),
+        *(ROOT / "conformance").rglob("*.py"),
+        *(ROOT / "spark").rglob("*.py"),
+    ]
+    importing = [
+        str(file.relative_to(ROOT))
+        for file in shared
+        for name in protocol_names()
+        if f"protocols.{name}" in file.read_text(encoding="utf-8") and file.name != "registry.py"
+    ]
+
+    assert importing == []
+
+
+def test_no_source_file_outgrows_its_room() -> None:
+    long = {
+        str(file.relative_to(ROOT)): lines
+        for folder in ("protocols", "reference_server", "conformance", "spark", "tests")
+        for file in (ROOT / folder).rglob("*.py")
+        if (lines := len(file.read_text(encoding="utf-8").splitlines())) > LONGEST
+    }
+
+    assert long == {}
+
+
+def test_the_command_line_stays_small() -> None:
+    assert len((ROOT / "wireproof.py").read_text(encoding="utf-8").splitlines()) <= 80
