@@ -6,7 +6,9 @@ chosen by the request's class; how a status byte leads a reply is read from the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from protocols.fields import Repeated, Rows
@@ -75,6 +77,17 @@ class Codec:
     def decode_request(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Request | None, int]:
         """Decode one request at `at`, or say how many bytes it needs; `MalformedFrameError` for an unknown type."""
         return self.requests[buf[at]](buf, at, end, context)
+
+    def calling(self, calls: Mapping[type[Request], Callable[..., Any]], otherwise: Decoder) -> list[Decoder]:
+        """Return decoders by type byte that give what a call returns for the fields of its request, no message made.
+
+        `otherwise` stands for the requests that have no call. For servers on a hot path.
+        """
+        table = [otherwise] * 256
+        for request, call in calls.items():
+            decode = compile_decoder(self.layout(request), self.profile.byte_order, call)
+            table[self.profile.leads[request][0]] = decode
+        return table
 
     def whole_request(self, payload: bytes) -> Request:
         """Return the request in `payload`; `MalformedFrameError` unless it is exactly one whole request (T36)."""

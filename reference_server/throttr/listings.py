@@ -18,7 +18,7 @@ from protocols.throttr.replies import (
 )
 from protocols.throttr.requests import List, Stats
 from reference_server.throttr.fragments import cut
-from reference_server.throttr.records import Record
+from reference_server.throttr.records import Buffer, Record
 from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handlers, State
 
@@ -57,7 +57,7 @@ class Listings:
     def _list_rows(self, now: int) -> Iterator[tuple[int, ListRow]]:
         wall, weight, value_size = self._state.wall, self._list_weight, self._state.value_size
         for record in self._live(now):
-            used = len(record.value) if record.is_buffer else value_size
+            used = len(record.value) if isinstance(record, Buffer) else value_size
             row = ListRow(record.key, record.key_type, record.ttl_type, wall(record.due), used)
             yield weight + len(record.key), row
 

@@ -1,41 +1,60 @@
-"""What INSERT, QUERY, UPDATE, PURGE, SET, GET and STAT do to records."""
+"""What INSERT, QUERY, UPDATE, PURGE, SET, GET and STAT do to records.
+
+These are the calls that bytes are decoded straight into: they take the fields of the request in wire order and return
+the bytes of its answer. Now is `State.now`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import msgspec
+
+from protocols.messages import Request
 from protocols.throttr import Attribute, Change
 from protocols.throttr.enums import NANOSECONDS_PER_UNIT, TTLType
 from protocols.throttr.replies import GetReply, QueryReply, StatReply
 from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
-from reference_server.throttr.records import Record
+from reference_server.throttr.records import Buffer, Counter, Record
 from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import ACCEPTED, DENIED, Handlers, State
+from reference_server.throttr.state import ACCEPTED, DENIED, Calls, Handler, Handlers, NotShortError, State
 
 __all__ = ["RecordRequests"]
 
-_SECOND = NANOSECONDS_PER_UNIT[TTLType.SECONDS]
-SHOWN_UNIT = [int(NANOSECONDS_PER_UNIT.get(byte, _SECOND)) for byte in range(256)]  # type: ignore[call-overload]
+_UNITS: dict[int, int] = {int(kind): ns for kind, ns in NANOSECONDS_PER_UNIT.items()}
+SHOWN_UNIT = [_UNITS.get(byte, _UNITS[TTLType.SECONDS]) for byte in range(256)]
 """TTL type byte -> ns of the unit that a TTL is stored and echoed in; unknown ones are seconds where legal (T17)."""
-CHANGE_UNIT = [int(NANOSECONDS_PER_UNIT.get(byte, 0)) for byte in range(256)]  # type: ignore[call-overload]
+CHANGE_UNIT = [_UNITS.get(byte, 0) for byte in range(256)]
 """TTL type byte -> ns of the unit of UPDATE on a TTL; an unknown type makes every amount no time (T17)."""
+SHORT = 256
+"""Bytes of a value that GET answers without asking whether there is place for it."""
 
 
 class RecordRequests:
-    """The handlers of requests about one record. The TTL echoed is the remaining time, rounded down to its unit."""
+    """The calls of requests about one record. The TTL echoed is the remaining time, rounded down to its unit."""
 
     def __init__(self, state: State) -> None:
+        self._state = state
         self._rules = state.rules
         self._store = state.store
         self._records = state.store.records
         self._minutes = state.minutes
         self._max = state.value_max
-        self._ttl_types = frozenset(TTLType) if state.rules.unknown_ttl_type == "refuse" else frozenset(range(256))
+        self._ttl_types = frozenset(_UNITS) if state.rules.unknown_ttl_type == "refuse" else frozenset(range(256))
         self._touches = state.rules.reads_counted == "touches"
         self._pack_query = state.packer(QueryReply)
         self._pack_get = state.packer(GetReply)
         self._pack_stat = state.packer(StatReply)
 
+    def calls(self) -> Calls:
+        """Return request class -> call, for answers that are short."""
+        return {**self._all(), Get: self.get_short}
+
     def handlers(self) -> Handlers:
-        """Return request class -> handler."""
+        """Return request class -> handler: the same for requests that are messages already."""
+        return {request: _handler(call) for request, call in self._all().items()}
+
+    def _all(self) -> Calls:
         return {
             Insert: self.insert,
             Query: self.query,
@@ -46,73 +65,96 @@ class RecordRequests:
             Stat: self.stat,
         }
 
-    def insert(self, request: Insert, session: ThrottrSession, now: int) -> bytes:
+    def insert(self, quota: int, ttl_type: int, ttl: int, key: bytes) -> bytes:
         """Store a counter; a live record under the key stays (T19)."""
-        key, ttl_type = request.key, request.ttl_type
-        held = self._records.get(key)
+        held, now = self._records.get(key), self._state.now
         if (held is not None and held.due > now) or ttl_type not in self._ttl_types:
             return DENIED
-        record = Record(key, ttl_type, quota=request.quota, minute=self._minutes.index)
-        self._store.add(record, now + request.ttl * SHOWN_UNIT[ttl_type])
+        self._store.add(Counter(key, ttl_type, self._minutes.index, quota), now + ttl * SHOWN_UNIT[ttl_type])
         return ACCEPTED
 
-    def query(self, request: Query, session: ThrottrSession, now: int) -> bytes:
+    def query(self, key: bytes) -> bytes:
         """Answer a counter's quota and TTL."""
-        record = self._records.get(request.key)
-        if record is None or record.due <= now or (record.is_buffer and not self._rules.query_finds_buffers):
+        record = self._records.get(key)
+        if record is None:
             return DENIED
-        if record.minute != self._minutes.index:
-            record.roll(self._minutes.index)
-        record.reads += 1
-        ttl_type = record.ttl_type
-        return self._pack_query(record.quota, ttl_type, (record.due - now) // SHOWN_UNIT[ttl_type] & self._max)
+        if self._state.now < record.query_until:
+            record.reads += 1
+            return record.answer
+        if record.due <= self._state.now or not (isinstance(record, Counter) or self._rules.query_finds_buffers):
+            return DENIED
+        record.read(self._minutes.index)
+        ttl, until = self._remaining(record)
+        answer = self._pack_query(record.quota, record.ttl_type, ttl & self._max)
+        if isinstance(record, Counter):
+            record.answer, record.query_until = answer, until
+        return answer
 
-    def set(self, request: Set, session: ThrottrSession, now: int) -> bytes:
+    def get(self, key: bytes) -> bytes:
+        """Answer a buffer's TTL and value."""
+        record = self._store.find(key, self._state.now)
+        if record is None or not (isinstance(record, Buffer) or self._rules.get_finds_counters):
+            return DENIED
+        record.read(self._minutes.index)
+        ttl, until = self._remaining(record)
+        value = record.value
+        answer = self._pack_get(record.ttl_type, ttl & self._max, len(value)) + value
+        if isinstance(record, Buffer) and len(value) <= SHORT:
+            record.answer, record.get_until = answer, until
+        return answer
+
+    def get_short(self, key: bytes) -> bytes:
+        """Answer as `get` does; raises `NotShortError`, nothing done, for a longer value."""
+        record = self._records.get(key)
+        if record is None:
+            return DENIED
+        if self._state.now < record.get_until:
+            record.reads += 1
+            return record.answer
+        if len(record.value) > SHORT:
+            raise NotShortError
+        return self.get(key)
+
+    def _remaining(self, record: Record) -> tuple[int, int]:
+        """Return the time left in the record's unit, rounded down, and until when that and the minute hold."""
+        unit, due = SHOWN_UNIT[record.ttl_type], record.due
+        left = (due - self._state.now) // unit
+        return left, min(due - left * unit + 1, due, self._minutes.next_ns)
+
+    def set(self, ttl_type: int, ttl: int, key: bytes, value: bytes) -> bytes:
         """Store a buffer; on a live one, what the profile says (T19)."""
-        key, ttl_type = request.key, request.ttl_type
         if ttl_type not in self._ttl_types:
             return DENIED
-        due = now + request.ttl * SHOWN_UNIT[ttl_type]
+        now, minute = self._state.now, self._minutes.index
+        due = now + ttl * SHOWN_UNIT[ttl_type]
         held = self._records.get(key)
         if held is None or held.due <= now:
-            self._store.add(Record(key, ttl_type, value=request.value, minute=self._minutes.index), due)
+            self._store.add(Buffer(key, ttl_type, minute, value), due)
             return ACCEPTED
-        if not held.is_buffer or not self._rules.set_overwrites:
+        if not isinstance(held, Buffer) or not self._rules.set_overwrites:
             return DENIED
-        self._store.replace_value(held, ttl_type, request.value, due)
-        held.wrote(self._minutes.index)
+        self._store.overwrite(held, ttl_type, value, due)
+        held.wrote(minute)
         return ACCEPTED
 
-    def get(self, request: Get, session: ThrottrSession, now: int) -> bytes:
-        """Answer a buffer's TTL and value."""
-        record = self._records.get(request.key)
-        if record is None or record.due <= now or not (record.is_buffer or self._rules.get_finds_counters):
-            return DENIED
-        if record.minute != self._minutes.index:
-            record.roll(self._minutes.index)
-        record.reads += 1
-        ttl_type, value = record.ttl_type, record.value
-        ttl = (record.due - now) // SHOWN_UNIT[ttl_type] & self._max
-        return self._pack_get(ttl_type, ttl, len(value)) + value
-
-    def update(self, request: Update, session: ThrottrSession, now: int) -> bytes:
+    def update(self, attribute: int, change: int, value: int, key: bytes) -> bytes:
         """Change a quota or a TTL."""
-        record = self._store.find(request.key, now)
+        record = self._store.find(key, self._state.now)
         if record is None:
             return DENIED
         if self._touches:
             record.read(self._minutes.index)
-        if request.attribute == Attribute.QUOTA and not record.is_buffer:
-            done = self._change_quota(record, request.change, request.value)
-        elif request.attribute == Attribute.TTL:
-            done = self._change_ttl(record, request.change, request.value, now)
+        if attribute == Attribute.QUOTA and isinstance(record, Counter):
+            done = self._change_quota(record, change, value)
+        elif attribute == Attribute.TTL:
+            done = self._change_ttl(record, change, value * CHANGE_UNIT[record.ttl_type])
         else:
             return DENIED
         if done:
             record.wrote(self._minutes.index)
         return ACCEPTED if done else DENIED
 
-    def _change_quota(self, record: Record, change: int, value: int) -> bool:
+    def _change_quota(self, record: Counter, change: int, value: int) -> bool:
         match change:
             case Change.PATCH:
                 quota = value
@@ -127,13 +169,13 @@ class RecordRequests:
         if not 0 <= quota <= self._max:
             return False
         record.quota = quota
+        record.forget_answer()
         return True
 
-    def _change_ttl(self, record: Record, change: int, value: int, now: int) -> bool:
-        span = value * CHANGE_UNIT[record.ttl_type]
+    def _change_ttl(self, record: Record, change: int, span: int) -> bool:
         match change:
             case Change.PATCH:
-                due = now + span
+                due = self._state.now + span
             case Change.INCREASE:
                 due = record.due + span
             case Change.DECREASE:
@@ -143,20 +185,27 @@ class RecordRequests:
         self._store.move(record, due)
         return True
 
-    def purge(self, request: Purge, session: ThrottrSession, now: int) -> bytes:
+    def purge(self, key: bytes) -> bytes:
         """Remove a record."""
-        record = self._store.find(request.key, now)
+        record = self._store.find(key, self._state.now)
         if record is None:
             return DENIED
         self._store.remove(record)
         return ACCEPTED
 
-    def stat(self, request: Stat, session: ThrottrSession, now: int) -> bytes:
+    def stat(self, key: bytes) -> bytes:
         """Answer a record's metrics as they were before this request."""
-        record = self._store.find(request.key, now)
+        record = self._store.find(key, self._state.now)
         if record is None:
             return DENIED
-        reply = self._pack_stat(*record.metrics(self._minutes.index, live=self._rules.totals_live))
+        answer = self._pack_stat(*record.metrics(self._minutes.index, live=self._rules.totals_live))
         if self._touches:
             record.read(self._minutes.index)
-        return reply
+        return answer
+
+
+def _handler(call: Callable[..., bytes]) -> Handler:
+    def handle(request: Request, session: ThrottrSession, now: int) -> bytes:
+        return call(*msgspec.structs.astuple(request))
+
+    return handle

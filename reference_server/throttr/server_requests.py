@@ -8,52 +8,41 @@ from typing import Any
 from protocols.errors import MalformedFrameError
 from protocols.messages import Request
 from protocols.throttr.codec import MAX_NESTING
+from protocols.throttr.enums import RequestType
 from protocols.throttr.replies import ConnectionRow, ConnectionsFragment, ConnectionsReply, InfoReply, WhoamiReply
 from protocols.throttr.requests import (
-    Channel,
-    Channels,
     ConnectionById,
     ConnectionByIndex,
     Connections,
     Event,
-    Get,
     Info,
-    Insert,
-    List,
-    Publish,
-    Purge,
-    Query,
-    Set,
-    Stat,
-    Stats,
-    Subscribe,
-    Unsubscribe,
-    Update,
     Whoami,
 )
 from reference_server.throttr.fragments import cut
 from reference_server.throttr.listings import row_size
 from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import ACCEPTED, DENIED, Handlers, State
-from reference_server.throttr.tally import READ, WRITTEN
 
 __all__ = ["VERSION", "ServerRequests"]
+
+(
+    INSERT, QUERY, UPDATE, PURGE, SET, GET, LIST, INFO, STAT, STATS, SUBSCRIBE, UNSUBSCRIBE, PUBLISH, CONNECTIONS,
+    CONNECTION, CHANNELS, CHANNEL, WHOAMI, EVENT,
+) = RequestType  # fmt: skip
 
 VERSION = b"wireproof-0.1".ljust(16, b"\0")
 UNIX_PORT = 13579
 """What a row shows for a UNIX socket, with 127.0.0.1 (4.6)."""
 CLIENT, TCP, UNIX = 0, 0, 1
 
-ROW_COUNTS: tuple[tuple[type[Request], ...], ...] = (
-    (Insert,), (Set,), (Query,), (Get,), (Update,), (Purge,), (List,), (Info,), (Stat,), (Stats,), (Publish,),
-    (Subscribe,), (Unsubscribe,), (Connections,), (ConnectionByIndex, ConnectionById), (Channels,), (Channel,),
-    (Whoami,),
+ROW_COUNTS = (
+    INSERT, SET, QUERY, GET, UPDATE, PURGE, LIST, INFO, STAT, STATS, PUBLISH, SUBSCRIBE, UNSUBSCRIBE, CONNECTIONS,
+    CONNECTION, CHANNELS, CHANNEL, WHOAMI,
 )  # fmt: skip
 """The request totals of a connection row, in its order."""
-INFO_COUNTS: tuple[tuple[type[Request], ...], ...] = (
-    (Insert,), (Query,), (Update,), (Purge,), (Get,), (Set,), (List,), (Info,), (Stats,), (Stat,), (Subscribe,),
-    (Unsubscribe,), (Publish,), (Channel,), (Channels,), (Whoami,), (ConnectionByIndex, ConnectionById),
-    (Connections,),
+INFO_COUNTS = (
+    INSERT, QUERY, UPDATE, PURGE, GET, SET, LIST, INFO, STATS, STAT, SUBSCRIBE, UNSUBSCRIBE, PUBLISH, CHANNEL,
+    CHANNELS, WHOAMI, CONNECTION, CONNECTIONS,
 )  # fmt: skip
 """The pairs (total, per minute) of INFO, in its order."""
 
@@ -79,18 +68,17 @@ class ServerRequests:
 
     def info(self, request: Info, session: ThrottrSession, now: int) -> bytes:
         """Answer the 52 counts of the server, this request included, and its version."""
-        session.settle()
         state, tally, store = self._state, self._state.tally, self._state.store
+        state.settle()
         store.purge_due(now)
-        totals = tally.totals
         counts: list[int] = []
-        for kinds in INFO_COUNTS:
-            counts += (sum(totals[kind] for kind in kinds), sum(tally.last_minute(kind) for kind in kinds))
+        for kind in INFO_COUNTS:
+            counts += (tally.totals[kind], tally.last[kind])
         keys, buffers = len(store), store.buffers
-        numbers: tuple[Any, ...] = (
+        fields: tuple[Any, ...] = (
             state.clock.wall_ns() // 1_000_000_000,
-            tally.requests(),
-            tally.requests_last_minute(),
+            sum(tally.totals),
+            sum(tally.last),
             *counts,
             *self._traffic(),
             keys,
@@ -102,34 +90,36 @@ class ServerRequests:
             len(state.channels),
             state.running_since,
             len(state.sessions),
+            VERSION,
         )
-        return state.codec.encode(InfoReply(*numbers, VERSION))
+        return state.codec.encode(InfoReply(*fields))
 
     def _traffic(self) -> tuple[int, int, int, int]:
         """Return bytes read and written, each in total and in the last full minute, as the profile counts them."""
         rules, tally = self._state.rules, self._state.tally
-        read, written = tally.totals[READ], tally.totals[WRITTEN]
+        read, written = tally.read, tally.written
         if not rules.bytes_of_closed_connections:
-            read, written = read - tally.closed_read, written - tally.closed_written
+            read = sum(session.read_bytes for session in self._state.sessions.values())
+            written = sum(session.written_bytes for session in self._state.sessions.values())
         if not rules.bytes_per_minute:
             return read, 0, written, 0
-        return read, tally.last_minute(READ), written, tally.last_minute(WRITTEN)
+        return read, tally.last_read, written, tally.last_written
 
     def connections(self, request: Connections, session: ThrottrSession, now: int) -> bytes:
         """Answer a row for each open connection, oldest first."""
-        session.settle()
+        self._state.settle()
         rows = ((self._row_size, self._row(one)) for one in self._state.sessions.values())
         return self._state.codec.encode(ConnectionsReply(tuple(ConnectionsFragment(*part) for part in cut(rows))))
 
     def connection_by_index(self, request: ConnectionByIndex, session: ThrottrSession, now: int) -> bytes:
         """Answer the row at a position of what CONNECTIONS lists, from 0 (T5)."""
-        session.settle()
+        self._state.settle()
         found = next(islice(self._state.sessions.values(), request.index, None), None)
         return DENIED if found is None else self._state.codec.encode(self._row(found))
 
     def connection_by_id(self, request: ConnectionById, session: ThrottrSession, now: int) -> bytes:
         """Answer the row of the connection with an id (T5)."""
-        session.settle()
+        self._state.settle()
         found = self._state.sessions.get(request.id)
         return DENIED if found is None else self._state.codec.encode(self._row(found))
 
@@ -151,7 +141,7 @@ class ServerRequests:
             session.received_bytes,
             0,
             0,
-            *(sum(counts[kind] for kind in kinds) for kinds in ROW_COUNTS),
+            *(counts[kind] for kind in ROW_COUNTS),
         )
 
     def whoami(self, request: Whoami, session: ThrottrSession, now: int) -> bytes:
@@ -167,14 +157,14 @@ class ServerRequests:
     def _unwrap(self, event: Event) -> tuple[Request | None, int]:
         """Return the innermost request, None where a level holds none, and the levels that hold one."""
         state, levels = self._state, 0
-        inner: Request = event
-        while isinstance(inner, Event):
-            if levels == MAX_NESTING:
-                return None, levels
+        while levels < MAX_NESTING:
             try:
-                inner = state.codec.whole_request(inner.payload)
+                inner = state.codec.whole_request(event.payload)
             except MalformedFrameError:
                 return None, levels
+            state.tally.totals[event.payload[0]] += 1
             levels += 1
-            state.tally.totals[type(inner)] += 1
-        return inner, levels
+            if not isinstance(inner, Event):
+                return inner, levels
+            event = inner
+        return None, levels

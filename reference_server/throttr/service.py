@@ -7,6 +7,7 @@ from protocols.throttr.requests import Event, Publish
 from reference_server.clock import Clock
 from reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
 from reference_server.throttr.channel_requests import ChannelRequests
+from reference_server.throttr.dispatch import Dispatch
 from reference_server.throttr.faults import FAULTS, Fault
 from reference_server.throttr.listings import Listings
 from reference_server.throttr.record_requests import RecordRequests
@@ -23,15 +24,18 @@ class ThrottrService(Service):
 
     def __init__(self, state: State, trace: Trace | None = None, fault: Fault | None = None) -> None:
         self.state = state
-        self._handlers = _all_handlers(state)
+        handlers, calls = _all_handlers(state), RecordRequests(state).calls()
         if fault is not None:
-            self._handlers |= fault.handlers(self._handlers, state)
+            wrong = fault.handlers(handlers, state)
+            handlers |= wrong
+            calls = {request: call for request, call in calls.items() if request not in wrong}
         if trace is not None:
-            self._handlers = traced(self._handlers, state.codec, trace)
+            handlers, calls = traced(handlers, state.codec, trace), {}
+        self._dispatch = Dispatch(state.codec, handlers, calls)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> ThrottrSession:
         """See `Service`; the connection is listed, and where the profile has it so subscribed (T35), from now on."""
-        session = ThrottrSession(self.state, self._handlers, peer, write, close)
+        session = ThrottrSession(self.state, self._dispatch, peer, write, close)
         self.state.sessions[session.id] = session
         if self.state.rules.auto_subscribe:
             for name in (b"*", session.id.hex().encode()):

@@ -9,148 +9,186 @@ than `push_limit` pushed bytes waiting is disconnected.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Sequence
+from collections import deque
 
-from protocols.errors import RemoteProtocolError
-from protocols.messages import Request
-from protocols.throttr import ServerConnection
+from protocols.errors import MalformedFrameError
+from protocols.frames import FrameContext
 from reference_server.service import Close, Peer, Session, Write
 from reference_server.throttr.channels import Subscription
-from reference_server.throttr.state import Handlers, State
-from reference_server.throttr.tally import READ, WRITTEN, Counted, count
+from reference_server.throttr.dispatch import Dispatch
+from reference_server.throttr.state import NotShortError, State
+from reference_server.throttr.tally import no_requests
 
 __all__ = ["ThrottrSession"]
 
 log = logging.getLogger(__name__)
 
+STRIDE = 16 * 1024
+"""Bytes of requests with short answers that are answered before these are written, at most."""
+
 
 class ThrottrSession(Session):
     """The server's side of one connection."""
 
-    def __init__(self, state: State, handlers: Handlers, peer: Peer, write: Write, close: Close) -> None:
-        self._state, self._handlers, self._write, self._close = state, handlers, write, close
-        self._connection = ServerConnection(state.codec, max_frame=state.limits.max_frame)
+    def __init__(self, state: State, dispatch: Dispatch, peer: Peer, write: Write, close: Close) -> None:
+        self._state, self._dispatch, self._write, self._close = state, dispatch, write, close
+        self._steps = dispatch.steps
+        self._context = FrameContext(state.limits.max_frame)
         self._high_water, self._push_limit = state.limits.high_water, state.limits.push_limit
         self.peer = peer
         self.id = state.new_id()
         self.connected_at = state.wall(state.clock.monotonic_ns())
         self.read_bytes = self.written_bytes = self.published_bytes = self.received_bytes = 0
-        self.counts: Counter[Counted] = Counter()
-        """Requests by type."""
+        self.settled_bytes = (0, 0)
+        """Bytes read and written up to the last `State.settle`."""
+        self.counts = no_requests()
+        """Requests by type byte, up to the last `State.settle`."""
+        self.fresh = no_requests()
+        """Requests since then."""
+        self.is_fresh = False
+        """Whether the server knows that it has something to settle here."""
         self.subscriptions: dict[bytes, list[Subscription]] = {}
         self.subscribed = 0
         """How many subscriptions it has in all."""
-        self._batch: Sequence[Request] = ()
-        """Requests decoded and not all answered yet; the first `_done` of them are, `_settled` of them are counted."""
-        self._done = self._settled = 0
-        self._answers: list[bytes] = []
-        """Answers to the requests after `_done`, not written yet."""
+        self._data, self._at = b"", 0
+        """Bytes to decode, from `_at` on."""
+        self._tail, self._need = bytearray(), 0
+        """The beginning of a request, and how many bytes of it are worth another look."""
+        self._held: deque[bytes] = deque()
+        """Bytes received while there was no place for their answers."""
         self._pushes: list[bytes] = []
         self._push_bytes = 0
         self._own: list[bytes] = []
-        self._paused = self._ended = self._deaf = self.closed = False
+        self._waits = self._ended = self._deaf = self.closed = False
 
     def data_received(self, data: bytes) -> None:
         """See `Session`."""
         if self.closed:
             return
-        size = len(data)
-        self.read_bytes += size
+        self.read_bytes += len(data)
         self._begin()
-        self._state.tally.totals[READ] += size
-        if not self._deaf:
-            self._connection.receive_data(data)
-            if not self._paused:
-                self._work()
+        if self._waits:
+            self._held.append(data)
+        elif not self._deaf:
+            self._take(data)
+            self._work()
 
     def eof_received(self) -> None:
         """See `Session`."""
-        if self.closed or self._ended:
-            return
-        self._ended = True
-        if not self._paused:
-            self._begin()
-            self._work()
+        if not self.closed:
+            self._ended = True
+            if not self._waits:
+                self.end()
 
     def connection_lost(self) -> None:
         """See `Session`."""
         if not self.closed:
             self.closed = True
-            self._batch = ()
-            self._answers.clear()
+            self._data, self._at = b"", 0
+            self._held.clear()
+            self._tail.clear()
             self._pushes.clear()
             self._state.forget(self)
 
     def pause_writing(self) -> None:
         """See `Session`."""
-        self._paused = True
+        self._waits = True
 
     def resume_writing(self) -> None:
         """See `Session`."""
-        self._paused = False
+        self._waits = False
         if not self.closed:
             self._begin()
             self._work()
 
     def _begin(self) -> None:
         """Reach the present."""
-        state = self._state
-        self._now = now = state.clock.monotonic_ns()
-        if now >= state.minutes.next_ns:
-            state.minutes.reach(now)
-            state.tally.roll()
+        self._state.reach_present()
+        if not self.is_fresh:
+            self.is_fresh = True
+            self._state.fresh.append(self)
+
+    def _take(self, data: bytes) -> None:
+        """Make what was received decodable, or keep it where it is not the whole of a request."""
+        if self._tail:
+            self._tail += data
+            if len(self._tail) < self._need:
+                return
+            data = bytes(self._tail)
+            self._tail.clear()
+        self._data, self._at = data, 0
 
     def _work(self) -> None:
         """Answer what was received, as far as the peer takes it."""
-        while not self._paused and not self.closed:
-            if self._done == len(self._batch):
-                self._batch, self._done, self._settled = self._connection.next_requests(), 0, 0
-                if not self._batch:
+        while not self._waits:
+            if self._at < len(self._data):
+                if self._pushes and not self._owes_bare_answer():
                     self.flush()
-                    self._look_for_the_end()
-                    return
-            if self._pushes and not self._state.codec.is_bare(type(self._batch[self._done])):
-                self.flush()
+                else:
+                    self._answer()
+            elif self._held:
+                self._take(self._held.popleft())
             else:
-                self._answer()
+                break
+        if not self._waits:
+            self.flush()
+            if self._ended:
+                self.end()
 
     def _answer(self) -> None:
-        """Answer requests up to `high_water` bytes of answers, and write them."""
-        handlers, answers, now, left = self._handlers, self._answers, self._now, self._high_water
-        batch = self._batch[self._done :] if self._done else self._batch
-        for request in batch:
-            answer = handlers[type(request)](request, self, now)
-            answers.append(answer)
-            left -= len(answer)
-            if left < 0:
-                break
-        self._settle(len(answers))
-        self._connection.note_answered(len(answers))
-        self._done += len(answers)
+        """Answer the next requests, at least one if it is whole, and write the answers."""
+        answers: list[bytes] = []
+        left, end = self._high_water, len(self._data)
+        while left >= 0 and self._at < end and not self.closed:
+            left -= self._answer_short(answers)
+            if self._at < end and left >= 0:
+                left -= self._answer_any(answers)
         data = b"".join(answers)
-        answers.clear()
         if data and not self.closed:
-            self._send(data)
+            self.written_bytes += len(data)
+            self._write(data)
         if self._state.touched:
             self._state.flush_pushes()
 
-    def _send(self, data: bytes) -> None:
-        self.written_bytes += len(data)
-        self._state.tally.totals[WRITTEN] += len(data)
-        self._write(data)
+    def _answer_short(self, answers: list[bytes]) -> int:
+        """Answer requests while their answers are known to be short; return a bound of the bytes answered."""
+        data, at, fresh, steps, context = self._data, self._at, self.fresh, self._steps, self._context
+        end = len(data)
+        stop_at = min(end, at + STRIDE)
+        append = answers.append
+        try:
+            while at < stop_at:
+                kind = data[at]
+                answer, stop = steps[kind](data, at, end, context)
+                if answer is None:
+                    break
+                fresh[kind] += 1
+                append(answer)
+                at = stop
+        except (NotShortError, MalformedFrameError):
+            pass
+        done = at - self._at
+        self._at = at
+        return self._high_water + 1 if done >= STRIDE else done
 
-    def settle(self) -> None:
-        """Count the requests answered so far and the one in hand; whoever reads counts calls this first."""
-        self._settle(len(self._answers) + 1)
-
-    def _settle(self, answered: int) -> None:
-        reached = self._done + answered
-        if reached > self._settled:
-            run = self._batch if reached - self._settled == len(self._batch) else self._batch[self._settled : reached]
-            count(self.counts, run)
-            count(self._state.tally.totals, run)
-            self._settled = reached
+    def _answer_any(self, answers: list[bytes]) -> int:
+        """Answer the next request, or keep the beginning of one; return the bytes answered."""
+        data, at = self._data, self._at
+        try:
+            request, stop = self._dispatch.decode(data, at, len(data), self._context)
+        except MalformedFrameError as error:
+            self._break_off(error)
+            return 0
+        if request is None:
+            self._tail += memoryview(data)[at:]
+            self._need = stop
+            self._data, self._at = b"", 0
+            return self._high_water + 1
+        self._at = stop
+        self.fresh[data[at]] += 1
+        answer = self._dispatch.handlers[type(request)](request, self, self._state.now)
+        answers.append(answer)
+        return len(answer)
 
     def push(self, frame: bytes, size: int) -> None:
         """Take a push whose payload has `size` bytes; it is written once the request in hand is answered."""
@@ -162,8 +200,7 @@ class ThrottrSession(Session):
         self._pushes.append(frame)
         self._push_bytes += len(frame)
         if self._push_bytes > self._high_water:
-            if self._can_flush():
-                self.flush()
+            self.flush()
             if self._push_bytes > self._push_limit:
                 log.warning("%s is too far behind: %d pushed bytes wait, disconnecting", self.peer, self._push_bytes)
                 self.end()
@@ -182,35 +219,27 @@ class ThrottrSession(Session):
         own, self._own = b"".join(self._own), []
         return own
 
-    def _can_flush(self) -> bool:
-        return not self._paused and self._done == len(self._batch)
-
     def flush(self) -> None:
-        """Write the pushes that wait, unless the peer does not take them or is owed answers."""
-        if self._pushes and not self._paused:
+        """Write the pushes that wait, unless the peer does not take them or an answer goes first."""
+        if self._pushes and not self._waits and not self._owes_bare_answer():
             data, self._push_bytes = b"".join(self._pushes), 0
             self._pushes.clear()
-            self._send(data)
+            self.written_bytes += len(data)
+            self._write(data)
 
-    def flush_after_answers(self) -> None:
-        """Write the pushes that wait, unless answers are due first."""
-        if self._can_flush() and not self.closed:
-            self.flush()
+    def _owes_bare_answer(self) -> bool:
+        """Say whether the peer would take a push for the answer to its oldest request (T37)."""
+        return self._at < len(self._data) and self._dispatch.is_bare[self._data[self._at]]
 
-    def _look_for_the_end(self) -> None:
-        """Close after the last request, or where the bytes cannot be framed any more."""
-        connection = self._connection
-        if connection.buffered and not self._paused:
-            try:
-                connection.next_event()
-            except RemoteProtocolError as error:
-                log.info("%s: %s", self.peer, error)
-                if self._state.tolerates(error):
-                    self._deaf = True
-                else:
-                    self.end()
-        if self._ended and not self._paused:
-            self.end()
+    def _break_off(self, error: MalformedFrameError) -> None:
+        """Close where the bytes cannot be framed any more, or be deaf from now on (T30); answers in hand go out."""
+        log.info("%s: %s", self.peer, error)
+        self._data, self._at = b"", 0
+        self._held.clear()
+        if self._state.tolerates(error):
+            self._deaf = True
+        else:
+            self._ended = True
 
     def end(self) -> None:
         """Close once what was written is sent; nothing more is answered."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from protocols.errors import ErrorCode, RemoteProtocolError
+from protocols.errors import ErrorCode, MalformedFrameError
 from protocols.frames import header_struct
 from protocols.messages import Message, Request
 from protocols.profile import Profile
@@ -22,16 +22,22 @@ from reference_server.throttr.tally import Tally
 if TYPE_CHECKING:
     from reference_server.throttr.session import ThrottrSession
 
-__all__ = ["ACCEPTED", "DENIED", "U64_MAX", "Handler", "Handlers", "State"]
+__all__ = ["ACCEPTED", "DENIED", "U64_MAX", "Calls", "Handler", "Handlers", "NotShortError", "State"]
 
 Handler = Callable[[Any, "ThrottrSession", int], bytes]
 """(request, who asks, now in monotonic ns) -> the bytes of the reply."""
 Handlers = dict[type[Request], Handler]
+Calls = dict[type[Request], Callable[..., bytes]]
+"""Request class -> what takes its fields in wire order and returns the bytes of the reply."""
 
 U64_MAX: Final = (1 << 64) - 1
 ACCEPTED: Final = b"\x01"
 DENIED: Final = b"\x00"
 """The two status bytes."""
+
+
+class NotShortError(Exception):
+    """Raised by a call that would answer at length; nothing was done: make a message of the request and handle that."""
 
 
 class State:
@@ -44,7 +50,8 @@ class State:
         self.clock = clock
         self.value_size = profile.variants[variant].sizes["value"]
         self.value_max = (1 << (8 * self.value_size)) - 1
-        start = clock.monotonic_ns()
+        self.now = start = clock.monotonic_ns()
+        """The instant at which the requests in hand are answered, monotonic ns."""
         self.wall_offset = clock.wall_ns() - start
         """Turns monotonic ns into ns since the Unix epoch; fixed at the start so that instants shown stand still."""
         self.running_since = start + self.wall_offset
@@ -56,6 +63,8 @@ class State:
         """Open connections by id, oldest first."""
         self.touched: list[ThrottrSession] = []
         """Connections that have pushes to write once the request in hand is answered."""
+        self.fresh: list[ThrottrSession] = []
+        """Connections that counted something since the last `settle`."""
         self._ids = ids
 
     def wall(self, now: int) -> int:
@@ -68,20 +77,43 @@ class State:
             pass
         return fresh
 
+    def reach_present(self) -> None:
+        """Look at the clock; everything that is received at once is answered at one instant."""
+        self.now = now = self.clock.monotonic_ns()
+        if now >= self.minutes.next_ns:
+            self.settle()
+            self.minutes.reach(now)
+            self.tally.roll()
+
+    def settle(self) -> None:
+        """Bring the counts together; whoever reads them calls this first."""
+        tally = self.tally
+        fresh, self.fresh = self.fresh, []
+        for session in fresh:
+            session.is_fresh = False
+            for kind, number in enumerate(session.fresh):
+                if number:
+                    session.counts[kind] += number
+                    tally.totals[kind] += number
+                    session.fresh[kind] = 0
+            read, written = session.settled_bytes
+            tally.read += session.read_bytes - read
+            tally.written += session.written_bytes - written
+            session.settled_bytes = session.read_bytes, session.written_bytes
+
     def forget(self, session: ThrottrSession) -> None:
         """A connection is gone: its row and its subscriptions go with it (T35, SUBSCRIBE-7)."""
         self.channels.leave(session)
-        if self.sessions.pop(session.id, None) is not None:
-            self.tally.closed_read += session.read_bytes
-            self.tally.closed_written += session.written_bytes
+        del self.sessions[session.id]
+        self.settle()
 
     def flush_pushes(self) -> None:
         """Write what was pushed while a request was answered."""
         touched, self.touched = self.touched, []
         for session in touched:
-            session.flush_after_answers()
+            session.flush()
 
-    def tolerates(self, error: RemoteProtocolError) -> bool:
+    def tolerates(self, error: MalformedFrameError) -> bool:
         """Say whether the connection stays open, unheard, after `error` (T30)."""
         return error.code is ErrorCode.UNKNOWN_TYPE and self.rules.unknown_type == "silent"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from reference_server.clock import Clock
 from reference_server.scheduler import Scheduler
-from reference_server.throttr.records import Record
+from reference_server.throttr.records import Buffer, Record
 
 __all__ = ["Store"]
 
@@ -40,26 +40,27 @@ class Store:
         if held is not None:
             self.remove(held)
         self.records[record.key] = record
-        if record.is_buffer:
+        if isinstance(record, Buffer):
             self.buffers += 1
             self.buffer_bytes += len(record.value)
         self._scheduler.schedule(record, due)
 
-    def replace_value(self, record: Record, ttl_type: int, value: bytes, due: int) -> None:
-        """Give the buffer `record` another value and expiry."""
+    def overwrite(self, record: Buffer, ttl_type: int, value: bytes, due: int) -> None:
+        """Give a buffer another value and expiry."""
         self.buffer_bytes += len(value) - len(record.value)
         record.value, record.ttl_type = value, ttl_type
-        self._scheduler.reschedule(record, due)
+        self.move(record, due)
 
     def move(self, record: Record, due: int) -> None:
         """Let `record` expire at `due` instead."""
+        record.forget_answer()
         self._scheduler.reschedule(record, due)
 
     def remove(self, record: Record) -> None:
         """Hold `record` no longer."""
         self._scheduler.cancel(record)
         del self.records[record.key]
-        if record.is_buffer:
+        if isinstance(record, Buffer):
             self.buffers -= 1
             self.buffer_bytes -= len(record.value)
 

@@ -1,63 +1,46 @@
-"""INFO's counts: requests by type and bytes, in total and in the last full minute."""
+"""INFO's counts: requests by type and bytes, in total and in the last full minute.
+
+Connections count for themselves; `State.settle` brings it here before anybody looks.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from typing import Literal
-
-from protocols.messages import Request
+from protocols.throttr import RequestType
 from reference_server.throttr.minutes import Minutes
 
-__all__ = ["READ", "WRITTEN", "Tally"]
-
-READ: Literal["read"] = "read"
-WRITTEN: Literal["written"] = "written"
-Counted = type[Request] | Literal["read", "written"]
-
-FEW = 12
-"""Up to here a loop is faster than `Counter.update`."""
+__all__ = ["Tally", "no_requests"]
 
 
-def count(counts: Counter[Counted], requests: Sequence[Request]) -> None:
-    """Add `requests` to `counts`, by type."""
-    if len(requests) <= FEW:
-        for request in requests:
-            counts[type(request)] += 1
-    else:
-        counts.update(map(type, requests))
+def no_requests() -> list[int]:
+    """Return a count of 0 for each request type, by its byte."""
+    return [0] * (max(RequestType) + 1)
 
 
 class Tally:
-    """Counts by request type and, under `READ` and `WRITTEN`, bytes."""
+    """Counts by request type byte, and bytes."""
 
-    __slots__ = ("_before", "_last", "_minute", "_minutes", "closed_read", "closed_written", "totals")
+    __slots__ = ("_before", "_minute", "_minutes", "last", "last_read", "last_written", "read", "totals", "written")
 
     def __init__(self, minutes: Minutes) -> None:
-        self.totals: Counter[Counted] = Counter()
-        """Everything since the server started."""
-        self.closed_read, self.closed_written = 0, 0
-        """The part of the bytes whose connections are gone."""
+        self.totals = no_requests()
+        """Requests since the server started."""
+        self.read, self.written = 0, 0
+        """Bytes since the server started."""
+        self.last = no_requests()
+        """Requests of the last full minute."""
+        self.last_read, self.last_written = 0, 0
+        """Bytes of the last full minute."""
         self._minutes = minutes
         self._minute = minutes.index
-        self._before: Counter[Counted] = Counter()
-        self._last: Counter[Counted] = Counter()
+        self._before = (no_requests(), 0, 0)
 
     def roll(self) -> None:
-        """Close the minute counted in: whoever counts calls this once `Minutes.index` has moved, before counting."""
-        follows = self._minutes.index == self._minute + 1
-        self._last = self.totals - self._before if follows else Counter()
-        self._before = self.totals.copy()
+        """Close the minute counted in, once `Minutes.index` has moved and before anything is counted."""
+        if self._minutes.index == self._minute + 1:
+            totals, read, written = self._before
+            self.last = [now - before for now, before in zip(self.totals, totals, strict=True)]
+            self.last_read, self.last_written = self.read - read, self.written - written
+        else:
+            self.last, self.last_read, self.last_written = no_requests(), 0, 0
+        self._before = (self.totals.copy(), self.read, self.written)
         self._minute = self._minutes.index
-
-    def requests(self) -> int:
-        """All requests since the server started."""
-        return sum(self.totals.values()) - self.totals[READ] - self.totals[WRITTEN]
-
-    def requests_last_minute(self) -> int:
-        """All requests of the last full minute."""
-        return sum(self._last.values()) - self._last[READ] - self._last[WRITTEN]
-
-    def last_minute(self, kind: Counted) -> int:
-        """What was counted of `kind` in the last full minute."""
-        return self._last[kind]
