@@ -12,7 +12,8 @@ from typing import Any
 
 from conformance.cases import Case, Frame, Suite
 from conformance.delivery import DELIVERIES
-from conformance.player import Note, Player
+from conformance.outcome import Note
+from conformance.player import Player
 from conformance.records import level_of
 from conformance.simulation import SimulationDriver
 from conformance.symbols import DATA_FORMS, SymbolError, Symbols

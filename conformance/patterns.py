@@ -43,11 +43,16 @@ def describe(value: Any) -> str:
 
 def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
     """Return None when `message` is what `spec` says, else the first difference. Saves what the pattern saves."""
+    if spec == "any":
+        return None
     if isinstance(spec, Mapping) and "any_of" in spec:
-        tried = [match(one, message, symbols) for one in spec["any_of"]]
-        if None in tried:
-            return None
-        return Mismatch(" or ".join(one.expected for one in tried if one), describe(message))
+        tried = []
+        for one in spec["any_of"]:
+            problem = match(one, message, symbols)
+            if problem is None:
+                return None
+            tried.append(problem.expected)
+        return Mismatch(" or ".join(tried), describe(message))
     name, fields = symbols.named(spec)
     if name == "ok" or name == "refused":
         name, fields = "STATUS", {"ok": name == "ok"}
@@ -59,15 +64,35 @@ def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
     return match_fields(fields, message, symbols)
 
 
+def wording(spec: Any) -> str:
+    """Return a pattern as people read it, for a message that never came."""
+    match spec:
+        case {"any_of": [*options]}:
+            return " or ".join(map(wording, options))
+        case {"push": fields}:
+            return f"a push{_shown(fields or {})}"
+        case str():
+            return spec
+        case Mapping() if len(spec) == 1:
+            ((name, fields),) = spec.items()
+            return f"{name}{_shown(fields or {})}"
+    return str(spec)
+
+
 def _shown(fields: Mapping[str, Any]) -> str:
     return f"({', '.join(f'{name}={value}' for name, value in fields.items())})" if fields else ""
 
 
 def _match_push(fields: Mapping[str, Any], message: Message, symbols: Symbols) -> Mismatch | None:
+    """Match a push; a field that pushes have in another profile only (a channel, say) is not on the wire here."""
+    pushes = [push for profile in symbols.protocol.profiles.values() for push in profile.pushes]
+    known = {name for push in pushes for name in push.__struct_fields__}
+    if unknown := set(fields) - known:
+        raise SymbolError(f"a push has no field {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}")
     if not isinstance(message, Push):
         return Mismatch(f"a push{_shown(fields)}", describe(message))
-    known = set(message.__struct_fields__)
-    return match_fields({name: value for name, value in fields.items() if name in known}, message, symbols)
+    here = {name: value for name, value in fields.items() if name in message.__struct_fields__}
+    return match_fields(here, message, symbols)
 
 
 def match_fields(fields: Mapping[str, Any], message: Message, symbols: Symbols) -> Mismatch | None:
@@ -192,12 +217,17 @@ _MATCHERS: Mapping[str, Callable[[Any, Any, Symbols, str], str]] = {
 
 
 def _match_table(wanted: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+    if wanted == "any":
+        return ""
     if isinstance(wanted, list):
-        return "" if list(rows) == wanted else f"= {wanted}"
+        exact = [symbols.number(one) for one in wanted]
+        return "" if list(rows) == exact else f"= {exact}"
     if wanted in ("contiguous", "from_one"):
         first = rows[0] if rows and wanted == "contiguous" else 1
         ok = list(rows) == list(range(first, first + len(rows)))
         return "" if ok else f"numbered {first}, {first + 1}, {first + 2}, …"
+    if not isinstance(wanted, Mapping) or set(wanted) - _TABLE_MATCHERS.keys():
+        raise SymbolError(f"expected a table with {', '.join(_TABLE_MATCHERS)}; got {wanted!r}")
     for name, argument in wanted.items():
         problem = _TABLE_MATCHERS[name](argument, rows, symbols)
         if problem:
@@ -216,7 +246,7 @@ def _contains(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
         times = symbols.integer(pattern.get("times", 1))
         if len(found) != times:
             return f"with {times} row(s) like {_plain(pattern, symbols)} (found {len(found)} among {len(rows)})"
-        if "position" in pattern:
+        if "position" in pattern and found:
             symbols.saved[pattern["position"]["save"]] = found[0]
         _matching(pattern, (rows[index] for index in found), symbols)
     return ""
@@ -240,8 +270,9 @@ def _excludes(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
 
 def _exactly(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
     problem = _contains(argument, rows, symbols)
-    total = sum(symbols.integer(pattern.get("times", 1)) for pattern in argument)
-    return problem or ("" if len(rows) == total else f"of exactly {total} rows (got {len(rows)})")
+    named = {index for pattern in argument for index in _matching(pattern, rows, symbols)}
+    foreign = next((row for index, row in enumerate(rows) if index not in named), None)
+    return problem or ("" if foreign is None else f"of nothing but {len(named)} rows (got {describe(foreign)}, too)")
 
 
 def _count(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
@@ -268,7 +299,12 @@ _TABLE_MATCHERS: Mapping[str, Callable[[Any, tuple[Any, ...], Symbols], str]] = 
 
 
 def first_byte(layout: Layout, message: Message, field: str) -> int:
-    """Return the offset within the message of the first byte that `field` occupies (its size, for an empty blob)."""
+    """Return the offset within the message of the first byte that `field` occupies: its size, for an empty blob.
+
+    A table's rows begin with their count; 0 when the message itself is another one.
+    """
+    if not field:
+        return 0
     at = len(layout.lead)
     body = layout.fixed_size
     for name, kind in layout.fields:
@@ -277,4 +313,4 @@ def first_byte(layout: Layout, message: Message, field: str) -> int:
         if isinstance(kind, Blob):
             body += len(getattr(message, name))
         at += 0 if isinstance(kind, Absent) else fixed_size(kind)
-    return 0
+    return len(layout.lead)

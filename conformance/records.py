@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from conformance.cases import Case, Suite
-from conformance.player import Outcome
+from conformance.outcome import Outcome
 from conformance.trace import Kind, Trace
 from conformance.verdicts import Level, Verdict
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from conformance.cases import Case, Suite
 from conformance.delivery import DELIVERIES, Delivery
-from conformance.player import Outcome, Player
+from conformance.outcome import Outcome
+from conformance.player import Player
 from conformance.records import Record, Run, record
 from conformance.simulation import SimulationDriver
 from conformance.sockets import SocketDriver

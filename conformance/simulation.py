@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
-from conformance.player import Outcome, Player
+from conformance.outcome import Outcome
+from conformance.player import Player
 from conformance.trace import Kind
 from reference_server.clock import VirtualClock
 from reference_server.service import Peer, Service, Session
@@ -72,7 +73,7 @@ class _Simulation:
                 return self._shut(name, how)
             case Sleep(seconds):
                 self._clock.advance(round(seconds * 1e9))
-                return self._answer(Kind.SILENT)
+                return self._answer(Kind.WAITED)
 
     def _open(self, name: str) -> Answer:
         wire = self._wires[name] = _Wire()

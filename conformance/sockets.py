@@ -8,7 +8,8 @@ import struct
 import time
 
 from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
-from conformance.player import Outcome, Player
+from conformance.outcome import Outcome
+from conformance.player import Player
 from conformance.targets import Address
 from conformance.trace import Kind
 
@@ -75,7 +76,7 @@ class _Session:
                 return await self._shut(name, how)
             case Sleep(seconds):
                 await self._sleep(seconds)
-                return self._answer(Kind.SILENT)
+                return self._answer(Kind.WAITED)
 
     async def _sleep(self, seconds: float) -> None:
         if not seconds:

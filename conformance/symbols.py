@@ -126,8 +126,11 @@ class Symbols:
         raise SymbolError(f"expected one of {told}; got {sorted(spec)}")
 
     def filled(self, text: str) -> str:
-        """Return a text with its `{variables}` filled in."""
-        return text.format_map(self.variables) if "{" in text else text
+        """Return a text with its `{variables}` filled in; `SymbolError` for a name that is none."""
+        try:
+            return text.format_map(self.variables) if "{" in text else text
+        except (LookupError, ValueError, AttributeError):
+            raise SymbolError(f"{text!r}: expected variables in braces, of {', '.join(self.variables)}") from None
 
     def _text(self, text: str) -> bytes:
         text = self.filled(text)

@@ -22,6 +22,8 @@ class Kind(StrEnum):
     """By the target: the connection was reset or refused."""
     SILENT = "silent"
     """Nothing came within the deadline."""
+    WAITED = "waited"
+    """The case let time pass."""
 
 
 class TraceEvent(msgspec.Struct, frozen=True, gc=False):

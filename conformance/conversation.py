@@ -1,0 +1,180 @@
+"""The connections of one play, sans-IO: every action goes through here, so that the trace is complete.
+
+Methods are generators that yield actions and are sent answers. Time is what the answers say, in whole microseconds,
+so that the trace alone gives the same verdict again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
+
+from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from conformance.delivery import Delivery
+from conformance.outcome import Note, Stopped
+from conformance.patterns import describe
+from conformance.symbols import Symbols
+from conformance.trace import Kind, Trace, TraceEvent
+from conformance.verdicts import Verdict
+from protocols import NEED_DATA, EndOfStream, Message, RemoteProtocolError
+
+Result = TypeVar("Result")
+Asking = Generator[Action, Answer, Result]
+LAST_WORDS = 0.25
+"""Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
+
+
+class Line:
+    """One named connection: its codec, what came on it, and how it stands."""
+
+    def __init__(self, name: str, symbols: Symbols) -> None:
+        self.name = name
+        self.codec = symbols.protocol.client(symbols.codec)
+        self.received = bytearray()
+        self.ended: Kind | None = None
+        """How the target ended it."""
+        self.half_closed = False
+        self.framed = True
+        """False once bytes were sent that no request stands for: what may come after the last step is then open."""
+
+
+class Conversation:
+    """What the steps of one case say on their connections, and what came of it."""
+
+    def __init__(
+        self, symbols: Symbols, *, delivery: Delivery, timeout: float, scribe: Callable[[Note], None] | None
+    ) -> None:
+        self.symbols = symbols
+        self.timeout = timeout
+        self.trace = Trace()
+        self.lines: dict[str, Line] = {}
+        self.now = 0.0
+        self.marks: dict[str, float] = {}
+        self.latest: float | None = None
+        """The instant after which a failure blames nobody."""
+        self.observed: list[str] = []
+        self.clause = ""
+        self.given = False
+        self._delivery = delivery
+        self._scribe = scribe
+
+    def do(self, action: Action, connection: str = "", data: bytes = b"") -> Asking[Answer]:
+        """Perform one action and keep what came of it; `data` is what a write sends."""
+        answer = yield action
+        at_us = int(answer.now * 1e6)
+        self.now = at_us / 1e6
+        shown = data if answer.kind is Kind.SENT else answer.data
+        self.trace.append(TraceEvent(at_us, connection, answer.kind, shown))
+        return answer
+
+    def note(self, do: str, connection: str, **told: Any) -> None:
+        """Tell the scribe, if there is one."""
+        if self._scribe is not None:
+            self._scribe(Note(do, connection, **told))
+
+    def line(self, name: str) -> Asking[Line]:
+        """Return the connection of that name, opened at its first use."""
+        if name not in self.lines:
+            self.note("connect", name)
+            answer = yield from self.do(Open(name), name)
+            if answer.kind is not Kind.OPENED:
+                raise Stopped(Verdict.CRASH, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
+            self.lines[name] = Line(name, self.symbols)
+            self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
+        return self.lines[name]
+
+    def sleep(self, seconds: float) -> Asking[None]:
+        """Let time pass."""
+        self.note("wait", "", seconds=seconds)
+        yield from self.do(Sleep(seconds))
+
+    def shut(self, name: str, how: str) -> Asking[None]:
+        """End a connection: `half`, `close` or `reset`."""
+        line = yield from self.line(name)
+        yield from self.do(Shut(name, how), name)
+        if how == "half":
+            line.half_closed = True
+        else:
+            del self.lines[name]
+
+    def write(self, line: Line, frames: list[bytes], messages: Sequence[Message] = ()) -> Asking[None]:
+        """Send frames, cut as the delivery says. What a lost connection still holds is found by reading it."""
+        data = b"".join(frames)
+        self.note("send", line.name, data=data, messages=tuple(messages))
+        answer = yield from self.do(Write(line.name, self._delivery.cut(frames)), line.name, data)
+        if answer.kind is Kind.SILENT:
+            raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
+
+    def event(self, line: Line, seconds: float) -> Asking[Message | EndOfStream | None]:
+        """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
+        deadline = self.now + seconds
+        while (event := self._decoded(line)) is None and line.ended is None and self.now < deadline:
+            answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
+            if answer.kind is Kind.RECEIVED:
+                line.received += answer.data
+                line.codec.receive_data(answer.data)
+            elif answer.kind is not Kind.SILENT:
+                line.ended = answer.kind
+                line.codec.receive_data(b"")
+        return event or (EndOfStream(0) if line.ended else None)
+
+    def _decoded(self, line: Line) -> Message | EndOfStream | None:
+        try:
+            event = line.codec.next_event()
+        except RemoteProtocolError as error:
+            start = line.codec.span[1]
+            got = f"{error} (the message begins {describe(bytes(line.received[start : start + 32]))})"
+            byte = None if error.offset is None else error.offset - start
+            raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
+        return None if event is NEED_DATA else event
+
+    def next(self, line: Line, wanted: str) -> Asking[Message]:
+        """Return the next message, which must come within the timeout; `wanted` says what it should be."""
+        event = yield from self.event(line, self.timeout)
+        if event is None:
+            partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
+            raise Stopped(Verdict.HANG, wanted, f"nothing{partial} in {self.timeout:g} s", byte=line.codec.buffered)
+        if isinstance(event, EndOfStream):
+            raise Stopped(Verdict.FAIL, wanted, f"the target closed the connection ({line.ended})", byte=0)
+        return event
+
+    def heard(self, line: Line, message: Message, expect: Any) -> None:
+        """Tell the scribe which message came and what it had to be."""
+        if self._scribe is not None:
+            first, stop = line.codec.span
+            data = bytes(line.received[first:stop])
+            self.note("receive", line.name, data=data, messages=(message,), expect=expect)
+
+    def nothing_left(self) -> Asking[None]:
+        """After the last step nothing may come that nothing asked for.
+
+        Where the target can be trusted to know that requests have ended, it is told so and read to the end: no sleep.
+        """
+        judged = [line for line in self.lines.values() if line.framed and not line.codec.pending]
+        ending = [line for line in judged if line.ended is None and not line.half_closed]
+        for line in ending:
+            yield from self.shut(line.name, "half")
+        for line in judged:
+            try:
+                event = yield from self.event(line, LAST_WORDS if line in ending else 0.0)
+            except Stopped as stop:
+                stop.expected = "nothing more"
+                raise
+            if isinstance(event, Message):
+                raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+
+    def close_all(self) -> Asking[None]:
+        """Close what is still open."""
+        for name in list(self.lines):
+            yield from self.do(Shut(name, "close"), name)
+        self.lines.clear()
+
+    def gone(self) -> Asking[bool]:
+        """Say whether the target, after it ended a connection, takes no other."""
+        if not any(line.ended for line in self.lines.values()):
+            return False
+        answer = yield from self.do(Open("probe"), "probe")
+        if answer.kind is not Kind.OPENED:
+            return True
+        yield from self.do(Shut("probe", "close"), "probe")
+        return False

@@ -1,0 +1,56 @@
+"""What a play gives: its outcome, the notes it tells a scribe, and the exception that stops it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.trace import Trace
+from conformance.verdicts import Guilty, Verdict
+from protocols import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a play showed, before levels are weighed: never lenient or unsupported."""
+
+    verdict: Verdict
+    trace: Trace
+    guilty: Guilty | None = None
+    blamed: str | None = None
+    step: int | None = None
+    byte: int | None = None
+    """Offset in the message that differs, or how many bytes of it came."""
+    expected: str | None = None
+    got: str | None = None
+    observed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What one step did, told to a scribe: the verb, the connection, the bytes and the messages they are."""
+
+    do: str
+    connection: str
+    data: bytes = b""
+    messages: tuple[Message, ...] = ()
+    expect: Any = None
+    """The pattern that a received message had to match."""
+    seconds: float = 0.0
+
+
+class Stopped(Exception):  # noqa: N818 - control flow of the player, caught in `play`
+    """An expectation was not met: the verdict and why."""
+
+    def __init__(self, verdict: Verdict, expected: str, got: str, *, byte: int | None = None) -> None:
+        super().__init__(expected, got)
+        self.verdict = verdict
+        self.expected = expected
+        self.got = got
+        self.byte = byte
+
+
+def harness_error(why: str, trace: Trace, step: int | None = None) -> Outcome:
+    """Return the outcome of a play that wireproof itself could not carry through."""
+    expected = "a case that can be played to its end"
+    return Outcome(Verdict.HARNESS_ERROR, trace, Guilty.HARNESS, step=step, expected=expected, got=why)

@@ -1,0 +1,223 @@
+"""The verbs of cases, each a generator over the conversation; docs/writing-cases.md tells what each one means.
+
+A verb is called with its argument and the name of the step's connection. What is not met raises `Stopped`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.actions import Sleep
+from conformance.conversation import Asking, Conversation, Line
+from conformance.outcome import Stopped
+from conformance.patterns import describe, first_byte, match, wording
+from conformance.symbols import SymbolError
+from conformance.verdicts import Verdict
+from protocols import EndOfStream, LocalProtocolError, Message, Request
+
+Variables = Mapping[str, int]
+BESIDE = frozenset({"on", "clause", "given", "or_closed"})
+"""What a step may hold beside its verbs."""
+
+
+def play_step(talk: Conversation, spec: Any) -> Asking[None]:
+    """Carry out one step; a step inside `repeat` has the clause and `given` of the outer one unless it says others."""
+    if not isinstance(spec, Mapping) or not set(spec) & VERBS.keys() or set(spec) - VERBS.keys() - BESIDE:
+        raise SymbolError(f"expected a step with {', '.join(VERBS)}; got {spec!r}")
+    outer = talk.clause, talk.given
+    talk.clause, talk.given = spec.get("clause", talk.clause), talk.given or spec.get("given", False)
+    on = talk.symbols.filled(spec.get("on", "a"))
+    for verb, act in VERBS.items():
+        if verb in spec:
+            try:
+                yield from act(talk, spec[verb], on)
+            except Stopped:
+                if not spec.get("or_closed") or on not in talk.lines or talk.lines[on].ended is None:
+                    raise
+    talk.clause, talk.given = outer
+
+
+def _each(talk: Conversation, spec: Mapping[str, Any]) -> list[Variables]:
+    ((name, bounds),) = spec.items()
+    first, last = (talk.symbols.integer(one) for one in bounds)
+    return [{name: number} for number in range(first, last + 1)]
+
+
+def _items(talk: Conversation, spec: Any) -> list[tuple[Variables, Any]]:
+    """Flatten a message, a list of them, `{each: {i: [1, 9]}, of: M}` and `{times: 3, of: M}`."""
+    if isinstance(spec, list):
+        return [item for one in spec for item in _items(talk, one)]
+    if isinstance(spec, Mapping) and "each" in spec:
+        return [(values, spec["of"]) for values in _each(talk, spec["each"])]
+    if isinstance(spec, Mapping) and "times" in spec:
+        return [({}, spec["of"])] * talk.symbols.integer(spec["times"])
+    return [({}, spec)]
+
+
+def _repeat(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
+    for values in _each(talk, spec["each"]):
+        talk.symbols.variables.update(values)
+        for one in spec["steps"]:
+            yield from play_step(talk, one)
+
+
+def _connect(talk: Conversation, spec: str, on: str) -> Asking[None]:
+    yield from talk.line(talk.symbols.filled(spec))
+
+
+def _send(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+    line = yield from talk.line(on)
+    frames: list[bytes] = []
+    messages: list[Message] = []
+    for values, item in _items(talk, spec):
+        talk.symbols.variables.update(values)
+        if isinstance(item, Mapping) and "raw" in item:
+            frames.append(_raw(talk, item, line))
+        else:
+            messages.append(talk.symbols.message(item))
+            frames.append(_encoded(line, messages[-1]))
+    yield from talk.write(line, frames, messages)
+
+
+def _encoded(line: Line, message: Message) -> bytes:
+    try:
+        return line.codec.send(message)
+    except LocalProtocolError as error:
+        if line.ended is None:
+            raise
+        told = f"the target closed the connection ({line.ended})"
+        raise Stopped(Verdict.FAIL, "an open connection", told, byte=0) from error
+
+
+def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> bytes:
+    """Return the bytes of `{raw: ...}`; it may say `as` which request it is answered like."""
+    data = talk.symbols.data(item["raw"] if isinstance(item["raw"], Mapping) else {"hex": item["raw"]})
+    if "as" in item:
+        request = talk.symbols.message(item["as"])
+        if not isinstance(request, Request):
+            raise SymbolError(f"as: expected a request, got {request.NAME}")
+        line.codec.await_reply(request)
+    else:
+        line.framed = False
+    return data
+
+
+def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+    line = yield from talk.line(on)
+    for values, item in _items(talk, spec):
+        talk.symbols.variables.update(values)
+        message = yield from talk.next(line, wording(item))
+        talk.heard(line, message, item)
+        problem = match(item, message, talk.symbols)
+        if problem is not None:
+            byte = first_byte(talk.symbols.codec.layout(type(message)), message, problem.field)
+            raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
+
+
+def _push(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+    line = yield from talk.line(on)
+    for values, item in _items(talk, spec):
+        talk.symbols.variables.update(values)
+        yield from _expect(talk, {"push": item}, line.name)
+
+
+def _observe(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
+    """Take what comes as it is and note which of the labels it is: a pattern, `silent`, `closed`, or other."""
+    line = yield from talk.line(on)
+    patterns = {label: one for label, one in spec.items() if label not in ("closed", "silent")}
+    event: Message | EndOfStream | None
+    if len(patterns) == len(spec):
+        event = yield from talk.next(line, " or ".join(spec))
+    else:
+        event = yield from talk.event(line, float(talk.symbols.number(spec.get("silent", 0.3), "silent")))
+    if isinstance(event, Message):
+        talk.heard(line, event, {"any_of": list(patterns.values())})
+        named = (label for label, one in patterns.items() if match(one, event, talk.symbols) is None)
+        talk.observed.append(next(named, f"other: {describe(event)}"))
+    else:
+        talk.observed.append("silent" if event is None else "closed")
+
+
+def _silent(talk: Conversation, spec: str, on: str) -> Asking[None]:
+    """Nothing may have come on the connection: a barrier's reply must be the next message."""
+    line = yield from talk.line(talk.symbols.filled(spec))
+    barrier = talk.symbols.protocol.barrier()
+    yield from talk.write(line, [_encoded(line, barrier)], [barrier])
+    message = yield from talk.next(line, f"the reply to {barrier.NAME}")
+    talk.heard(line, message, {"any": barrier.NAME})
+    if line.codec.answered is not barrier:
+        raise Stopped(Verdict.FAIL, f"nothing before the reply to {barrier.NAME}", describe(message), byte=0)
+
+
+def _alive(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+    """The target serves a new client."""
+    yield from _silent(talk, f"alive{len(talk.trace)}", on)
+
+
+def _closed(talk: Conversation, spec: str, on: str) -> Asking[None]:
+    line = yield from talk.line(talk.symbols.filled(spec))
+    event = yield from talk.event(line, talk.timeout)
+    talk.note("closed", line.name)
+    if isinstance(event, Message):
+        raise Stopped(Verdict.FAIL, "the target closes the connection", describe(event), byte=0)
+    if event is None:
+        raise Stopped(Verdict.HANG, "the target closes the connection", f"still open after {talk.timeout:g} s")
+
+
+def _close(talk: Conversation, spec: str, on: str) -> Asking[None]:
+    line = yield from talk.line(talk.symbols.filled(spec))
+    talk.note("close", line.name)
+    yield from talk.shut(line.name, "close")
+
+
+def _reset(talk: Conversation, spec: str, on: str) -> Asking[None]:
+    line = yield from talk.line(talk.symbols.filled(spec))
+    talk.note("reset", line.name)
+    yield from talk.shut(line.name, "reset")
+
+
+def _half_close(talk: Conversation, spec: str, on: str) -> Asking[None]:
+    line = yield from talk.line(talk.symbols.filled(spec))
+    line.codec.end_requests()
+    talk.note("half_close", line.name)
+    yield from talk.shut(line.name, "half")
+
+
+def _wait(talk: Conversation, seconds: Any, on: str) -> Asking[None]:
+    yield from talk.sleep(float(talk.symbols.number(seconds, "wait")))
+
+
+def _mark(talk: Conversation, name: str, on: str) -> Asking[None]:
+    yield from talk.do(Sleep(0.0))
+    talk.marks[name] = talk.now
+
+
+def _wait_until(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
+    """Wait until `plus` seconds after a mark; a later failure can only be told when seen before `latest`."""
+    if spec["mark"] not in talk.marks:
+        raise SymbolError(f"no mark {spec['mark']!r}; there is {', '.join(talk.marks) or 'none'}")
+    mark = talk.marks[spec["mark"]]
+    yield from talk.sleep(max(0.0, mark + float(talk.symbols.number(spec["plus"], "plus")) - talk.now))
+    talk.latest = mark + float(talk.symbols.number(spec["latest"], "latest")) if "latest" in spec else None
+
+
+Verb = Callable[[Conversation, Any, str], Asking[None]]
+VERBS: Mapping[str, Verb] = {
+    "send": _send,
+    "expect": _expect,
+    "observe": _observe,
+    "push": _push,
+    "silent": _silent,
+    "connect": _connect,
+    "close": _close,
+    "half_close": _half_close,
+    "reset": _reset,
+    "closed": _closed,
+    "wait": _wait,
+    "mark": _mark,
+    "wait_until": _wait_until,
+    "alive": _alive,
+    "repeat": _repeat,
+}
+"""Name -> verb, in the order in which a step with several of them does them."""
