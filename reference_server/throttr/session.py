@@ -138,10 +138,10 @@ class ThrottrSession(Session):
     def _answer(self) -> None:
         """Answer the next requests, at least one if it is whole, and write the answers."""
         answers: list[bytes] = []
-        left, end = self._high_water, len(self._data)
-        while left >= 0 and self._at < end and not self.closed:
+        left = self._high_water
+        while left >= 0 and self._at < len(self._data):
             left -= self._answer_short(answers)
-            if self._at < end and left >= 0:
+            if left >= 0 and self._at < len(self._data):
                 left -= self._answer_any(answers)
         data = b"".join(answers)
         if data and not self.closed:
