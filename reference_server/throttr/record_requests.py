@@ -26,7 +26,7 @@ SHOWN_UNIT = [_UNITS.get(byte, _UNITS[TTLType.SECONDS]) for byte in range(256)]
 """TTL type byte -> ns of the unit that a TTL is stored and echoed in; unknown ones are seconds where legal (T17)."""
 CHANGE_UNIT = [_UNITS.get(byte, 0) for byte in range(256)]
 """TTL type byte -> ns of the unit of UPDATE on a TTL; an unknown type makes every amount no time (T17)."""
-SHORT = 256
+SHORT = 128
 """Bytes of a value that GET answers without asking whether there is place for it."""
 
 

@@ -23,7 +23,7 @@ __all__ = ["ThrottrSession"]
 
 log = logging.getLogger(__name__)
 
-STRIDE = 16 * 1024
+STRIDE = 8 * 1024
 """Bytes of requests with short answers that are answered before these are written, at most."""
 
 
