@@ -40,6 +40,19 @@ def test_chunks_that_come_early_wait_behind_what_is_unread() -> None:
     assert buffer.offset == 1
 
 
+def test_what_was_wanted_once_does_not_hold_back_what_comes_later() -> None:
+    buffer = Buffer()
+    buffer.feed(b"a")
+    buffer.want(3)
+    buffer.feed(b"bc")
+    assert buffer.refill()
+    buffer.feed(b"d")
+    buffer.at = buffer.end
+
+    assert buffer.refill()
+    assert (buffer.data, buffer.offset) == (b"d", 3)
+
+
 def test_nothing_is_opened_where_nothing_is() -> None:
     assert not Buffer().refill()
 

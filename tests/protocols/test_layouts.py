@@ -137,6 +137,15 @@ def test_a_bad_flag_in_a_row_is_told_with_its_own_offset(row: int, offset: int) 
     assert caught.value.at == 1 + at
 
 
+@pytest.mark.parametrize(("rows", "announced"), [(100, 902), (110, 992), (112, 1010)])
+def test_a_table_too_large_by_its_rows_alone_is_told_without_its_bodies(rows: int, announced: int) -> None:
+    decode, _, _ = compile_rows(layout_of(Headed), ">", layout_of)
+    wire = rows.to_bytes(2) + (b"\x00\x00\x01abc\x00\xff\x00" * rows) + bytes(255 * rows)
+    for end in range(2, len(wire) + 1, 97):
+        with pytest.raises(MalformedFrameError, match=rf"expected at most 900 bytes, got {announced} announced"):
+            decode(wire, 0, end, FrameContext(900))
+
+
 def test_a_table_has_to_be_the_last_field() -> None:
     with pytest.raises(TypeError, match=r"Lone: a counted table must be the last field"):
         compile_rows(layout_of(Lone), "<", layout_of)

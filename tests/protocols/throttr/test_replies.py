@@ -69,6 +69,21 @@ def test_a_push_that_began_before_a_bare_reply_was_asked_for_stays_a_push(come: 
     assert [event for event, _ in drain(client)] == expected[: 3 if come < 4 else 2]
 
 
+def test_every_bare_reply_is_told_from_the_pushes_that_came_before_its_request() -> None:
+    client, push, reply = ClientConnection(OLD), b"\x03\x01\x00x", b"\x03" * 16
+    for _ in range(3):
+        client.receive_data(push + push)
+        client.send(Whoami())
+        client.receive_data(reply)
+        expected = [PushedMessage(b"x"), PushedMessage(b"x"), WhoamiReply(reply)]
+        assert [event for event, _ in drain(client)] == expected
+
+        client.send(Whoami())
+        client.receive_data(reply + push)
+        assert [event for event, _ in drain(client)] == [WhoamiReply(reply), PushedMessage(b"x")]
+    assert not client._asked_at
+
+
 def test_a_reply_that_nobody_asked_for_is_refused() -> None:
     outcome = every_delivery(client_waiting(OLD, INSERT), b"\x01\x01")
 
@@ -113,12 +128,12 @@ def test_replies_are_sent_in_the_order_of_the_requests() -> None:
 
 def test_after_an_error_no_reply_of_the_batch_counts_as_sent() -> None:
     server = ServerConnection(NEW)
-    server.receive_data(NEW.encode(QUERY) + NEW.encode(INSERT))
+    server.receive_data(NEW.encode(QUERY) + NEW.encode(INSERT) * 2)
     server.next_requests()
 
     with pytest.raises(LocalProtocolError, match=r"where a reply to INSERT is due"):
-        server.send_all([REFUSED, QueryReply(7, 4, 60)])
-    assert server.pending == (QUERY, INSERT)
+        server.send_all([REFUSED, OK, QueryReply(7, 4, 60)])
+    assert server.pending == (QUERY, INSERT, INSERT)
 
 
 def test_no_reply_is_sent_when_none_is_due() -> None:
