@@ -44,6 +44,6 @@ def is_damaged(path: Path) -> bool:
     return False
 
 
-def path_of(uri: str) -> str:
+def path_of(uri: str) -> Path:
     """The path behind a file URI as Spark reports it, which escapes some characters."""
-    return unquote(re.sub("^file:/+", "/", uri))
+    return Path(unquote(re.sub("^file:/+", "/", uri)))

@@ -75,9 +75,15 @@ def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> dict[st
         (out / "spark.log").write_bytes(b"")
     except OSError as error:
         raise RefusedError(f"cannot write to {out}: {error.strerror}") from error
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
+    from pyspark.errors import PySparkException
+
     session = _session(master, out / "spark.log", small=sum(file.stat().st_size for file in files) < SMALL_INPUT)
     try:
         return fold_with(session, files, out)
+    except (Py4JError, PySparkException) as error:
+        (out / "spark.log").write_text(str(error), encoding="utf-8", errors="replace")
+        raise RefusedError(f"Spark gave up; {out / 'spark.log'} tells why") from error
     finally:
         session.stop()
 
@@ -123,7 +129,7 @@ def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Col
     from spark.matrix import Collected
 
     lines = t.classified(read_lines(session, files)).persist()
-    counts = [{**row, "source": path_of(row["source"])} for row in _rows(t.line_counts(lines))]
+    counts = [{**row, "source": _shown(path_of(row["source"]))} for row in _rows(t.line_counts(lines))]
     records = t.accepted(lines)
     if not any(row["kind"] == "record" for row in counts):
         raise RefusedError(_nothing_to_fold(counts))
@@ -140,7 +146,7 @@ def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Col
         evidence=_rows(t.evidence(latest, EVIDENCE_PER_CELL)),
         runs=_rows(runs),
         line_counts=counts,
-        files={str(file): is_damaged(file) for file in files},
+        files={_shown(file): is_damaged(file) for file in files},
     )
 
 
@@ -157,6 +163,12 @@ def read_lines(session: SparkSession, files: Sequence[Path]) -> DataFrame:
 def _local(path: Path) -> str:
     """A path as Spark takes it: absolute, never looked for in a cluster's file system, nothing in it escaped."""
     return f"file:{path.resolve()}"
+
+
+def _shown(path: Path) -> str:
+    """A path as pages show it: relative where that is possible, so that they do not tell who made them."""
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
 
 def _rows(frame: DataFrame) -> Rows:

@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from spark.schemas import SCORED_LEVELS, WORST_FIRST
@@ -93,29 +92,25 @@ def _section(key: Key, runs: Rows, collected: Collected) -> dict[str, Any]:
     }
     group_rows = _rows(here["groups"], columns, _links(here["evidence"]), "group")
     clause_rows = _rows(here["clauses"], columns, _links(here["evidence"], "charged"), "group", "clause")
-    groups = sorted({group for group, _ in group_rows}, key=natural)
     return {
         **dict(zip(SECTION, key, strict=True)),
         "columns": [_column(by_column[column]) for column in columns],
         "totals": _totals(group_rows, len(columns)),
-        "groups": [
-            {
-                "group": group,
-                "rows": [
-                    {"level": level, "cells": group_rows[group, level]}
-                    for level in SCORED_LEVELS
-                    if (group, level) in group_rows
-                ],
-                "clauses": [
-                    {"clause": clause, "level": level, "cells": cells}
-                    for (of, clause, level), cells in sorted(clause_rows.items(), key=lambda row: _natural_key(row[0]))
-                    if of == group
-                ],
-            }
-            for group in groups
-        ],
+        "groups": _groups(group_rows, clause_rows),
         "may": _may(here["may"], columns),
     }
+
+
+def _groups(group_rows: Mapping[Key, Cells], clause_rows: Mapping[Key, Cells]) -> list[dict[str, Any]]:
+    groups: dict[str, dict[str, Any]] = {
+        group: {"group": group, "rows": [], "clauses": []}
+        for group in sorted({of for of, _ in group_rows}, key=natural)
+    }
+    for (of, level), cells in sorted(group_rows.items(), key=lambda row: SCORED_LEVELS.index(row[0][1])):
+        groups[of]["rows"].append({"level": level, "cells": cells})
+    for (of, clause, level), cells in sorted(clause_rows.items(), key=lambda row: _natural_key(row[0])):
+        groups[of]["clauses"].append({"clause": clause, "level": level, "cells": cells})
+    return list(groups.values())
 
 
 def _column(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,7 +220,7 @@ def _file(path: str, damaged: bool, line_counts: Rows) -> dict[str, Any]:
         if row["kind"] != "record"
     ]
     return {
-        "path": Path(path).as_posix(),
+        "path": path,
         "lines": sum(kinds.values()),
         "records": kinds["record"],
         "corrupt": kinds["corrupt"],

@@ -5,7 +5,6 @@ Every string of a record is somebody else's: autoescaping is on, and the pages f
 
 from __future__ import annotations
 
-import importlib.resources
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -13,11 +12,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import BaseLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from spark.matrix import Rows, anchor, evidence_page, natural
 from spark.schemas import SCORED, WORST_FIRST
 
+TEMPLATES: Final = Path(__file__).resolve().parent.parent / "reports" / "templates"
+"""Beside this package, in the project as in an installation."""
 SYMBOLS: Final = {"pass": "✓", "lenient": "~", "fail": "✗", "untested": "?", "unsupported": "\N{EN DASH}"}
 HEX_SHOWN: Final = 1024
 """Bytes of one message an evidence page shows; Parquet and the records hold all of them."""
@@ -45,7 +46,7 @@ def _write(path: Path, text: str) -> None:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=_templates(),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=lambda name: name is not None and ".html" in name,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -55,15 +56,6 @@ def _environment() -> Environment:
     environment.tests["hexadecimal"] = is_hexadecimal
     environment.globals["symbols"] = SYMBOLS
     return environment
-
-
-def _templates() -> BaseLoader:
-    """Beside the project's own `reports`, or in the installed package of that name."""
-    beside = Path(__file__).resolve().parent.parent / "reports" / "templates"
-    if beside.is_dir():
-        return FileSystemLoader(beside)
-    folder = importlib.resources.files("reports") / "templates"
-    return FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8"))
 
 
 def markdown(text: str) -> str:

@@ -99,9 +99,9 @@ CLASSIFIED: Final = StructType(
         StructField("source", _text),
         StructField("kind", _text),
         StructField("reason", _text),
-        StructField("value", _text),
+        StructField("example", _text),
         *RECORD.fields,
         StructField("started", TimestampType()),
     ]
 )
-"""A line and what it is: kind record, corrupt or foreign; reason is null for a record."""
+"""A line and what it is: kind record, corrupt or foreign. Reason and example (its beginning) are null for a record."""

@@ -52,7 +52,8 @@ def classified(lines: DataFrame) -> DataFrame:
     )
     flat = parsed.select("source", "value", "one_object", "record.*").withColumn("started", _started())
     judged = flat.withColumn("reason", _reason())
-    return judged.withColumn("kind", _kind()).select(*CLASSIFIED.fieldNames())
+    example = F.when(F.col("reason").isNotNull(), F.substring("value", 1, EXAMPLE_CHARACTERS))
+    return judged.withColumns({"kind": _kind(), "example": example}).select(*CLASSIFIED.fieldNames())
 
 
 def _started() -> Column:
@@ -85,16 +86,13 @@ def _kind() -> Column:
 
 
 def line_counts(lines: DataFrame) -> DataFrame:
-    """CLASSIFIED -> source, kind, reason, count, example (the beginning of one such line)."""
-    example = F.min(F.substring("value", 1, EXAMPLE_CHARACTERS))
-    shown = F.when(F.col("kind") != "record", F.col("example")).alias("example")
-    counted = lines.groupBy("source", "kind", "reason").agg(F.count("*").alias("count"), example.alias("example"))
-    return counted.select("source", "kind", "reason", "count", shown)
+    """CLASSIFIED -> source, kind, reason, count, example (of one such line)."""
+    return lines.groupBy("source", "kind", "reason").agg(F.count("*").alias("count"), F.min("example").alias("example"))
 
 
 def accepted(lines: DataFrame) -> DataFrame:
     """CLASSIFIED -> the records among them, with `source` and `started`."""
-    return lines.where(F.col("kind") == "record").drop("kind", "reason", "value")
+    return lines.where(F.col("kind") == "record").drop("kind", "reason", "example")
 
 
 def runs_of(records: DataFrame) -> DataFrame:

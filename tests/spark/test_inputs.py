@@ -50,4 +50,4 @@ def test_a_cut_gzip_is_damaged(tmp_path: Path) -> None:
 
 
 def test_a_uri_of_spark_becomes_the_path_again() -> None:
-    assert path_of("file:///a%20b/c+d/%25.jsonl") == "/a b/c+d/%.jsonl"
+    assert path_of("file:///a%20b/c+d/%25.jsonl") == Path("/a b/c+d/%.jsonl")

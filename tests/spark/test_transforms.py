@@ -49,9 +49,9 @@ def test_every_line_gets_a_kind_and_a_reason(spark: SparkSession, record: Callab
         json.dumps(record(run_started_at="yesterday")): ("foreign", "run_started_at is not RFC 3339 in UTC"),
         json.dumps(record(run_started_at="2026-02-31T10:00:00Z")): ("foreign", "run_started_at is not RFC 3339 in UTC"),
     }
-    lines = spark.createDataFrame([(line, "f") for line in expected], LINES)
+    lines = spark.createDataFrame([(line, line) for line in expected], LINES)
 
-    found = {row.value: (row.kind, row.reason) for row in transforms.classified(lines).collect()}
+    found = {row.source: (row.kind, row.reason) for row in transforms.classified(lines).collect()}
 
     assert expected == found
 
