@@ -247,7 +247,9 @@ def _contains(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
         if len(found) != times:
             return f"with {times} row(s) like {_plain(pattern, symbols)} (found {len(found)} among {len(rows)})"
         if "position" in pattern and found:
-            symbols.saved[pattern["position"]["save"]] = found[0]
+            told = match_value(pattern["position"], found[0], symbols, "position")
+            if told:
+                return f"with {_plain(pattern, symbols)} at a position {told} (it is at {found[0]})"
         _matching(pattern, (rows[index] for index in found), symbols)
     return ""
 
