@@ -33,7 +33,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip(str(missing))
     with stderr_into(tmp_path_factory.mktemp("spark") / "spark.log"):
         session = open_session("local[2]", small=True)
-    session.conf.set("spark.sql.shuffle.partitions", "2")
+    session.conf.set("spark.sql.shuffle.partitions", "1")
     yield session
     session.stop()
 
