@@ -193,6 +193,10 @@ def _padded(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
     return "" if found == text.ljust(len(found), b"\0") else f"{describe(text)}, zero padded"
 
 
+def _zero_padded(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
+    return "" if b"\0" not in found.rstrip(b"\0") else "with nothing but zero bytes behind the first one"
+
+
 def _size(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
     return match_value(argument, len(found), symbols, "size") and f"of size {argument}"
 
@@ -211,6 +215,7 @@ _MATCHERS: Mapping[str, Callable[[Any, Any, Symbols, str], str]] = {
     "not": _not,
     "starts_with": _starts_with,
     "padded": _padded,
+    "zero_padded": _zero_padded,
     "size": _size,
     "is": _exact,
 }
