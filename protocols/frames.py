@@ -11,6 +11,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from types import CodeType
 from typing import Any
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
@@ -127,9 +129,14 @@ def header_struct(layout: Layout, byte_order: str, lead: str = "x") -> struct.St
     return struct.Struct(byte_order + skipped + "".join(_code(kind) for _, kind in layout.fields))
 
 
+@cache
+def _compiled(name: str, source: str) -> CodeType:
+    return compile(source, f"<generated {name}>", "exec")
+
+
 def build(name: str, source: list[str], **scope: Any) -> Any:
     """Return the function `name` that the lines of `source` define, with `scope` as its globals."""
-    exec(compile("\n".join(source), f"<generated {name}>", "exec"), scope)
+    exec(_compiled(name, "\n".join(source)), scope)
     return scope[name]
 
 
