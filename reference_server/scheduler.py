@@ -15,7 +15,7 @@ import logging
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from heapq import heapify, heappop, heappush, merge
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 from reference_server.clock import Clock, Timer
@@ -40,7 +40,6 @@ NEVER = float("inf")
 
 log = logging.getLogger(__name__)
 by_due = attrgetter("due")
-only_item = itemgetter(2)
 
 
 class Timed(Protocol):
@@ -82,11 +81,10 @@ class Scheduler(Generic[T]):
         self._clock, self._on_due = clock, on_due
         self._slice_ns, self._slice_items = slice_ns, slice_items
         self._shift = tick_ns.bit_length() - 1
-        self._span_shift = self._shift + SPAN_BITS
-        self._mask = (1 << self._shift) - 1
+        self._span_shift, self._mask = self._shift + SPAN_BITS, (1 << self._shift) - 1
         self._opened = clock.monotonic_ns() >> self._shift
         """The last tick delivered or in delivery. Tick t holds the instants in (t-1, t] * 2^shift."""
-        self._horizon = self._end_of_span(clock.monotonic_ns() >> self._span_shift)
+        self._horizon = clock.monotonic_ns()
         """Instants up to here, ns, are filed by tick in `_near`, later ones by span in `_far`."""
         self._near: dict[int, Bucket] = {}
         self._ticks: list[int] = []
@@ -134,6 +132,13 @@ class Scheduler(Generic[T]):
         if not left & (left - 1):
             self._tidy(item, bucket)
 
+    def overdue(self, now_ns: int) -> list[T]:
+        """Items whose instant has come and that were not delivered yet; costs what the ticks up to now hold."""
+        last = ((now_ns + self._mask) >> self._shift) + 1
+        buckets = [bucket for tick, bucket in self._near.items() if tick <= last]
+        buckets += [bucket for span, bucket in self._far.items() if span <= last >> SPAN_BITS]
+        return [item for bucket in buckets for item in bucket if item.due <= now_ns]
+
     def close(self) -> None:
         """Disarm the timer and forget every item."""
         if self._timer is not None:
@@ -146,9 +151,6 @@ class Scheduler(Generic[T]):
             part.clear()
         self._timer = self._work = self._split = None
         self._armed_ns = self._splitting = NEVER
-
-    def _end_of_span(self, span: int) -> int:
-        return (span + 1 << self._span_shift) - 1
 
     def _open(self, table: dict[int, Bucket], order: list[int], key: int, wake_ns: int) -> Bucket:
         """A new bucket; the timer is moved when its wake comes before the one armed."""
@@ -163,13 +165,12 @@ class Scheduler(Generic[T]):
         if len(bucket) >= SPARSE:
             _repack(bucket)
         span = item.due >> self._span_shift
-        if bucket or self._far.get(span) is not bucket:
-            return
-        del self._far[span]
-        if len(self._spans) > 2 * len(self._far) + 64:
-            _repack(self._far)
-            self._spans[:] = self._far
-            heapify(self._spans)
+        if not bucket and self._far.get(span) is bucket:
+            del self._far[span]
+            if len(self._spans) > 2 * len(self._far) + 64:
+                _repack(self._far)
+                self._spans[:] = self._far
+                heapify(self._spans)
 
     def _arm(self, wake_ns: int) -> None:
         if self._timer is not None:
@@ -266,7 +267,7 @@ class Scheduler(Generic[T]):
                 yield CHUNK
         self._splitting = NEVER
         if span not in self._far:
-            self._horizon = max(self._horizon, self._end_of_span(span))
+            self._horizon = (span + 1 << self._span_shift) - 1
         _repack(self._far)
 
 
@@ -280,9 +281,15 @@ def _by_instant(bucket: Bucket) -> Generator[int, None, Iterable[Any]]:
     for start in range(0, len(items), RUN):
         run = [item for item in items[start : start + RUN] if item.bucket is bucket]
         run.sort(key=by_due)
-        runs.append([(item.due, start, item) for item in run])
+        runs.append([(item.due, start, item) for item in reversed(run)])
         yield RUN
-    return map(only_item, merge(*runs))
+    return (item for _, _, item in merge(*map(_emptied, runs)))
+
+
+def _emptied(run: list[tuple[int, int, Any]]) -> Iterator[tuple[int, int, Any]]:
+    """The run from its end, letting go of each entry: a million freed together would be a step too long."""
+    while run:
+        yield run.pop()
 
 
 def _repack(table: dict[Any, Any]) -> None:

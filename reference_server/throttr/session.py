@@ -65,8 +65,8 @@ class ThrottrSession(Session):
         """See `Session`."""
         if self.closed:
             return
-        self.read_bytes += len(data)
         self._begin()
+        self.read_bytes += len(data)
         if self._waits:
             self._held.append(data)
         elif not self._deaf:

@@ -66,7 +66,7 @@ class Store:
 
     def purge_due(self, now: int) -> None:
         """Remove what is due and was not removed yet."""
-        for record in [record for record in self.records.values() if record.due <= now]:
+        for record in self._scheduler.overdue(now):
             self.remove(record)
 
     def live(self, now: int) -> Iterator[Record]:
