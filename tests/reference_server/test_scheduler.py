@@ -1,59 +1,17 @@
-"""The scheduler's contract, sentence by sentence; test_scheduler_model.py holds all of it against a naive model."""
+"""The scheduler's contract, sentence by sentence: instants, order, moves, callbacks, the one timer, the real loop.
+
+What it costs is in test_scheduler_bounds.py; test_scheduler_model.py holds it all against a naive model.
+"""
 
 import asyncio
-import sys
 from collections.abc import Callable
-from operator import attrgetter
 
 import pytest
 import uvloop
 
-from reference_server.clock import LoopClock, Timer, VirtualClock
-from reference_server.scheduler import FEW, RUN, Bucket, Scheduler
-
-MS = 1_000_000
-SECOND = 1000 * MS
-HOUR = 3600 * SECOND
-TICK = 10 * MS
-
-
-class Record:
-    """What a store keeps, as far as the scheduler is concerned."""
-
-    __slots__ = ("bucket", "due", "name")
-
-    def __init__(self, name: object = None) -> None:
-        self.bucket: Bucket | None = None
-        self.name, self.due = name, 0
-
-
-class CountingClock(VirtualClock):
-    """A virtual clock that knows how many timers are pending and how many were ever asked for."""
-
-    asked = 0
-
-    def call_at(self, when_ns: int, callback: Callable[[], object]) -> Timer:
-        self.asked += 1
-        return super().call_at(when_ns, callback)
-
-    @property
-    def pending(self) -> int:
-        return sum(timer.callback is not None for _, _, timer in self._timers)
-
-
-class Due(list[tuple[object, int]]):
-    """An `on_due` that notes (name, instant of delivery)."""
-
-    def __init__(self, clock: VirtualClock) -> None:
-        super().__init__()
-        self.clock = clock
-
-    def __call__(self, item: Record) -> None:
-        self.append((item.name, self.clock.monotonic_ns()))
-
-    @property
-    def names(self) -> list[object]:
-        return [name for name, _ in self]
+from reference_server.clock import LoopClock
+from reference_server.scheduler import Scheduler
+from tests.reference_server.scheduling import HOUR, MS, SECOND, TICK, CountingClock, Due, Record
 
 
 @pytest.fixture
@@ -245,40 +203,6 @@ def test_limits_start_at_one(clock: CountingClock, limit: str) -> None:
         Scheduler(clock, print, **{limit: 0})
 
 
-@pytest.mark.parametrize("same_instant", [True, False])
-def test_a_burst_of_100_000_is_sliced_and_all_of_it_comes_in_order(same_instant: bool) -> None:
-    clock, slices, got = CountingClock(), [], []
-    scheduler = Scheduler(clock, lambda item: (got.append(item), slices.append(clock.asked)), slice_items=1000)
-    items = [Record(n) for n in range(100_000)]
-    for n, item in enumerate(items):
-        scheduler.schedule(item, HOUR + (0 if same_instant else n * 7919 % 1000))
-    clock.advance(2 * HOUR)
-
-    assert got == sorted(items, key=attrgetter("due"))
-    assert max(map(slices.count, set(slices))) <= 1000
-
-
-def test_others_get_their_turn_between_slices_and_may_cancel_what_is_left(clock: CountingClock) -> None:
-    got: list[Record] = []
-    items = [Record() for _ in range(5 * RUN)]
-
-    def cancel_the_rest() -> None:
-        for item in items[2 * RUN :]:
-            scheduler.cancel(item)
-
-    def on_due(item: Record) -> None:
-        got.append(item)
-        if len(got) == 1:
-            clock.call_at(0, cancel_the_rest)
-
-    scheduler = Scheduler(clock, on_due, slice_items=RUN)
-    for item in items:
-        scheduler.schedule(item, SECOND)
-    clock.advance(2 * SECOND)
-
-    assert got == items[: 2 * RUN]
-
-
 def test_a_span_reached_late_is_split_before_any_of_it_is_delivered(clock: CountingClock, due: Due) -> None:
     scheduler = Scheduler(clock, due, tick_ns=1, slice_items=1)
     clock.advance(HOUR)
@@ -311,69 +235,6 @@ def test_records_scheduled_while_their_span_is_split_keep_their_place(
     clock.advance(1)
 
     assert due.names == ["before", *range(40)]
-
-
-class TiringClock(CountingClock):
-    """A virtual clock on which work takes time."""
-
-    spent = 0
-
-    def monotonic_ns(self) -> int:
-        return super().monotonic_ns() + self.spent
-
-
-def test_a_slice_ends_when_its_time_is_spent() -> None:
-    clock, slices = TiringClock(), []
-
-    def slow(item: Record) -> None:
-        clock.spent += MS
-        slices.append(clock.asked)
-
-    scheduler = Scheduler(clock, slow, slice_ns=5 * MS)
-    for n in range(80):
-        scheduler.schedule(Record(n), SECOND)
-    clock.advance(3 * SECOND)
-
-    assert len(slices) == 80
-    assert max(map(slices.count, slices)) <= FEW
-
-
-def tables(scheduler: Scheduler[Record]) -> int:
-    """Bytes of everything the scheduler holds, records apart."""
-    held = [scheduler._near, scheduler._far, scheduler._ticks, scheduler._spans]
-    held += [*scheduler._near.values(), *scheduler._far.values()]
-    return sum(map(sys.getsizeof, held))
-
-
-@pytest.mark.parametrize("step", [0, MS, SECOND, HOUR])
-def test_moving_one_record_for_ever_keeps_memory_bounded(clock: CountingClock, due: Due, step: int) -> None:
-    scheduler, item, most = Scheduler(clock, due), Record(), 0
-    for n in range(50_000):
-        scheduler.schedule(item, clock.monotonic_ns() + n % 5000 * step)
-        if not n % 500:
-            most = max(most, tables(scheduler))
-
-    assert most < 700_000
-
-
-def test_memory_follows_the_live_records_down(clock: CountingClock, due: Due) -> None:
-    scheduler, items = Scheduler(clock, due), [Record() for _ in range(100_000)]
-    for n, item in enumerate(items):
-        scheduler.schedule(item, (1 + n % 2 * n) * HOUR)
-    full = tables(scheduler)
-    for item in items[10:]:
-        scheduler.cancel(item)
-
-    assert tables(scheduler) < 20_000 < full
-
-
-def test_a_delivered_record_is_held_by_nobody(clock: CountingClock) -> None:
-    scheduler, item = Scheduler(clock, lambda item: None), Record()
-    before = sys.getrefcount(item)
-    scheduler.schedule(item, SECOND)
-    clock.advance(2 * SECOND)
-
-    assert sys.getrefcount(item) == before
 
 
 @pytest.mark.parametrize("factory", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
