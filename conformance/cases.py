@@ -6,24 +6,17 @@ expands `foreach` into one case per combination. Nothing here knows a protocol, 
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
-import jsonschema
-import yaml
-
+from conformance.documents import CaseError, read_document, vectors_root
 from conformance.verdicts import Level
 
-
-class CaseError(ValueError):
-    """Raised when a case or clause file is wrong; the message names file, case and what was expected."""
+__all__ = ["Case", "CaseError", "Clause", "Frame", "Suite", "load_suite", "vectors_root"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,69 +76,32 @@ class Suite:
     """How to find out which profile and variant a server speaks (`probe.yaml`)."""
 
 
-def vectors_root() -> Traversable:
-    """Return the folder of vectors, in a checkout or installed."""
-    return files("vectors")
-
-
-_BOOLEAN = "tag:yaml.org,2002:bool"
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML in which only true and false are booleans, so that `on` stays the word it is."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
-        first: [one for one in resolvers if one[0] != _BOOLEAN]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-_Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), ["t", "f"])
-
-
-def _read_yaml(path: Traversable) -> Any:
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    except yaml.YAMLError as error:
-        raise CaseError(f"{path.name}: no YAML: {error}") from None
-
-
-@cache
-def _validator(name: str) -> jsonschema.protocols.Validator:
-    schema = json.loads((vectors_root() / "schema" / name).read_text(encoding="utf-8"))
-    return jsonschema.Draft202012Validator(schema)
-
-
-def _check(document: Any, schema: str, where: str) -> None:
-    error = jsonschema.exceptions.best_match(_validator(schema).iter_errors(document))
-    if error is not None:
-        raise CaseError(f"{where}: {error.json_path}: {error.message}")
-
-
 @cache
 def load_suite(protocol: str) -> Suite:
     """Return the protocol's clauses, cases and frames; `CaseError` says which file and case is wrong."""
     folder = vectors_root() / protocol
+    if not (folder / "cases").is_dir():
+        raise CaseError(f"{folder}: no folder of cases for {protocol!r}")
     clauses = _load_clauses(folder / "clauses.yaml")
     cases: list[Case] = []
     frames: list[Frame] = []
     for path in sorted((folder / "cases").iterdir(), key=lambda path: path.name):
         if path.name.endswith(".yaml"):
-            document = _read_yaml(path)
-            _check(document, "cases.schema.json", path.name)
+            document = read_document(path, "cases.schema.json")
+            if document["protocol"] != protocol:
+                raise CaseError(f"{path.name}: protocol: expected {protocol}, got {document['protocol']}")
             cases.extend(_cases(document, clauses, path.name))
             frames.extend(_frames(document, clauses, path.name))
     seen: set[str] = set()
     for topic, name in [(one.topic, one.id) for one in cases] + [(one.topic, one.id) for one in frames]:
         if name in seen:
-            raise CaseError(f"{topic}: id {name!r} is used twice")
+            raise CaseError(f"{topic}.yaml: id {name!r} is used twice")
         seen.add(name)
-    return Suite(protocol, clauses, tuple(cases), tuple(frames), _read_yaml(folder / "probe.yaml"))
+    return Suite(protocol, clauses, tuple(cases), tuple(frames), read_document(folder / "probe.yaml"))
 
 
 def _load_clauses(path: Traversable) -> dict[str, Clause]:
-    document = _read_yaml(path)
-    _check(document, "clauses.schema.json", path.name)
+    document = read_document(path, "clauses.schema.json")
     found = {}
     for entry in document["clauses"]:
         level, profiles = entry["level"], [str(name) for name in entry["profiles"]]
@@ -164,16 +120,38 @@ def _combinations(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any
         yield suffix, dict(zip(foreach, values, strict=True))
 
 
+def _blamed(spec: Any) -> Iterator[str]:
+    """Yield the clauses that steps name, however deep."""
+    if isinstance(spec, Mapping):
+        if isinstance(spec.get("clause"), str):
+            yield spec["clause"]
+        spec = list(spec.values())
+    if isinstance(spec, list):
+        for one in spec:
+            yield from _blamed(one)
+
+
+def _title(entry: Mapping[str, Any], variables: Mapping[str, Any], where: str) -> str:
+    """Return the title with the variables of `foreach` filled in."""
+    text: str = entry.get("title", entry["id"])
+    try:
+        return text.format_map(variables)
+    except (LookupError, ValueError, AttributeError):
+        known = ", ".join(variables) or "none"
+        raise CaseError(
+            f"{where}: {entry['id']}: title: expected variables in braces, of {known}; got {text!r}"
+        ) from None
+
+
 def _common(entry: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> dict[str, Any]:
     cited = tuple(entry["clauses"])
-    unknown = [one for one in cited if one not in clauses]
+    unknown = [one for one in (*cited, *_blamed(entry.get("steps", ()))) if one not in clauses]
     if unknown:
         raise CaseError(f"{where}: {entry['id']}: no such clause: {', '.join(unknown)}")
     profiles = tuple(str(name) for name in entry.get("profiles") or clauses[cited[0]].levels)
-    for one in cited:
-        missing = [name for name in profiles if name not in clauses[one].levels]
-        if missing and one == cited[0]:
-            raise CaseError(f"{where}: {entry['id']}: clause {one} does not apply to {', '.join(missing)}")
+    missing = [name for name in profiles if name not in clauses[cited[0]].levels]
+    if missing:
+        raise CaseError(f"{where}: {entry['id']}: clause {cited[0]} does not apply to {', '.join(missing)}")
     return {
         "topic": where.removesuffix(".yaml"),
         "clauses": cited,
@@ -188,7 +166,7 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
         for suffix, variables in _combinations(entry):
             yield Case(
                 id=entry["id"] + suffix,
-                title=entry["title"].format_map(variables),
+                title=_title(entry, variables, where),
                 level=Level(entry["level"]) if "level" in entry else None,
                 exclusive=entry.get("exclusive", False),
                 slow=entry.get("slow", False),
@@ -205,5 +183,5 @@ def _frames(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: s
             key: entry[key] for key in ("message", "hex", "reply_to", "error", "direction", "flags") if key in entry
         }
         for suffix, variables in _combinations(entry):
-            title = entry.get("title", entry["id"]).format_map(variables)
+            title = _title(entry, variables, where)
             yield Frame(id=entry["id"] + suffix, title=title, body=body, variables=variables, **common)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -25,6 +25,21 @@ STYLES = {
     Verdict.HARNESS_ERROR: "bold white on red",
 }
 MAX_SHOWN = 25
+MAX_TEXT = 300
+"""Characters of an expectation or answer shown; records hold all of it."""
+WIDE = 200
+"""Columns of what is no terminal: a file or a CI log wraps nothing."""
+
+
+def console_of(*, quiet: bool) -> Console:
+    """Return the console of a command; where it is no terminal, lines are not cut to one's width."""
+    console = Console(quiet=quiet, highlight=False)
+    return console if console.is_terminal else Console(quiet=quiet, highlight=False, width=WIDE)
+
+
+def _short(text: object, limit: int = MAX_TEXT) -> str:
+    whole = str(text)
+    return escape(whole if len(whole) <= limit else whole[:limit] + "…")
 
 
 class LiveProgress:
@@ -56,22 +71,27 @@ def show_failures(console: Console, records: Iterable[Record]) -> None:
     """Print every record that is neither green nor a MAY, with clause, byte, expectation and bytes."""
     bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
     for record in bad[:MAX_SHOWN]:
-        verdict = Verdict(record["verdict"])
-        byte = "" if record["byte"] is None else f" byte {record['byte']}"
-        console.print(
-            f"[{STYLES[verdict]}]{verdict}[/] [bold]{escape(record['case'])}[/] {record['level']}"
-            f" clause {record['blamed'] or record['clauses'][0]}{byte}, fault: {record['guilty'] or 'target'}"
-            f" [dim]{record['record_id']}[/]"
-        )
-        console.print(f"    {escape(record['title'])}", style="dim")
-        console.print(f"    expected {escape(str(record['expected']))}")
-        console.print(f"    got      {escape(str(record['got']))}")
-        for event in record["exchange"][-4:]:
-            arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
-            shown = event["hex"][:96] + ("…" if len(event["hex"]) > 96 else "") or event["text"]
-            console.print(f"    {event['connection']} {arrow} {escape(shown)}", style="dim", highlight=False)
+        for line in _evidence(record):
+            console.print(line, soft_wrap=True, highlight=False)
     if len(bad) > MAX_SHOWN:
         console.print(f"… and {len(bad) - MAX_SHOWN} more: see records.jsonl", style="dim")
+
+
+def _evidence(record: Record) -> Iterator[str]:
+    """Yield the lines, in rich's markup, that tell of one record."""
+    verdict = Verdict(record["verdict"])
+    byte = "" if record["byte"] is None else f" byte {record['byte']}"
+    yield (
+        f"[{STYLES[verdict]}]{verdict}[/] [bold]{escape(record['case'])}[/] {record['level']}"
+        f" clause {escape(record['blamed'] or record['clauses'][0])}{byte}, fault: {record['guilty'] or 'target'}"
+        f" [dim]{record['record_id']}[/]"
+    )
+    yield f"    [dim]{_short(record['title'])}[/]"
+    yield f"    expected {_short(record['expected'])}"
+    yield f"    got      {_short(record['got'])}"
+    for event in record["exchange"][-4:]:
+        arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
+        yield f"    [dim]{escape(event['connection'])} {arrow} {_short(event['hex'] or event['text'], 96)}[/]"
 
 
 def score(records: Sequence[Record]) -> str:

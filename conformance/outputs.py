@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -13,6 +15,9 @@ from xml.etree import ElementTree
 from conformance.console import score
 from conformance.records import Record, Run
 from conformance.verdicts import Level, Verdict
+
+NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 
 
 class OutputError(RuntimeError):
@@ -24,12 +29,10 @@ class RunFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        try:
+        with _told(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._records: TextIO = (folder / "records.jsonl").open("w", encoding="utf-8")
+            self._records: TextIO = (folder / "records.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
             (folder / "run.json").unlink(missing_ok=True)
-        except OSError as error:
-            raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
 
     def __enter__(self) -> RunFolder:
         return self
@@ -37,23 +40,29 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._records.close()
+        with suppress(OSError):
+            self._records.close()
 
     def add(self, record: Record) -> None:
         """Write one record."""
-        self._write(self._records, json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+        with _told(self._records.name):
+            self._records.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+            self._records.flush()
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write run.json."""
-        with (self.folder / "run.json").open("w", encoding="utf-8") as file:
-            self._write(file, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        path = self.folder / "run.json"
+        text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
+        with _told(path):
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
-    def _write(self, file: TextIO, text: str) -> None:
-        try:
-            file.write(text)
-            file.flush()
-        except OSError as error:
-            raise OutputError(f"cannot write to {file.name}: {error.strerror or error}") from None
+
+@contextmanager
+def _told(path: object) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write to {path}: {error.strerror or error}") from None
 
 
 def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
@@ -75,11 +84,9 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")
     root.append(suite)
-    try:
+    with _told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise OutputError(f"cannot write to {path}: {error.strerror or error}") from None
 
 
 def _junit_tag(record: Record) -> str:
@@ -94,7 +101,7 @@ def _junit_tag(record: Record) -> str:
 
 
 def _xml(text: str) -> str:
-    return "".join(char if char in "\n\t" or " " <= char < "\ufffe" else "?" for char in text)
+    return NOT_XML.sub("?", text)
 
 
 def _hex(record: Record) -> str:
@@ -107,8 +114,9 @@ def _hex(record: Record) -> str:
 
 def step_summary(run: Run, records: Sequence[Record]) -> str:
     """Return Markdown for a CI job's summary page."""
+    name = f"{run.implementation} {run.implementation_version}"
     lines = [
-        f"### wireproof: {run.implementation} {run.implementation_version}, {run.protocol} {run.profile} {run.variant}",
+        f"### wireproof: {_markdown(name)}, {run.protocol} {run.profile} {run.variant}",
         "",
         "| group | MUST | SHOULD | MAY observed |",
         "|---|---:|---:|---:|",
@@ -126,16 +134,19 @@ def step_summary(run: Run, records: Sequence[Record]) -> str:
 
 
 def _bad_row(one: Record) -> str:
-    cells = (one["verdict"], f"`{one['case']}`", one["blamed"] or one["clauses"][0], one["expected"], one["got"])
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ")[:160] for cell in cells) + " |"
+    told = (one["verdict"], one["case"], one["blamed"] or one["clauses"][0], one["expected"], one["got"])
+    cells = map(_markdown, told)
+    return "| " + " | ".join(cells) + " |"
+
+
+def _markdown(text: object, limit: int = 160) -> str:
+    """Return a text that Markdown shows as it is, on one line."""
+    return NOT_MARKDOWN.sub(r"\\\1", " ".join(_xml(str(text)).split())[:limit])
 
 
 def write_step_summary(run: Run, records: Iterable[Record]) -> None:
     """Append the summary to the file a CI job names in GITHUB_STEP_SUMMARY, when it does."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        try:
-            with Path(path).open("a", encoding="utf-8") as file:
-                file.write(step_summary(run, list(records)))
-        except OSError as error:
-            raise OutputError(f"cannot write to {path}: {error.strerror or error}") from None
+        with _told(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(step_summary(run, list(records)))

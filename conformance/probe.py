@@ -6,20 +6,23 @@ One write whose answer has another length under every profile and variant, so no
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import Suite
 from conformance.patterns import describe
-from conformance.sockets import CHUNK, Stream, open_stream
+from conformance.sockets import Wire, connect
 from conformance.symbols import Symbols
 from conformance.targets import Address
+from conformance.trace import Kind
 from protocols import NEED_DATA, Message, ProtocolError, protocol
 
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
+LARGEST = 64 * 1024
+"""Bytes beyond which an answer is none of a known profile."""
 
 
 class ProbeError(RuntimeError):
@@ -42,35 +45,32 @@ async def detect(suite: Suite, address: Address, timeout: float) -> Spoken:
     """Return profile and variant; raises `OSError` when nothing listens and `ProbeError` when the answer is unknown."""
     spoken = protocol(suite.protocol)
     symbols = _symbols(suite, spoken.default_profile, spoken.default_variant)
-    async with asyncio.timeout(timeout):
-        stream = await open_stream(address)
+    wire = await connect(address, timeout)
     try:
-        answer = await _ask(stream, symbols.data(suite.probe["send"]), timeout)
+        answer = await _ask(wire, symbols.data(suite.probe["send"]), timeout)
         for known in suite.probe["answers"]:
             if known["bytes"] == len(answer):
                 if "cleanup" in suite.probe:
-                    await _ask(stream, symbols.data(suite.probe["cleanup"]), timeout)
+                    await _ask(wire, symbols.data(suite.probe["cleanup"]), timeout, enough=1)
                 return Spoken(str(known["profile"]), str(known["variant"]))
     finally:
-        stream[1].close()
+        await wire.close(timeout)
     raise ProbeError(
         f"{address} speaks no known profile of {suite.protocol}: {len(answer)} bytes came ({describe(answer[:32])}); "
         "name the profile and variant with --profile and --variant"
     )
 
 
-async def _ask(stream: Stream, data: bytes, timeout: float) -> bytes:
-    """Write, then read until the peer is quiet or ends."""
-    reader, writer = stream
-    writer.write(data)
-    answer, patience = b"", timeout
-    with contextlib.suppress(TimeoutError):
-        while len(answer) < CHUNK:
-            async with asyncio.timeout(patience):
-                chunk = await reader.read(CHUNK)
-            if not chunk:
-                break
-            answer, patience = answer + chunk, QUIET
+async def _ask(wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST) -> bytes:
+    """Write, then read until the peer is quiet or ends, `enough` came, or `timeout` seconds are over."""
+    await wire.write((data,), timeout)
+    answer, deadline = b"", time.monotonic() + timeout
+    kind, chunk = await wire.read(timeout)
+    while kind is Kind.RECEIVED:
+        answer += chunk
+        if len(answer) >= enough or time.monotonic() > deadline:
+            break
+        kind, chunk = await wire.read(QUIET)
     return answer
 
 
@@ -81,18 +81,20 @@ async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: fl
         return "unknown"
     symbols = _symbols(suite, spoken.profile, spoken.variant)
     client = symbols.protocol.client(symbols.codec)
+    event: Any = NEED_DATA
     try:
         async with asyncio.timeout(timeout):
-            reader, writer = await open_stream(address)
+            wire = await connect(address, timeout)
             try:
-                writer.write(client.send(symbols.message(told["ask"])))
-                event: Any = NEED_DATA
+                await wire.write((client.send(symbols.message(told["ask"])),), timeout)
                 while event is NEED_DATA:
-                    client.receive_data(await reader.read(CHUNK))
+                    kind, data = await wire.read(timeout)
+                    client.receive_data(data if kind is Kind.RECEIVED else b"")
                     event = client.next_event()
             finally:
-                writer.close()
-    except (OSError, TimeoutError, ProtocolError):
+                await wire.close()
+    except (OSError, ProtocolError):
         return "unknown"
     value = getattr(event, told["field"], b"") if isinstance(event, Message) else b""
-    return bytes(value).rstrip(b"\0").decode("ascii", "replace") or "unknown"
+    text = bytes(value).rstrip(b"\0").decode("ascii", "replace")
+    return text if text.isascii() and text.isprintable() and text else "unknown"

@@ -59,8 +59,8 @@ class Run:
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     started_at: str = field(default_factory=now_text)
 
-    def summary(self, records: Iterable[Record], exit_code: int) -> dict[str, Any]:
-        """Return run.json."""
+    def summary(self, records: Iterable[Record], exit_code: int, *, complete: bool = True) -> dict[str, Any]:
+        """Return run.json; one that is not `complete` was cut short."""
         counts: dict[str, Counter[str]] = {}
         for record in records:
             counts.setdefault(record["level"], Counter())[record["verdict"]] += 1
@@ -68,7 +68,7 @@ class Run:
             "schema": RUN_SCHEMA,
             "run_id": self.run_id,
             "started_at": self.started_at,
-            "finished_at": now_text(),
+            "finished_at": now_text() if complete else None,
             "wireproof_version": wireproof_version(),
             "implementation": self.implementation,
             "implementation_version": self.implementation_version,

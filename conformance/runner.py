@@ -1,8 +1,8 @@
 """Plays a selection of cases: side by side on sockets, or one after the other in simulation.
 
-Waiting cases start first and give up their place while they wait, so waiting costs the longest, not the sum; cases that
-need a quiet server run alone, last. A case that came too late to tell, or found no room to connect, is played again
-alone.
+Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
+next and give up their place while they wait, so waiting costs the longest, not the sum. A case that came too late to
+tell, or found no room to connect, is played again alone. What goes wrong in one case becomes its record.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 
 from conformance.cases import Case, Suite
 from conformance.delivery import DELIVERIES, Delivery
-from conformance.outcome import Outcome
+from conformance.gate import Gate
+from conformance.outcome import Outcome, harness_error
 from conformance.player import Player
 from conformance.records import Record, Run, record
-from conformance.simulation import SimulationDriver
+from conformance.simulation import ServiceFactory, SimulationDriver
 from conformance.sockets import SocketDriver
 from conformance.symbols import DEFAULT_PARAMETERS, Symbols
 from conformance.targets import Address
@@ -78,43 +79,82 @@ def waits(case: Case) -> bool:
     return inside(case.steps)
 
 
-def simulate(plan: Plan, factory: Any, report: Report) -> None:
+def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
     """Play every case in simulation, each against a fresh service of `factory(clock)`."""
     driver = SimulationDriver(factory)
     for case in plan.cases:
-        began = time.monotonic()
-        report(plan.record(case, driver.play(plan.player(case)), began))
-
-
-async def play_all(plan: Plan, address: Address, report: Report) -> None:
-    """Play every case against the target at `address`."""
-    gate = asyncio.Semaphore(plan.settings.jobs)
-    driver = SocketDriver(address, timeout=plan.settings.timeout, gate=gate)
-    shared = [case for case in plan.cases if not case.exclusive]
-    again: list[tuple[Case, Outcome]] = []
-
-    async def one(case: Case) -> None:
-        async with gate:
-            began = time.monotonic()
-            outcome = await driver.play(plan.player(case))
-        if _worth_another_try(outcome):
-            again.append((case, outcome))
-        else:
-            report(plan.record(case, outcome, began))
-
-    async with asyncio.TaskGroup() as tasks:
-        for case in sorted(shared, key=waits, reverse=True):
-            tasks.create_task(one(case))
-    quiet = [case for case in plan.cases if case.exclusive]
-    for attempt, case in [(1, case) for case, _ in again] + [(0, case) for case in quiet]:
-        async with gate:
-            began = time.monotonic()
-            outcome = await driver.play(plan.player(case, attempt))
-            if not attempt and _worth_another_try(outcome):
-                outcome = await driver.play(plan.player(case, 1))
+        began, player = time.monotonic(), plan.player(case)
+        try:
+            outcome = driver.play(player)
+        except Exception as error:
+            outcome = _broken(player, error)
         report(plan.record(case, outcome, began))
 
 
-def _worth_another_try(outcome: Outcome) -> bool:
-    """The harness came too late to tell."""
-    return outcome.verdict is Verdict.UNTESTABLE and outcome.guilty is Guilty.HARNESS
+async def play_all(plan: Plan, address: Address, report: Report) -> None:
+    """Play every case against the target at `address`; what `report` raises ends the run and is raised here."""
+    try:
+        await _Run(
+            plan, SocketDriver(address, timeout=plan.settings.timeout, gate=Gate(plan.settings.jobs)), report
+        ).go()
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+class _Run:
+    """One run over sockets: alone, then side by side, then alone again what was doubtful."""
+
+    def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
+        self._plan = plan
+        self._driver = driver
+        self._gate = driver.gate or Gate(1)
+        self._report = report
+        self._again: list[tuple[Case, Outcome, float]] = []
+        self._gone = False
+        """The target takes no connection even for a case that is alone."""
+
+    async def go(self) -> None:
+        """Play everything."""
+        for case in self._plan.cases:
+            if case.exclusive:
+                began = time.monotonic()
+                await self._once_more(case, await self._play(case), began)
+        async with asyncio.TaskGroup() as tasks:
+            for case in sorted(self._plan.cases, key=waits, reverse=True):
+                if not case.exclusive:
+                    tasks.create_task(self._shared(case))
+        for case, outcome, began in self._again:
+            await self._once_more(case, outcome, began)
+
+    async def _shared(self, case: Case) -> None:
+        async with self._gate:
+            began = time.monotonic()
+            outcome = await self._play(case)
+        if _doubtful(outcome):
+            self._again.append((case, outcome, began))
+        else:
+            self._report(self._plan.record(case, outcome, began))
+
+    async def _once_more(self, case: Case, outcome: Outcome, began: float) -> None:
+        """Report a case that had the target for itself, played again first when its outcome is doubtful."""
+        if _doubtful(outcome) and not (self._gone and outcome.verdict is Verdict.CRASH):
+            began = time.monotonic()
+            outcome = await self._play(case, attempt=1)
+            self._gone = outcome.verdict is Verdict.CRASH
+        self._report(self._plan.record(case, outcome, began))
+
+    async def _play(self, case: Case, attempt: int = 0) -> Outcome:
+        player = self._plan.player(case, attempt)
+        try:
+            return await self._driver.play(player)
+        except Exception as error:
+            return _broken(player, error)
+
+
+def _broken(player: Player, error: Exception) -> Outcome:
+    return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)
+
+
+def _doubtful(outcome: Outcome) -> bool:
+    """The harness came too late to tell or broke, or the target took no connection while others had theirs."""
+    return outcome.guilty is Guilty.HARNESS or outcome.verdict is Verdict.CRASH

@@ -1,42 +1,190 @@
-"""The driver over real sockets: performs the player's actions on TCP or UNIX streams, every wait bounded."""
+"""The driver over real sockets: performs the player's actions on TCP or UNIX streams, every wait bounded.
+
+What came before a connection was reset is kept and read first. Errors that are this machine's own (no descriptor
+left, say) leave as `OSError`: they are nobody's verdict.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import struct
 import time
+from typing import cast
 
 from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from conformance.gate import Gate
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.targets import Address
 from conformance.trace import Kind
 
-CHUNK = 256 * 1024
+HELD = 16 * 1024 * 1024
+"""Bytes kept for a reader; beyond, the target is not read from."""
 LINGER_RESET = struct.pack("ii", 1, 0)
-Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+PATIENCE = 8
+"""Connects without an answer, one after the other, after which `IMPATIENT` seconds are enough for each."""
+IMPATIENT = 0.2
 
 
-async def open_stream(address: Address) -> Stream:
-    """Connect; raises `OSError`. Small writes leave at once (no Nagle), so that a delivery's cuts reach the wire."""
-    if address.scheme == "unix":
-        return await asyncio.open_unix_connection(address.path, limit=CHUNK)
-    reader, writer = await asyncio.open_connection(address.host, address.port, limit=CHUNK)
-    writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return reader, writer
+class Wire(asyncio.Protocol):
+    """One connection: what came on it, and how it ended."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._chunks: list[bytes] = []
+        self._held = 0
+        self._writable = True
+        self._awake: asyncio.Future[None] | None = None
+        self.ended: Kind | None = None
+        self.lost = False
+        self.why = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Let small writes leave at once (no Nagle), so that a delivery's cuts reach the wire."""
+        self.transport = cast(asyncio.Transport, transport)
+        sock = transport.get_extra_info("socket")
+        if sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        """Keep what came."""
+        self._chunks.append(data)
+        self._held += len(data)
+        if self._held > HELD:
+            self.transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        """The target sends no more; our side stays open."""
+        self.ended = Kind.ENDED
+        self._wake()
+        return True
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """The connection is gone."""
+        self.lost = True
+        if self.ended is None:
+            self.ended = Kind.RESET if error else Kind.ENDED
+            self.why = str(error or "").encode()
+        self._wake()
+
+    def pause_writing(self) -> None:
+        """The target does not take what it is sent."""
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        """The target took it."""
+        self._writable = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._awake is not None and not self._awake.done():
+            self._awake.set_result(None)
+
+    async def _something(self, deadline: float) -> bool:
+        """Wait until anything happens; False at the deadline (of the loop's clock)."""
+        self._awake = self._loop.create_future()
+        alarm = self._loop.call_at(deadline, self._wake)
+        try:
+            await self._awake
+        finally:
+            alarm.cancel()
+        return self._loop.time() < deadline
+
+    async def read(self, timeout: float) -> tuple[Kind, bytes]:
+        """Return RECEIVED and all that came, SILENT when nothing came in time, or how the connection ended."""
+        deadline = self._loop.time() + timeout
+        while not self._chunks and self.ended is None and await self._something(deadline):
+            pass
+        if self._chunks:
+            data = b"".join(self._chunks)
+            self._chunks.clear()
+            if self._held > HELD and not self.lost:
+                self.transport.resume_reading()
+            self._held = 0
+            return Kind.RECEIVED, data
+        return (self.ended, self.why) if self.ended else (Kind.SILENT, b"")
+
+    async def write(self, chunks: tuple[bytes, ...], timeout: float) -> tuple[Kind, bytes]:
+        """Send each chunk by a write of its own; SILENT when the target stops reading, RESET when it is gone."""
+        deadline = self._loop.time() + timeout
+        for chunk in chunks:
+            if not self.lost:
+                self.transport.write(chunk)
+            if len(chunks) > 1:
+                await asyncio.sleep(0)
+            while not self._writable and not self.lost:
+                if not await self._something(deadline) and not self._writable:
+                    return Kind.SILENT, b"the target stopped reading"
+        return (Kind.RESET, self.why or b"closed") if self.lost else (Kind.SENT, b"")
+
+    def end_writing(self) -> None:
+        """Send no more; the target may still answer."""
+        if not self.lost and not self.transport.is_closing():
+            try:
+                self.transport.write_eof()
+            except OSError as error:
+                self.why = str(error).encode()
+
+    async def close(self, timeout: float = 1.0, *, reset: bool = False) -> None:
+        """Close and wait until it is done; what cannot be sent in `timeout` seconds is dropped."""
+        if reset:
+            self.cut()
+        else:
+            self.transport.close()
+        deadline = self._loop.time() + timeout
+        while not self.lost and await self._something(deadline):
+            pass
+        self.transport.abort()
+
+    def cut(self) -> None:
+        """End with a reset, at once."""
+        sock = self.transport.get_extra_info("socket")
+        if not self.lost and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
+        self.transport.abort()
+
+
+async def connect(address: Address, timeout: float) -> Wire:
+    """Connect; raises `OSError`, which `TimeoutError` is one of."""
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(timeout):
+        if address.scheme == "unix":
+            return (await loop.create_unix_connection(Wire, address.path))[1]
+        return (await loop.create_connection(Wire, address.host, address.port))[1]
 
 
 class SocketDriver:
     """Plays cases against the target at one address; a case that waits leaves its place at the `gate` meanwhile."""
 
-    def __init__(self, address: Address, *, timeout: float = 5.0, gate: asyncio.Semaphore | None = None) -> None:
+    def __init__(self, address: Address, *, timeout: float = 5.0, gate: Gate | None = None) -> None:
         self.address = address
         self.timeout = timeout
-        self.gate = gate or asyncio.Semaphore(1_000_000)
+        self.gate = gate
+        self.unanswered = 0
+        """Connects in a row that were neither taken nor refused."""
+
+    async def connect(self) -> Wire:
+        """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more."""
+        timeout = self.timeout if self.unanswered < PATIENCE else min(self.timeout, IMPATIENT)
+        try:
+            wire = await connect(self.address, timeout)
+        except TimeoutError:
+            self.unanswered += 1
+            raise
+        except OSError:
+            self.unanswered = 0
+            raise
+        self.unanswered = 0
+        return wire
 
     async def play(self, player: Player) -> Outcome:
-        """Run one case to its outcome; no connection outlives it."""
+        """Run one case to its outcome; no connection outlives it. Raises `OSError` for this machine's own limits."""
         session = _Session(self)
         play = player.play()
         try:
@@ -47,18 +195,15 @@ class SocketDriver:
             outcome: Outcome = stop.value
             return outcome
         finally:
-            play.close()
-            await session.close()
+            session.close()
 
 
 class _Session:
     """The sockets of one play."""
 
     def __init__(self, driver: SocketDriver) -> None:
-        self._address = driver.address
-        self._timeout = driver.timeout
-        self._gate = driver.gate
-        self._streams: dict[str, Stream] = {}
+        self._driver = driver
+        self._wires: dict[str, Wire] = {}
         self._began = time.monotonic()
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
@@ -69,9 +214,9 @@ class _Session:
             case Open(name):
                 return await self._open(name)
             case Write(name, chunks):
-                return await self._write(name, chunks)
+                return self._answer(*await self._wires[name].write(chunks, self._driver.timeout))
             case Read(name, timeout):
-                return await self._read(name, timeout)
+                return self._answer(*await self._wires[name].read(timeout))
             case Shut(name, how):
                 return await self._shut(name, how)
             case Sleep(seconds):
@@ -79,66 +224,34 @@ class _Session:
                 return self._answer(Kind.WAITED)
 
     async def _sleep(self, seconds: float) -> None:
+        gate = self._driver.gate
         if not seconds:
             return
-        self._gate.release()
+        if gate is not None:
+            gate.step_out()
         try:
             await asyncio.sleep(seconds)
         finally:
-            await self._gate.acquire()
+            if gate is not None:
+                gate.step_in()
 
     async def _open(self, name: str) -> Answer:
         try:
-            async with asyncio.timeout(self._timeout):
-                _, writer = self._streams[name] = await open_stream(self._address)
-        except (OSError, TimeoutError) as error:
+            wire = self._wires[name] = await self._driver.connect()
+        except OSError as error:
+            if error.errno in OURS:
+                raise
             return self._answer(Kind.RESET, (str(error) or "no answer to connect").encode())
-        mine = writer.get_extra_info("sockname") if self._address.scheme == "tcp" else None
+        mine = wire.transport.get_extra_info("sockname") if self._driver.address.scheme == "tcp" else None
         return self._answer(Kind.OPENED, str(mine[1]).encode() if mine else b"")
 
-    async def _write(self, name: str, chunks: tuple[bytes, ...]) -> Answer:
-        _, writer = self._streams[name]
-        try:
-            async with asyncio.timeout(self._timeout):
-                for chunk in chunks:
-                    writer.write(chunk)
-                    await writer.drain()
-                    if len(chunks) > 1:
-                        await asyncio.sleep(0)
-        except OSError as error:
-            return self._answer(Kind.RESET, str(error).encode())
-        except TimeoutError:
-            return self._answer(Kind.SILENT, b"the target stopped reading")
-        return self._answer(Kind.SENT)
-
-    async def _read(self, name: str, timeout: float) -> Answer:
-        reader, _ = self._streams[name]
-        try:
-            async with asyncio.timeout(timeout):
-                data = await reader.read(CHUNK)
-        except TimeoutError:
-            return self._answer(Kind.SILENT)
-        except OSError as error:
-            return self._answer(Kind.RESET, str(error).encode())
-        return self._answer(Kind.RECEIVED, data) if data else self._answer(Kind.ENDED)
-
     async def _shut(self, name: str, how: str) -> Answer:
-        _, writer = self._streams[name]
-        try:
-            if how == "half":
-                writer.write_eof()
-                return self._answer(Kind.HALF_CLOSED)
-            del self._streams[name]
-            if how == "reset" and self._address.scheme == "tcp":
-                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
-                writer.transport.abort()
-            writer.close()
-            async with asyncio.timeout(self._timeout):
-                await writer.wait_closed()
-        except (OSError, TimeoutError):
-            writer.transport.abort()
+        if how == "half":
+            self._wires[name].end_writing()
+            return self._answer(Kind.HALF_CLOSED)
+        await self._wires.pop(name).close(reset=how == "reset")
         return self._answer(Kind.CLOSED)
 
-    async def close(self) -> None:
-        for name in list(self._streams):
-            await self._shut(name, "reset")
+    def close(self) -> None:
+        for wire in self._wires.values():
+            wire.cut()

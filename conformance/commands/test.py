@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,15 @@ from rich.console import Console
 
 from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from conformance.cases import CaseError, Suite, load_suite
-from conformance.console import LiveProgress, show_failures, summary_table
+from conformance.console import LiveProgress, console_of, show_failures, summary_table
 from conformance.delivery import DELIVERIES
 from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from conformance.probe import ProbeError, Spoken, detect, version_of
 from conformance.records import Record, Run, wireproof_version
-from conformance.runner import Plan, Report, Settings, play_all, simulate
-from conformance.selection import SelectionError, applicable, select
-from conformance.sockets import open_stream
+from conformance.runner import Plan, Settings, play_all, simulate
+from conformance.selection import SelectionError, select
+from conformance.simulation import ServiceFactory
+from conformance.sockets import connect
 from conformance.targets import Address, TargetError, parse_address
 from conformance.verdicts import Level, Verdict
 from protocols import protocol, protocol_names
@@ -27,6 +29,7 @@ from reference_server.registry import create_service
 from reference_server.service import seeded_ids
 
 GREEN, FAILURES, USAGE, HARNESS, STALE = range(5)
+INTERRUPTED = 130
 SIMULATION = "simulation"
 
 
@@ -59,15 +62,14 @@ def command(context: click.Context, /, name: str, target: str, **options: Any) -
     """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation).
 
     Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or nothing to talk to, 3 wireproof's own fault,
-    4 the baseline lists failures that no longer fail. DIR/records.jsonl holds one JSON line a case.
+    4 the baseline lists failures that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a case.
 
     \b
     wireproof test throttr tcp://127.0.0.1:9000 --out runs/mine
     wireproof test throttr tcp://127.0.0.1:9000 --profile 7.3.2 --variant uint16 -k "insert and not ttl"
     """
-    console = Console(stderr=False, quiet=options["quiet"], highlight=False)
     try:
-        code = _Test(name, target, options, console).run()
+        code = _Test(name, target, options, console_of(quiet=options["quiet"])).run()
     except (TargetError, SelectionError, ProbeError, OutputError, BaselineError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
@@ -104,37 +106,40 @@ class _Test:
         expression = self.options["expression"]
         plan.cases = select(self.suite, run.profile, run.variant, expression=expression, level=level, slow=slow)
         records: list[Record] = []
-        folder = RunFolder(self.options["out"]) if self.options["out"] else None
-        with LiveProgress(self.console, len(plan.cases)) as progress:
-
-            def report(record: Record) -> None:
-                records.append(record)
-                progress(record)
-                if folder:
-                    folder.add(record)
-
-            self._play(plan, report)
-        known = [case.id for case in applicable(self.suite, run.profile, run.variant)]
-        comparison = compare(baseline, records, known)
-        code = self._code(records, comparison)
-        if folder:
-            with folder:
+        with ExitStack() as stack:
+            folder = stack.enter_context(RunFolder(self.options["out"])) if self.options["out"] else None
+            try:
+                self._play(plan, records, folder)
+            except KeyboardInterrupt:
+                return self._interrupted(plan, records, folder)
+            comparison = compare(baseline, records, [case.id for case in self.suite.cases])
+            code = self._code(records, comparison)
+            if folder:
                 folder.finish(run.summary(records, code))
+        self._tell(run, records, comparison, code)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
-        self._tell(run, records, comparison, code)
         return code
+
+    def _interrupted(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> int:
+        if folder:
+            folder.finish(plan.run.summary(records, INTERRUPTED, complete=False))
+        where = f", their records in {self.options['out']}" if folder else ""
+        click.echo(f"wireproof: interrupted: {len(records)} of {len(plan.cases)} cases played{where}", err=True)
+        return INTERRUPTED
 
     def _who(self) -> Run:
         """Return the run: what the user named, completed by what the target says."""
         profile, variant = self.options["profile"], self.options["variant"]
-        if profile != "auto" and profile not in self.protocol.profiles:
-            raise SelectionError(f"--profile: expected auto, {', '.join(self.protocol.profiles)}; got {profile!r}")
+        profiles = self.protocol.profiles
+        if profile != "auto" and profile not in profiles:
+            raise SelectionError(f"--profile: expected auto, {', '.join(profiles)}; got {profile!r}")
+        possible = profiles.values() if profile == "auto" else [profiles[profile]]
+        variants = dict.fromkeys(name for one in possible for name in one.variants)
+        if variant != "auto" and variant not in variants:
+            raise SelectionError(f"--variant: expected auto, {', '.join(variants)}; got {variant!r}")
         spoken = self._ask(profile, variant)
-        variants = self.protocol.profiles[spoken.profile].variants
-        if spoken.variant not in variants:
-            raise SelectionError(f"--variant: expected auto, {', '.join(variants)}; got {spoken.variant!r}")
         version = self.options["implementation_version"] or self._version(spoken)
         return Run(
             self.protocol.name,
@@ -169,17 +174,23 @@ class _Test:
             return wireproof_version()
         return asyncio.run(version_of(self.suite, self.address, spoken, self.settings.timeout))
 
-    def _play(self, plan: Plan, report: Report) -> None:
-        if self.address is not None:
-            _run_loop(play_all(plan, self.address, report))
-            return
-        run = plan.run
-        simulate(
-            plan,
-            lambda clock: create_service(
-                run.protocol, profile=run.profile, variant=run.variant, clock=clock, ids=seeded_ids(1)
-            ),
-            report,
+    def _play(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> None:
+        with LiveProgress(self.console, len(plan.cases)) as progress:
+
+            def report(record: Record) -> None:
+                records.append(record)
+                progress(record)
+                if folder:
+                    folder.add(record)
+
+            if self.address is None:
+                simulate(plan, self._service(plan.run), report)
+            else:
+                _run_loop(play_all(plan, self.address, report))
+
+    def _service(self, run: Run) -> ServiceFactory:
+        return lambda clock: create_service(
+            run.protocol, profile=run.profile, variant=run.variant, clock=clock, ids=seeded_ids(1)
         )
 
     def _code(self, records: list[Record], comparison: Comparison) -> int:
@@ -195,17 +206,17 @@ class _Test:
         for case in comparison.stale:
             click.echo(f"stale in the baseline: {case} does not fail (any more)", err=True)
         bad = len(failing(records))
+        if bad > len(records) // 2 and self.address is not None:
+            hint = f"most cases fail: does the target speak {run.profile} {run.variant}? '--profile auto' asks it"
+            self.console.print(hint, soft_wrap=True)
         told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
         where = f", records in {self.options['out']}" if self.options["out"] else ""
         click.echo(f"{told}: {len(records)} cases, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
-        if bad > len(records) // 2 and self.address is not None:
-            click.echo(f"most cases fail: does the target speak {run.profile} {run.variant}? '--profile auto' asks it")
 
 
 async def _reachable(address: Address, timeout: float) -> None:
-    async with asyncio.timeout(timeout):
-        _, writer = await open_stream(address)
-    writer.close()
+    wire = await connect(address, timeout)
+    await wire.close()
 
 
 def _run_loop(main: Any) -> None:

@@ -1,0 +1,54 @@
+"""Parses YAML as cases write it and checks it against a JSON Schema; imported only for what was not seen before."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, ClassVar
+
+import jsonschema
+import yaml
+
+from conformance.documents import CaseError
+
+_BOOLEAN = "tag:yaml.org,2002:bool"
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML in which only true and false are booleans, so that `on` stays the word it is, and no key comes twice."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
+        first: [one for one in resolvers if one[0] != _BOOLEAN]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Return the mapping; `yaml.YAMLError` when a key is there twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), ["t", "f"])
+
+
+def checked(text: str, rules: str, name: str) -> Any:
+    """Return the document in `text`, right by the schema `rules`; `CaseError` names the file `name` and the place."""
+    try:
+        document = yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise CaseError(f"{name}: no YAML: {error}") from None
+    wrong = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(json.loads(rules)).iter_errors(document))
+    if wrong is not None:
+        raise CaseError(f"{name}: {_place(document, list(wrong.absolute_path))}: {wrong.message[:300]}")
+    return document
+
+
+def _place(document: Any, path: list[Any]) -> str:
+    """Return where in the document, with the id of the case or frame instead of its number."""
+    if len(path) >= 2 and isinstance(document[path[0]][path[1]], dict):
+        return ".".join(str(one) for one in (document[path[0]][path[1]].get("id", path[1]), *path[2:]))
+    return ".".join(map(str, path)) or "the document"
