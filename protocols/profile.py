@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import Any
 
 from protocols.errors import ErrorCode
@@ -15,7 +16,7 @@ from protocols.fields import Blob, Flag, Kind, Raw, Repeated, Rows, UInt, resolv
 from protocols.messages import Message, Push, Reply, Request, declared_layout
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Variant:
     """A named choice of the symbolic sizes, in bytes: `Variant("uint16", {"value": 2})`."""
 
@@ -81,6 +82,7 @@ class Profile:
         merged["replies"] = {request: answers for request, answers in replies.items() if request not in without}
         return replace(self, name=name, **merged)
 
+    @cache  # noqa: B019 - profiles live as long as the process
     def layout(self, message: type[Message], variant: Variant) -> Layout:
         """Return the resolved layout of `message` under `variant`."""
         fields = tuple(
@@ -89,7 +91,7 @@ class Profile:
         )
         return Layout(message, self.leads.get(message, b""), fields)
 
-    @property
+    @cached_property
     def messages(self) -> dict[str, type[Message]]:
         """Name -> class of everything that crosses the wire whole: requests, replies, pushes."""
         found: dict[str, type[Message]] = {}
