@@ -242,7 +242,28 @@ def _match_table(wanted: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
 
 def _matching(pattern: Any, rows: Iterable[Any], symbols: Symbols) -> list[int]:
     fields = {name: value for name, value in pattern.items() if name not in ("position", "times")}
-    return [index for index, row in enumerate(rows) if match_fields(fields, row, symbols) is None]
+    rows = tuple(rows)
+    exact = _exact_fields(fields, rows[0], symbols) if rows else {}
+    others = {name: value for name, value in fields.items() if name not in exact}
+    return [
+        index
+        for index, row in enumerate(rows)
+        if all(getattr(row, name) == value for name, value in exact.items())
+        and match_fields(others, row, symbols) is None
+    ]
+
+
+def _exact_fields(fields: Mapping[str, Any], row: Message, symbols: Symbols) -> dict[str, Any]:
+    """Return the fields whose value does not depend on the row, made concrete once for all rows."""
+    saves = any(isinstance(value, Mapping) and "save" in value for value in fields.values())
+    return {
+        name: _concrete(value, getattr(row, name), symbols, name)
+        for name, value in fields.items()
+        if name in row.__struct_fields__
+        and value != "any"
+        and (bool(set(value) & DATA_FORMS) if isinstance(value, Mapping) else not isinstance(value, list))
+        and not (saves and "@" in str(value))
+    }
 
 
 def _contains(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
