@@ -1,8 +1,8 @@
 """Plays a selection of cases: side by side on sockets, or one after the other in simulation.
 
 Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
-next and give up their place while they wait, so waiting costs the longest, not the sum. A case that came too late to
-tell, or found no room to connect, is played again alone. What goes wrong in one case becomes its record.
+next and give up their place while they wait, so waiting costs the longest, not the sum. Cases that came too late to
+tell are played again among themselves; what is still doubtful, alone. What goes wrong in one case becomes its record.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ async def play_all(plan: Plan, address: Address, report: Report) -> None:
 
 
 class _Run:
-    """One run over sockets: alone, then side by side, then alone again what was doubtful."""
+    """One run over sockets: alone, then side by side, the late ones once more so, then alone what is doubtful."""
 
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
         self._plan = plan
@@ -123,13 +123,20 @@ class _Run:
             for case in sorted(self._plan.cases, key=waits, reverse=True):
                 if not case.exclusive:
                     tasks.create_task(self._shared(case))
+        first, self._again = self._again, []
+        async with asyncio.TaskGroup() as tasks:
+            for case, outcome, began in first:
+                if outcome.verdict is Verdict.UNTESTABLE:
+                    tasks.create_task(self._shared(case, attempt=1))
+                else:
+                    self._again.append((case, outcome, began))
         for case, outcome, began in self._again:
             await self._once_more(case, outcome, began)
 
-    async def _shared(self, case: Case) -> None:
+    async def _shared(self, case: Case, attempt: int = 0) -> None:
         async with self._gate:
             began = time.monotonic()
-            outcome = await self._play(case)
+            outcome = await self._play(case, attempt)
         if _doubtful(outcome):
             self._again.append((case, outcome, began))
         else:
@@ -139,7 +146,7 @@ class _Run:
         """Report a case that had the target for itself, played again first when its outcome is doubtful."""
         if _doubtful(outcome) and not (self._gone and outcome.verdict is Verdict.CRASH):
             began = time.monotonic()
-            outcome = await self._play(case, attempt=1)
+            outcome = await self._play(case, attempt=2)
             self._gone = outcome.verdict is Verdict.CRASH
         self._report(self._plan.record(case, outcome, began))
 
