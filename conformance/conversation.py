@@ -61,7 +61,7 @@ class Conversation:
     def do(self, action: Action, connection: str = "", data: bytes = b"") -> Asking[Answer]:
         """Perform one action and keep what came of it; `data` is what a write sends."""
         answer = yield action
-        at_us = int(answer.now * 1e6)
+        at_us = round(answer.now * 1e6)
         self.now = at_us / 1e6
         shown = data if answer.kind is Kind.SENT else answer.data
         self.trace.append(TraceEvent(at_us, connection, answer.kind, shown))

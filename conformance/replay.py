@@ -1,0 +1,78 @@
+"""Judges again what was recorded: a driver that answers the player's actions from a trace, without any IO.
+
+The same case over the same trace gives the same verdict. A trace that belongs to another case, run or delivery is
+refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from conformance.outcome import Outcome
+from conformance.player import Player
+from conformance.trace import Kind, Trace, TraceEvent
+
+ENDS = frozenset({Kind.RECEIVED, Kind.SILENT, Kind.ENDED, Kind.RESET})
+ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
+    Open: frozenset({Kind.OPENED, Kind.RESET}),
+    Write: frozenset({Kind.SENT, Kind.RESET, Kind.SILENT}),
+    Read: ENDS,
+    Shut: frozenset({Kind.HALF_CLOSED, Kind.CLOSED}),
+    Sleep: frozenset({Kind.WAITED}),
+}
+"""Action -> what may have come of it."""
+
+
+class ReplayError(ValueError):
+    """Raised when a trace cannot be that of the case played; it says at which event and what was expected."""
+
+
+class ReplayDriver:
+    """Plays a case over a recorded trace."""
+
+    def __init__(self, trace: Iterable[TraceEvent]) -> None:
+        self._trace = list(trace)
+
+    def play(self, player: Player) -> Outcome:
+        """Return the outcome that the trace shows; `ReplayError` when it is not the trace of this case."""
+        play = player.play()
+        at = 0
+        try:
+            action = next(play)
+            while True:
+                action = play.send(self._answer(action, at))
+                at += 1
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+        if at != len(self._trace):
+            raise ReplayError(f"event {at}: the case ends here, the trace goes on with {self._trace[at].kind}")
+        return outcome
+
+    def _answer(self, action: Action, at: int) -> Answer:
+        if at >= len(self._trace):
+            raise ReplayError(f"event {at}: the trace ends here, the case goes on with {type(action).__name__}")
+        event = self._trace[at]
+        connection = "" if isinstance(action, Sleep) else action.connection
+        if event.connection != connection or event.kind not in ANSWERS[type(action)]:
+            asked = f"{type(action).__name__} on {connection or 'nothing'}"
+            raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")
+        if isinstance(action, Write) and event.kind is Kind.SENT and b"".join(action.chunks) != event.data:
+            raise ReplayError(f"event {at}: the case sends {b''.join(action.chunks).hex()}, it was {event.data.hex()}")
+        return Answer(event.kind, event.at_us / 1e6, b"" if event.kind is Kind.SENT else event.data)
+
+
+def trace_of(record: Mapping[str, Any]) -> Trace:
+    """Return the trace that a record holds; `ReplayError` when the record was cut."""
+    trace = Trace()
+    for event in record["exchange"]:
+        if event["direction"] == "event":
+            kind, _, told = event["text"].partition(": ")
+            trace.append(TraceEvent(event["at_us"], event["connection"], Kind(kind), told.encode()))
+        elif event["text"]:
+            raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
+        else:
+            data = bytes.fromhex(event["hex"])
+            trace.append(TraceEvent(event["at_us"], event["connection"], Kind(event["direction"]), data))
+    return trace
