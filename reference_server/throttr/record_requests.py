@@ -123,18 +123,19 @@ class RecordRequests:
 
     def set(self, ttl_type: int, ttl: int, key: bytes, value: bytes) -> bytes:
         """Store a buffer; on a live one, what the profile says (T19)."""
+        held, now = self._records.get(key), self._state.now
+        if held is not None and held.due > now:
+            return self._overwrite(held, ttl_type, ttl, value)
         if ttl_type not in self._ttl_types:
             return DENIED
-        now, minute = self._state.now, self._minutes.index
-        due = now + ttl * SHOWN_UNIT[ttl_type]
-        held = self._records.get(key)
-        if held is None or held.due <= now:
-            self._store.add(Buffer(key, ttl_type, minute, value), due)
-            return ACCEPTED
-        if not isinstance(held, Buffer) or not self._rules.set_overwrites:
+        self._store.add(Buffer(key, ttl_type, self._minutes.index, value), now + ttl * SHOWN_UNIT[ttl_type])
+        return ACCEPTED
+
+    def _overwrite(self, held: Record, ttl_type: int, ttl: int, value: bytes) -> bytes:
+        if not self._rules.set_overwrites or not isinstance(held, Buffer) or ttl_type not in self._ttl_types:
             return DENIED
-        self._store.overwrite(held, ttl_type, value, due)
-        held.wrote(minute)
+        self._store.overwrite(held, ttl_type, value, self._state.now + ttl * SHOWN_UNIT[ttl_type])
+        held.wrote(self._minutes.index)
         return ACCEPTED
 
     def update(self, attribute: int, change: int, value: int, key: bytes) -> bytes:

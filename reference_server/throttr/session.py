@@ -32,12 +32,12 @@ class ThrottrSession(Session):
 
     def __init__(self, state: State, dispatch: Dispatch, peer: Peer, write: Write, close: Close) -> None:
         self._state, self._dispatch, self._write, self._close = state, dispatch, write, close
-        self._steps = dispatch.steps
+        self._steps, self._minutes, self._clock_ns = dispatch.steps, state.minutes, state.clock.monotonic_ns
         self._context = FrameContext(state.limits.max_frame)
         self._high_water, self._push_limit = state.limits.high_water, state.limits.push_limit
         self.peer = peer
         self.id = state.new_id()
-        self.connected_at = state.wall(state.clock.monotonic_ns())
+        self.connected_at = state.wall(self._clock_ns())
         self.read_bytes = self.written_bytes = self.published_bytes = self.received_bytes = 0
         self.settled_bytes = (0, 0)
         """Bytes read and written up to the last `State.settle`."""
@@ -60,18 +60,35 @@ class ThrottrSession(Session):
         self._push_bytes = 0
         self._own: list[bytes] = []
         self._waits = self._ended = self._deaf = self.closed = False
+        self._flows = True
+        """Nothing waits, nothing is begun, nothing has ended."""
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
-        if self.closed:
+        """See `Session`. What follows `_flows` is the common case and nothing but a shorter way."""
+        if not self._flows:
+            if not self.closed:
+                self._begin()
+                self.read_bytes += len(data)
+                self._receive(data)
             return
         self._begin()
         self.read_bytes += len(data)
+        answers: list[bytes] = []
+        at = self._answer_short(data, 0, answers)
+        if at < len(data):
+            self._data, self._at = data, at
+            self._work(answers)
+        else:
+            answer = b"".join(answers)
+            self.written_bytes += len(answer)
+            self._write(answer)
+
+    def _receive(self, data: bytes) -> None:
         if self._waits:
             self._held.append(data)
         elif not self._deaf:
             self._take(data)
-            self._work()
+            self._work([])
 
     def eof_received(self) -> None:
         """See `Session`."""
@@ -83,7 +100,7 @@ class ThrottrSession(Session):
     def connection_lost(self) -> None:
         """See `Session`."""
         if not self.closed:
-            self.closed = True
+            self.closed, self._flows = True, False
             self._data, self._at = b"", 0
             self._held.clear()
             self._tail.clear()
@@ -92,18 +109,21 @@ class ThrottrSession(Session):
 
     def pause_writing(self) -> None:
         """See `Session`."""
-        self._waits = True
+        self._waits, self._flows = True, False
 
     def resume_writing(self) -> None:
         """See `Session`."""
         self._waits = False
         if not self.closed:
             self._begin()
-            self._work()
+            self._work([])
 
     def _begin(self) -> None:
         """Reach the present."""
-        self._state.reach_present()
+        state = self._state
+        state.now = now = self._clock_ns()
+        if now >= self._minutes.next_ns:
+            state.turn_minute()
         if not self.is_fresh:
             self.is_fresh = True
             self._state.fresh.append(self)
@@ -118,14 +138,14 @@ class ThrottrSession(Session):
             self._tail.clear()
         self._data, self._at = data, 0
 
-    def _work(self) -> None:
-        """Answer what was received, as far as the peer takes it."""
+    def _work(self, answers: list[bytes]) -> None:
+        """Answer what was received, as far as the peer takes it; `answers` were made already."""
         while not self._waits:
-            if self._at < len(self._data):
-                if self._pushes and not self._owes_bare_answer():
+            if self._at < len(self._data) or answers:
+                if self._pushes and not answers and not self._owes_bare_answer():
                     self.flush()
                 else:
-                    self._answer()
+                    self._answer(answers)
             elif self._held:
                 self._take(self._held.popleft())
             else:
@@ -134,28 +154,30 @@ class ThrottrSession(Session):
             self.flush()
             if self._ended:
                 self.end()
+        self._flows = not (self._waits or self._tail or self._deaf or self.closed)
 
-    def _answer(self) -> None:
-        """Answer the next requests, at least one if it is whole, and write the answers."""
-        answers: list[bytes] = []
+    def _answer(self, answers: list[bytes]) -> None:
+        """Answer the next requests up to `high_water`, at least one if it is whole, and write the answers."""
         left = self._high_water
         while left >= 0 and self._at < len(self._data):
-            left -= self._answer_short(answers)
+            before, self._at = self._at, self._answer_short(self._data, self._at, answers)
+            left -= self._high_water + 1 if self._at - before >= STRIDE else 0
             if left >= 0 and self._at < len(self._data):
                 left -= self._answer_any(answers)
         data = b"".join(answers)
+        answers.clear()
         if data and not self.closed:
             self.written_bytes += len(data)
             self._write(data)
         if self._state.touched:
             self._state.flush_pushes()
 
-    def _answer_short(self, answers: list[bytes]) -> int:
-        """Answer requests while their answers are known to be short; return a bound of the bytes answered."""
-        data, at, fresh, steps, context = self._data, self._at, self.fresh, self._steps, self._context
-        end = len(data)
-        stop_at = min(end, at + STRIDE)
-        append = answers.append
+    def _answer_short(self, data: bytes, at: int, answers: list[bytes]) -> int:
+        """Answer requests while their answers are known to be short; return where it stopped."""
+        fresh, steps, context, end = self.fresh, self._steps, self._context, len(data)
+        stop_at = at + STRIDE
+        if stop_at > end:
+            stop_at = end
         try:
             while at < stop_at:
                 kind = data[at]
@@ -163,13 +185,11 @@ class ThrottrSession(Session):
                 if answer is None:
                     break
                 fresh[kind] += 1
-                append(answer)
+                answers.append(answer)
                 at = stop
         except (NotShortError, MalformedFrameError):
             pass
-        done = at - self._at
-        self._at = at
-        return self._high_water + 1 if done >= STRIDE else done
+        return at
 
     def _answer_any(self, answers: list[bytes]) -> int:
         """Answer the next request, or keep the beginning of one; return the bytes answered."""

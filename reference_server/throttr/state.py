@@ -77,13 +77,11 @@ class State:
             pass
         return fresh
 
-    def reach_present(self) -> None:
-        """Look at the clock; everything that is received at once is answered at one instant."""
-        self.now = now = self.clock.monotonic_ns()
-        if now >= self.minutes.next_ns:
-            self.settle()
-            self.minutes.reach(now)
-            self.tally.roll()
+    def turn_minute(self) -> None:
+        """Let the minute of `now` begin."""
+        self.settle()
+        self.minutes.reach(self.now)
+        self.tally.roll()
 
     def settle(self) -> None:
         """Bring the counts together; whoever reads them calls this first."""
