@@ -37,10 +37,11 @@ class RecordRequests:
         self._state = state
         self._rules = state.rules
         self._store = state.store
-        self._records = state.store.records
+        self._get = state.store.records.get
         self._minutes = state.minutes
         self._max = state.value_max
         self._ttl_types = frozenset(_UNITS) if state.rules.unknown_ttl_type == "refuse" else frozenset(range(256))
+        self._overwrites = state.rules.set_overwrites
         self._touches = state.rules.reads_counted == "touches"
         self._pack_query = state.packer(QueryReply)
         self._pack_get = state.packer(GetReply)
@@ -67,7 +68,7 @@ class RecordRequests:
 
     def insert(self, quota: int, ttl_type: int, ttl: int, key: bytes) -> bytes:
         """Store a counter; a live record under the key stays (T19)."""
-        held, now = self._records.get(key), self._state.now
+        held, now = self._get(key), self._state.now
         if (held is not None and held.due > now) or ttl_type not in self._ttl_types:
             return DENIED
         self._store.add(Counter(key, ttl_type, self._minutes.index, quota), now + ttl * SHOWN_UNIT[ttl_type])
@@ -75,7 +76,7 @@ class RecordRequests:
 
     def query(self, key: bytes) -> bytes:
         """Answer a counter's quota and TTL."""
-        record = self._records.get(key)
+        record = self._get(key)
         if record is None:
             return DENIED
         if self._state.now < record.query_until:
@@ -105,7 +106,7 @@ class RecordRequests:
 
     def get_short(self, key: bytes) -> bytes:
         """Answer as `get` does; raises `NotShortError`, nothing done, for a longer value."""
-        record = self._records.get(key)
+        record = self._get(key)
         if record is None:
             return DENIED
         if self._state.now < record.get_until:
@@ -123,16 +124,16 @@ class RecordRequests:
 
     def set(self, ttl_type: int, ttl: int, key: bytes, value: bytes) -> bytes:
         """Store a buffer; on a live one, what the profile says (T19)."""
-        held, now = self._records.get(key), self._state.now
+        held, now = self._get(key), self._state.now
         if held is not None and held.due > now:
-            return self._overwrite(held, ttl_type, ttl, value)
+            return self._overwrite(held, ttl_type, ttl, value) if self._overwrites else DENIED
         if ttl_type not in self._ttl_types:
             return DENIED
         self._store.add(Buffer(key, ttl_type, self._minutes.index, value), now + ttl * SHOWN_UNIT[ttl_type])
         return ACCEPTED
 
     def _overwrite(self, held: Record, ttl_type: int, ttl: int, value: bytes) -> bytes:
-        if not self._rules.set_overwrites or not isinstance(held, Buffer) or ttl_type not in self._ttl_types:
+        if not isinstance(held, Buffer) or ttl_type not in self._ttl_types:
             return DENIED
         self._store.overwrite(held, ttl_type, value, self._state.now + ttl * SHOWN_UNIT[ttl_type])
         held.wrote(self._minutes.index)

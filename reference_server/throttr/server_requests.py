@@ -99,8 +99,7 @@ class ServerRequests:
         rules, tally = self._state.rules, self._state.tally
         read, written = tally.read, tally.written
         if not rules.bytes_of_closed_connections:
-            read = sum(session.read_bytes for session in self._state.sessions.values())
-            written = sum(session.written_bytes for session in self._state.sessions.values())
+            read, written = read - tally.closed_read, written - tally.closed_written
         if not rules.bytes_per_minute:
             return read, 0, written, 0
         return read, tally.last_read, written, tally.last_written

@@ -104,6 +104,8 @@ class State:
         self.channels.leave(session)
         del self.sessions[session.id]
         self.settle()
+        self.tally.closed_read += session.read_bytes
+        self.tally.closed_written += session.written_bytes
 
     def flush_pushes(self) -> None:
         """Write what was pushed while a request was answered."""

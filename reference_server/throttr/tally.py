@@ -19,13 +19,18 @@ def no_requests() -> list[int]:
 class Tally:
     """Counts by request type byte, and bytes."""
 
-    __slots__ = ("_before", "_minute", "_minutes", "last", "last_read", "last_written", "read", "totals", "written")
+    __slots__ = (
+        "_before", "_minute", "_minutes", "closed_read", "closed_written", "last", "last_read", "last_written", "read",
+        "totals", "written",
+    )  # fmt: skip
 
     def __init__(self, minutes: Minutes) -> None:
         self.totals = no_requests()
         """Requests since the server started."""
         self.read, self.written = 0, 0
         """Bytes since the server started."""
+        self.closed_read, self.closed_written = 0, 0
+        """The part of them whose connections are gone."""
         self.last = no_requests()
         """Requests of the last full minute."""
         self.last_read, self.last_written = 0, 0
