@@ -71,7 +71,7 @@ class RecordRequests:
         held, now = self._get(key), self._state.now
         if (held is not None and held.due > now) or ttl_type not in self._ttl_types:
             return DENIED
-        self._store.add(Counter(key, ttl_type, self._minutes.index, quota), now + ttl * SHOWN_UNIT[ttl_type])
+        self._store.add(Counter(key, ttl_type, self._minutes.index, quota=quota), now + ttl * SHOWN_UNIT[ttl_type])
         return ACCEPTED
 
     def query(self, key: bytes) -> bytes:
@@ -129,7 +129,7 @@ class RecordRequests:
             return self._overwrite(held, ttl_type, ttl, value) if self._overwrites else DENIED
         if ttl_type not in self._ttl_types:
             return DENIED
-        self._store.add(Buffer(key, ttl_type, self._minutes.index, value), now + ttl * SHOWN_UNIT[ttl_type])
+        self._store.add(Buffer(key, ttl_type, self._minutes.index, value=value), now + ttl * SHOWN_UNIT[ttl_type])
         return ACCEPTED
 
     def _overwrite(self, held: Record, ttl_type: int, ttl: int, value: bytes) -> bytes:
