@@ -44,6 +44,7 @@ class Case:
     profiles: tuple[str, ...]
     variants: tuple[str, ...]
     exclusive: bool
+    pristine: bool
     slow: bool
     """Waits a minute: played in simulation always, on sockets only when asked for."""
     steps: tuple[Mapping[str, Any], ...]
@@ -168,7 +169,8 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 id=entry["id"] + suffix,
                 title=_title(entry, variables, where),
                 level=Level(entry["level"]) if "level" in entry else None,
-                exclusive=entry.get("exclusive", False),
+                exclusive=entry.get("exclusive", False) or entry.get("pristine", False),
+                pristine=entry.get("pristine", False),
                 slow=entry.get("slow", False),
                 steps=tuple(entry["steps"]),
                 variables=variables,

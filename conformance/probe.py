@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import Suite
-from conformance.patterns import describe
+from conformance.patterns import describe, match
 from conformance.sockets import Wire, connect
 from conformance.symbols import Symbols
 from conformance.targets import Address
 from conformance.trace import Kind
-from protocols import NEED_DATA, Message, ProtocolError, protocol
+from protocols import NEED_DATA, Message, ProtocolError, Push, protocol
 
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
@@ -74,11 +74,11 @@ async def _ask(wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST
     return answer
 
 
-async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
-    """Return the version the server tells, or "unknown"."""
-    told: Mapping[str, Any] | None = suite.probe.get("version")
-    if told is None:
-        return "unknown"
+async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, timeout: float) -> Message | None:
+    """Return what a new connection is answered to one request; None when nothing that can be read comes in time.
+
+    `ask` is a symbolic message, or None for the protocol's barrier, which any server answers at once.
+    """
     symbols = _symbols(suite, spoken.profile, spoken.variant)
     client = symbols.protocol.client(symbols.codec)
     event: Any = NEED_DATA
@@ -86,15 +86,34 @@ async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: fl
         async with asyncio.timeout(timeout):
             wire = await connect(address, timeout)
             try:
-                await wire.write((client.send(symbols.message(told["ask"])),), timeout)
-                while event is NEED_DATA:
-                    kind, data = await wire.read(timeout)
-                    client.receive_data(data if kind is Kind.RECEIVED else b"")
+                request = symbols.protocol.barrier() if ask is None else symbols.message(ask)
+                await wire.write((client.send(request),), timeout)
+                while event is NEED_DATA or isinstance(event, Push):
                     event = client.next_event()
+                    if event is NEED_DATA:
+                        kind, data = await wire.read(timeout)
+                        client.receive_data(data if kind is Kind.RECEIVED else b"")
             finally:
                 await wire.close()
     except (OSError, ProtocolError):
-        return "unknown"
-    value = getattr(event, told["field"], b"") if isinstance(event, Message) else b""
+        return None
+    return event if isinstance(event, Message) else None
+
+
+async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
+    """Return the version the server tells, or "unknown"."""
+    told: Mapping[str, Any] | None = suite.probe.get("version")
+    reply = await reply_to(suite, address, spoken, told["ask"], timeout) if told else None
+    value = getattr(reply, told["field"], b"") if told else b""
     text = bytes(value).rstrip(b"\0").decode("ascii", "replace")
     return text if text.isascii() and text.isprintable() and text else "unknown"
+
+
+async def is_pristine(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
+    """Say whether the server holds nothing yet, as the protocol's probe tells it."""
+    told: Mapping[str, Any] | None = suite.probe.get("pristine")
+    if told is None:
+        return False
+    reply = await reply_to(suite, address, spoken, told["ask"], timeout)
+    symbols = _symbols(suite, spoken.profile, spoken.variant)
+    return reply is not None and match(told["expect"], reply, symbols) is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.cases import Case, Suite
@@ -18,11 +18,13 @@ from conformance.delivery import DELIVERIES, Delivery
 from conformance.gate import Gate
 from conformance.outcome import Outcome, harness_error
 from conformance.player import Player
+from conformance.probe import Spoken, reply_to
 from conformance.records import Record, Run, record
 from conformance.simulation import ServiceFactory, SimulationDriver
 from conformance.sockets import SocketDriver
 from conformance.symbols import DEFAULT_PARAMETERS, Symbols
 from conformance.targets import Address
+from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
 from protocols import protocol
 
@@ -110,15 +112,16 @@ class _Run:
         self._gate = driver.gate or Gate(1)
         self._report = report
         self._again: list[tuple[Case, Outcome, float]] = []
-        self._gone = False
-        """The target takes no connection even for a case that is alone."""
+        self._gone = ""
+        """The case since which the target serves nobody, not even a case that is alone."""
 
     async def go(self) -> None:
         """Play everything."""
-        for case in self._plan.cases:
+        for case in sorted(self._plan.cases, key=lambda case: not case.pristine):
             if case.exclusive:
                 began = time.monotonic()
-                await self._once_more(case, await self._play(case), began)
+                outcome = await self._play(case) if not self._gone else _nobody_there(self._gone)
+                await self._once_more(case, outcome, began)
         async with asyncio.TaskGroup() as tasks:
             for case in sorted(self._plan.cases, key=waits, reverse=True):
                 if not case.exclusive:
@@ -136,7 +139,7 @@ class _Run:
     async def _shared(self, case: Case, attempt: int = 0) -> None:
         async with self._gate:
             began = time.monotonic()
-            outcome = await self._play(case, attempt)
+            outcome = await self._play(case, attempt) if not self._gone else _nobody_there(self._gone)
         if _doubtful(outcome):
             self._again.append((case, outcome, began))
         else:
@@ -147,15 +150,32 @@ class _Run:
         if _doubtful(outcome) and not (self._gone and outcome.verdict is Verdict.CRASH):
             began = time.monotonic()
             outcome = await self._play(case, attempt=2)
-            self._gone = outcome.verdict is Verdict.CRASH
+            if outcome.verdict is Verdict.CRASH:
+                self._gone = self._gone or case.id
         self._report(self._plan.record(case, outcome, began))
 
     async def _play(self, case: Case, attempt: int = 0) -> Outcome:
         player = self._plan.player(case, attempt)
         try:
-            return await self._driver.play(player)
+            outcome = await self._driver.play(player)
         except Exception as error:
             return _broken(player, error)
+        if outcome.verdict is Verdict.HANG and not await self._serves():
+            self._gone = self._gone or case.id
+            return replace(outcome, verdict=Verdict.CRASH, got=f"{outcome.got}; the target answers nobody any more")
+        return outcome
+
+    async def _serves(self) -> bool:
+        """Say whether a new client gets an answer."""
+        run, timeout = self._plan.run, self._plan.settings.timeout
+        spoken = Spoken(run.profile, run.variant)
+        return await reply_to(self._plan.suite, self._driver.address, spoken, None, timeout) is not None
+
+
+def _nobody_there(since: str) -> Outcome:
+    """Return the outcome of a case that was not begun, because the target answered nobody since another case."""
+    got = f"it answers nobody since {since}"
+    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected="a target that serves", got=got)
 
 
 def _broken(player: Player, error: Exception) -> Outcome:

@@ -16,7 +16,7 @@ from conformance.cases import CaseError, Suite, load_suite
 from conformance.console import LiveProgress, console_of, show_failures, summary_table
 from conformance.delivery import DELIVERIES
 from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
-from conformance.probe import ProbeError, Spoken, detect, version_of
+from conformance.probe import ProbeError, Spoken, detect, is_pristine, version_of
 from conformance.records import Record, Run, wireproof_version
 from conformance.runner import Plan, Settings, play_all, simulate
 from conformance.selection import SelectionError, select
@@ -105,6 +105,7 @@ class _Test:
         slow = self.options["slow"] or self.address is None
         expression = self.options["expression"]
         plan.cases = select(self.suite, run.profile, run.variant, expression=expression, level=level, slow=slow)
+        left_out = self._leave_out(plan)
         records: list[Record] = []
         with ExitStack() as stack:
             folder = stack.enter_context(RunFolder(self.options["out"])) if self.options["out"] else None
@@ -117,10 +118,24 @@ class _Test:
             if folder:
                 folder.finish(run.summary(records, code))
         self._tell(run, records, comparison, code)
+        if left_out:
+            held = f"{left_out} cases left out: they need a server that holds nothing yet (restart it to play them)"
+            click.echo(held)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
         return code
+
+    def _leave_out(self, plan: Plan) -> int:
+        """Drop the cases that need a server which holds nothing yet, when it does hold something; say how many."""
+        needy = [case for case in plan.cases if case.pristine]
+        if not needy or self.address is None:
+            return 0
+        spoken = Spoken(plan.run.profile, plan.run.variant)
+        if asyncio.run(is_pristine(self.suite, self.address, spoken, self.settings.timeout)):
+            return 0
+        plan.cases = [case for case in plan.cases if not case.pristine]
+        return len(needy)
 
     def _interrupted(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> int:
         if folder:
