@@ -124,6 +124,10 @@ class ThrottrSession(Session):
         state.now = now = self._clock_ns()
         if now >= self._minutes.next_ns:
             state.turn_minute()
+        self._be_fresh()
+
+    def _be_fresh(self) -> None:
+        """Be among those whose counts `settle` brings together."""
         if not self.is_fresh:
             self.is_fresh = True
             self._state.fresh.append(self)
@@ -207,6 +211,7 @@ class ThrottrSession(Session):
         self._at = stop
         self.fresh[data[at]] += 1
         answer = self._dispatch.handlers[type(request)](request, self, self._state.now)
+        self._be_fresh()
         answers.append(answer)
         return len(answer)
 
