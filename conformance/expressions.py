@@ -23,6 +23,10 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
+LARGEST = 1 << 128
+"""Beyond what any field of any protocol holds."""
+
+
 class ExpressionError(ValueError):
     """Raised when a text is no arithmetic expression over the known names; it says which part."""
 
@@ -31,9 +35,15 @@ def evaluate(text: str, names: Mapping[str, Any]) -> Number:
     """Return the value of the expression; `ExpressionError` names what was expected and what came."""
     try:
         tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError):
         raise ExpressionError(f"expected a number or an expression, got {text!r}") from None
-    return _value(tree.body, names, text)
+    try:
+        value = _value(tree.body, names, text)
+    except ArithmeticError as error:
+        raise ExpressionError(f"{text!r} has no value: {error}") from None
+    if not abs(value) < LARGEST:
+        raise ExpressionError(f"{text!r} is beyond every field: expected less than 2 ** 128")
+    return value
 
 
 def _value(node: ast.expr, names: Mapping[str, Any], text: str) -> Number:
@@ -48,5 +58,8 @@ def _value(node: ast.expr, names: Mapping[str, Any], text: str) -> Number:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand, names, text)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_value(left, names, text), _value(right, names, text))  # type: ignore[no-any-return]
+            first, second = _value(left, names, text), _value(right, names, text)
+            if isinstance(op, ast.Pow) and not (0 <= second <= 128 and abs(first) <= LARGEST):
+                raise ExpressionError(f"expected an exponent from 0 to 128 in {text!r}, got {second}")
+            return _BINARY[type(op)](first, second)  # type: ignore[no-any-return]
     raise ExpressionError(f"expected + - * // % ** over numbers and names, got {text!r}")

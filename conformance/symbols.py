@@ -98,7 +98,12 @@ class Symbols:
             return self._text(str(spec))
         if not isinstance(spec, Mapping):
             raise SymbolError(f"expected a text or one of {', '.join(sorted(DATA_FORMS))}; got {spec!r}")
-        return self._composed(spec)
+        try:
+            return self._composed(spec)
+        except SymbolError:
+            raise
+        except (ValueError, OverflowError, TypeError) as error:
+            raise SymbolError(f"{spec!r} are no bytes: {error}") from None
 
     def _composed(self, spec: Mapping[str, Any]) -> bytes:
         match spec:
@@ -147,7 +152,8 @@ class Symbols:
             return spec, {}
         if isinstance(spec, Mapping) and len(spec) == 1:
             ((name, fields),) = spec.items()
-            return str(name), fields or {}
+            if fields is None or isinstance(fields, Mapping):
+                return str(name), fields or {}
         raise SymbolError(f"expected one message as NAME or {{NAME: fields}}, got {spec!r}")
 
     def message_class(self, name: str) -> type[Message]:
