@@ -217,10 +217,14 @@ def measure(seconds: float, loop: str) -> dict[tuple[str, str], dict[str, float]
 
 def show(best: dict[tuple[str, str], dict[str, float]]) -> None:
     """Print the table and the two ratios that have a target."""
-    print(f"{'conn x depth':12} {'server':22} {'req/s':>11} {'best':>11} {'p50 us':>9} {'p99 us':>9}  of redis  of echo")
+    print(
+        f"{'conn x depth':12} {'server':22} {'req/s':>11} {'best':>11} {'p50 us':>9} {'p99 us':>9}  of redis  of echo"
+    )
     for (name, shape), found in best.items():
         ratios = [
-            f"{found['best_windows'] / best[peer, shape]['best_windows']:8.2f}" if (peer, shape) in best else f"{'-':>8}"
+            f"{found['best_windows'] / best[peer, shape]['best_windows']:8.2f}"
+            if (peer, shape) in best
+            else f"{'-':>8}"
             for peer in ("redis SET/GET", "uvloop echo")
         ]
         speeds = f"{found['requests_per_second']:11,.0f} {found['best_windows']:11,.0f}"
