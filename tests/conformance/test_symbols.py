@@ -45,7 +45,8 @@ def test_nested_messages_go_from_the_inside_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [None, True, 1.5, [], {}, {"fill": 1}, {"hex": "0"}, {"hex": "zz"}, {"uint": 300, "size": 1}, {"fill": 256, "size": 1}]
+    "spec",
+    [None, True, 1.5, [], {}, {"fill": 1}, {"hex": "0"}, {"hex": "zz"}, {"uint": 300, "size": 1}, {"fill": 256, "size": 1}],
 )  # fmt: skip
 def test_what_is_no_bytes_is_a_symbol_error(spec: Any) -> None:
     with pytest.raises(SymbolError):
@@ -58,7 +59,7 @@ def test_keys_differ_by_case_namespace_and_name() -> None:
         for case in ("a/b", "a/c") for space in ("1", "2") for name in ("$k", "$l")
     }  # fmt: skip
 
-    assert 8 == len(keys)
+    assert len(keys) == 8
 
 
 def test_a_key_is_the_same_each_time_and_short_enough_for_a_size_byte() -> None:
@@ -72,7 +73,7 @@ def test_what_was_not_saved_is_told() -> None:
 
 
 def test_an_unknown_variable_in_a_text_is_told_with_the_known_ones() -> None:
-    with pytest.raises(SymbolError, match="TOLERANCE.*i"):
+    with pytest.raises(SymbolError, match=r"TOLERANCE.*i"):
         make_symbols(i=1).data("x{j}")
 
 
@@ -99,9 +100,9 @@ def test_what_is_no_number_is_a_symbol_error_naming_the_field(spec: Any) -> None
 def test_choices_are_taken_at_any_depth() -> None:
     spec = [{"x": {"by_profile": {"7.1.0": {"by_variant": {"uint8": 1, "else": 2}}, "7.3.2": 3}}}]
 
-    assert [{"x": 2}] == make_symbols("7.1.0", "uint16").here(spec)
-    assert [{"x": 1}] == make_symbols("7.1.0", "uint8").here(spec)
-    assert [{"x": 3}] == make_symbols("7.3.2", "uint8").here(spec)
+    assert make_symbols("7.1.0", "uint16").here(spec) == [{"x": 2}]
+    assert make_symbols("7.1.0", "uint8").here(spec) == [{"x": 1}]
+    assert make_symbols("7.3.2", "uint8").here(spec) == [{"x": 3}]
 
 
 def test_a_choice_without_mine_is_told() -> None:
