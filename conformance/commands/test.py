@@ -120,7 +120,7 @@ class _Test:
         self._tell(run, records, comparison, code)
         if left_out:
             held = f"{left_out} cases left out: they need a server that holds nothing yet (restart it to play them)"
-            click.echo(held)
+            self.console.print(held, soft_wrap=True)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)

@@ -23,8 +23,8 @@ def make_case(*steps: Mapping[str, Any], **changes: Any) -> Case:
     """Return a case of these steps."""
     given: dict[str, Any] = {
         "id": "made/up", "title": "A case made up for a test", "topic": "made", "clauses": (CLAUSE,), "level": None,
-        "profiles": ("7.1.0", "7.3.2"), "variants": (), "exclusive": False, "slow": False, "steps": steps,
-        "variables": {},
+        "profiles": ("7.1.0", "7.3.2"), "variants": (), "exclusive": False, "slow": False, "pristine": False,
+        "steps": steps, "variables": {},
     }  # fmt: skip
     return Case(**{**given, **changes})
 
