@@ -183,8 +183,8 @@ class Reading:
         return cls("".join(f"{one}, " for one in targets), checks, bodies, ", ".join(values), stop, bounded)
 
 
-def compile_decoder(layout: Layout, byte_order: str, make: Callable[..., Any] | None = None) -> Decoder:
-    """Return the decoder of a flat layout; `make` is called with the fields in place of the message's class."""
+def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
+    """Return the decoder of a flat layout."""
     header, reading = header_struct(layout, byte_order), Reading.of(layout)
     lines = [
         f"body = at + {header.size}",
@@ -202,7 +202,7 @@ def compile_decoder(layout: Layout, byte_order: str, make: Callable[..., Any] | 
         lines.append(f"if {reading.stop} > end: return None, {reading.stop} - at")
     lines.append(f"return cls({reading.values}), {reading.stop}")
     source = ["def decode(buf, at, end, context):", *[f"    {line}" for line in lines]]
-    scope = {"cls": make or layout.message, "unpack": header.unpack_from, "too_large": too_large, "bad_flag": bad_flag}
+    scope = {"cls": layout.message, "unpack": header.unpack_from, "too_large": too_large, "bad_flag": bad_flag}
     decoder: Decoder = build("decode", source, **scope)
     return decoder
 

@@ -6,15 +6,15 @@ chosen by the request's class; how a status byte leads a reply is read from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from protocols.fields import Repeated, Rows
 from protocols.frames import Decoder, Encoder, FrameContext, bad_flag, compile_decoder, compile_encoder, shown
 from protocols.messages import Message, Reply, Request
 from protocols.profile import Layout, Profile, Variant
+from protocols.runs import Call, Run, compile_run
 from protocols.tables import compile_repeated, compile_rows
 from protocols.throttr.replies import EventReply, Status
 from protocols.throttr.requests import Event
@@ -78,16 +78,9 @@ class Codec:
         """Decode one request at `at`, or say how many bytes it needs; `MalformedFrameError` for an unknown type."""
         return self.requests[buf[at]](buf, at, end, context)
 
-    def calling(self, calls: Mapping[type[Request], Callable[..., Any]], otherwise: Decoder) -> list[Decoder]:
-        """Return decoders by type byte that give what a call returns for the fields of its request, no message made.
-
-        `otherwise` stands for the requests that have no call. For servers on a hot path.
-        """
-        table = [otherwise] * 256
-        for request, call in calls.items():
-            decode = compile_decoder(self.layout(request), self.profile.byte_order, call)
-            table[self.profile.leads[request][0]] = decode
-        return table
+    def run(self, calls: Mapping[type[Request], Call]) -> Run:
+        """Return what decodes a run of requests straight into their calls, see `protocols.runs`."""
+        return compile_run([(self.layout(request), call) for request, call in calls.items()], self.profile.byte_order)
 
     def whole_request(self, payload: bytes) -> Request:
         """Return the request in `payload`; `MalformedFrameError` unless it is exactly one whole request (T36)."""

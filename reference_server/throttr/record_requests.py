@@ -11,13 +11,14 @@ from collections.abc import Callable
 import msgspec
 
 from protocols.messages import Request
+from protocols.runs import DeclinedError
 from protocols.throttr import Attribute, Change
 from protocols.throttr.enums import NANOSECONDS_PER_UNIT, TTLType
 from protocols.throttr.replies import GetReply, QueryReply, StatReply
 from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
 from reference_server.throttr.records import Buffer, Counter, Record
 from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import ACCEPTED, DENIED, Calls, Handler, Handlers, NotShortError, State
+from reference_server.throttr.state import ACCEPTED, DENIED, Calls, Handler, Handlers, State
 
 __all__ = ["RecordRequests"]
 
@@ -105,7 +106,7 @@ class RecordRequests:
         return answer
 
     def get_short(self, key: bytes) -> bytes:
-        """Answer as `get` does; raises `NotShortError`, nothing done, for a longer value."""
+        """Answer as `get` does; raises `DeclinedError`, nothing done, for a longer value."""
         record = self._get(key)
         if record is None:
             return DENIED
@@ -113,7 +114,7 @@ class RecordRequests:
             record.reads += 1
             return record.answer
         if len(record.value) > SHORT:
-            raise NotShortError
+            raise DeclinedError
         return self.get(key)
 
     def _remaining(self, record: Record) -> tuple[int, int]:

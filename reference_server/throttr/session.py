@@ -16,7 +16,7 @@ from protocols.frames import FrameContext
 from reference_server.service import Close, Peer, Session, Write
 from reference_server.throttr.channels import Subscription
 from reference_server.throttr.dispatch import Dispatch
-from reference_server.throttr.state import NotShortError, State
+from reference_server.throttr.state import State
 from reference_server.throttr.tally import no_requests
 
 __all__ = ["ThrottrSession"]
@@ -32,8 +32,8 @@ class ThrottrSession(Session):
 
     def __init__(self, state: State, dispatch: Dispatch, peer: Peer, write: Write, close: Close) -> None:
         self._state, self._dispatch, self._write, self._close = state, dispatch, write, close
-        self._steps, self._minutes, self._clock_ns = dispatch.steps, state.minutes, state.clock.monotonic_ns
-        self._context = FrameContext(state.limits.max_frame)
+        self._run, self._minutes, self._clock_ns = dispatch.run, state.minutes, state.clock.monotonic_ns
+        self._max_frame = state.limits.max_frame
         self._high_water, self._push_limit = state.limits.high_water, state.limits.push_limit
         self.peer = peer
         self.id = state.new_id()
@@ -74,8 +74,9 @@ class ThrottrSession(Session):
         self._begin()
         self.read_bytes += len(data)
         answers: list[bytes] = []
-        at = self._answer_short(data, 0, answers)
-        if at < len(data):
+        size = len(data)
+        at = self._run(data, 0, min(size, STRIDE), self._max_frame, self.fresh, answers)
+        if at < size:
             self._data, self._at = data, at
             self._work(answers)
         else:
@@ -164,10 +165,12 @@ class ThrottrSession(Session):
         """Answer the next requests up to `high_water`, at least one if it is whole, and write the answers."""
         left = self._high_water
         while left >= 0 and self._at < len(self._data):
-            before, self._at = self._at, self._answer_short(self._data, self._at, answers)
-            left -= self._high_water + 1 if self._at - before >= STRIDE else 0
-            if left >= 0 and self._at < len(self._data):
-                left -= self._answer_any(answers)
+            data, at = self._data, self._at
+            stop_at = min(len(data), at + STRIDE)
+            self._at = self._run(data, at, stop_at, self._max_frame, self.fresh, answers)
+            if self._at >= stop_at:
+                break
+            left -= self._at - at + self._answer_any(answers)
         data = b"".join(answers)
         answers.clear()
         if data and not self.closed:
@@ -176,30 +179,11 @@ class ThrottrSession(Session):
         if self._state.touched:
             self._state.flush_pushes()
 
-    def _answer_short(self, data: bytes, at: int, answers: list[bytes]) -> int:
-        """Answer requests while their answers are known to be short; return where it stopped."""
-        fresh, steps, context, end = self.fresh, self._steps, self._context, len(data)
-        stop_at = at + STRIDE
-        if stop_at > end:
-            stop_at = end
-        try:
-            while at < stop_at:
-                kind = data[at]
-                answer, stop = steps[kind](data, at, end, context)
-                if answer is None:
-                    break
-                fresh[kind] += 1
-                answers.append(answer)
-                at = stop
-        except (NotShortError, MalformedFrameError):
-            pass
-        return at
-
     def _answer_any(self, answers: list[bytes]) -> int:
         """Answer the next request, or keep the beginning of one; return the bytes answered."""
         data, at = self._data, self._at
         try:
-            request, stop = self._dispatch.decode(data, at, len(data), self._context)
+            request, stop = self._dispatch.decode(data, at, len(data), FrameContext(self._max_frame))
         except MalformedFrameError as error:
             self._break_off(error)
             return 0
@@ -250,6 +234,7 @@ class ThrottrSession(Session):
             data, self._push_bytes = b"".join(self._pushes), 0
             self._pushes.clear()
             self.written_bytes += len(data)
+            self._be_fresh()
             self._write(data)
 
     def _owes_bare_answer(self) -> bool:

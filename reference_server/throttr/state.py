@@ -22,7 +22,7 @@ from reference_server.throttr.tally import Tally
 if TYPE_CHECKING:
     from reference_server.throttr.session import ThrottrSession
 
-__all__ = ["ACCEPTED", "DENIED", "U64_MAX", "Calls", "Handler", "Handlers", "NotShortError", "State"]
+__all__ = ["ACCEPTED", "DENIED", "U64_MAX", "Calls", "Handler", "Handlers", "State"]
 
 Handler = Callable[[Any, "ThrottrSession", int], bytes]
 """(request, who asks, now in monotonic ns) -> the bytes of the reply."""
@@ -34,10 +34,6 @@ U64_MAX: Final = (1 << 64) - 1
 ACCEPTED: Final = b"\x01"
 DENIED: Final = b"\x00"
 """The two status bytes."""
-
-
-class NotShortError(Exception):
-    """Raised by a call that would answer at length; nothing was done: make a message of the request and handle that."""
 
 
 class State:
