@@ -42,8 +42,9 @@ class ReplayDriver:
         try:
             action = next(play)
             while True:
-                action = play.send(self._answer(action, at))
+                answer = self._answer(action, at)
                 at += 1
+                action = play.send(answer)
         except StopIteration as stop:
             outcome: Outcome = stop.value
         if at != len(self._trace):

@@ -20,7 +20,10 @@ class SelectionError(ValueError):
 def parse(expression: str) -> Test:
     """Return the predicate over a case's text (id, title, clauses); words match as substrings, without case."""
     tokens = _TOKEN.findall(expression)
-    test, rest = _either(tokens, expression)
+    try:
+        test, rest = _either(tokens, expression)
+    except RecursionError:
+        raise SelectionError("-k: the expression is nested too deep") from None
     if rest:
         raise SelectionError(f"-k: expected 'and', 'or' or the end, got {rest[0]!r} in {expression!r}")
     return test
@@ -64,7 +67,8 @@ def _one(tokens: list[str], whole: str) -> tuple[Test, list[str]]:
             return test, rest[1:]
         case [word, *rest] if word not in ("and", "or", ")"):
             return (lambda text: word.lower() in text), rest
-    raise SelectionError(f"-k: expected a word, 'not' or '(', got {tokens[0] if tokens else 'the end'!r} in {whole!r}")
+    got = repr(tokens[0]) if tokens else "the end"
+    raise SelectionError(f"-k: expected a word, 'not' or '(', got {got} in {whole!r}")
 
 
 def text_of(case: Case) -> str:

@@ -46,7 +46,7 @@ def test_nested_messages_go_from_the_inside_out() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    [None, True, 1.5, [], {}, {"fill": 1}, {"hex": "0"}, {"hex": "zz"}, {"uint": 300, "size": 1}, {"fill": -1, "size": 1}],
+    [None, True, 1.5, [], {}, {"hex": "0"}, {"hex": "zz"}, {"uint": 300, "size": 1}, {"fill": -1, "size": 9}],
 )  # fmt: skip
 def test_what_is_no_bytes_is_a_symbol_error(spec: Any) -> None:
     with pytest.raises(SymbolError):
