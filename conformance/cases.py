@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources.abc import Traversable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from conformance.documents import CaseError, read_document, vectors_root
@@ -101,7 +101,7 @@ def load_suite(protocol: str) -> Suite:
     return Suite(protocol, clauses, tuple(cases), tuple(frames), read_document(folder / "probe.yaml"))
 
 
-def _load_clauses(path: Traversable) -> dict[str, Clause]:
+def _load_clauses(path: Path) -> dict[str, Clause]:
     document = read_document(path, "clauses.schema.json")
     found = {}
     for entry in document["clauses"]:

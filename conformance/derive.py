@@ -26,8 +26,10 @@ SCHEMA = "wireproof.vectors/1"
 NAMESPACE = "v"
 SAFE_INTEGER = (1 << 53) - 1
 """The largest integer every JSON reader keeps exact."""
-SHOWN_MESSAGES = 64
+SHOWN_MESSAGES = 16
 """Steps with more messages than this give their bytes only."""
+LONGEST = 4096
+"""Conversations with more bytes than this are left out, by id: they are for a live server, not for a file."""
 NOTES = {"boundary": "holds a boundary value of a field", "binary": "holds bytes that are no text"}
 
 
@@ -77,7 +79,11 @@ class Deriver:
                 self._document(found, frame.topic)["frames"].append(self.frame(frame))
         for case in self.suite.cases:
             if self._applies(case) and not case.slow:
-                self._document(found, case.topic)["conversations"].append(self.conversation(case))
+                document, conversation = self._document(found, case.topic), self.conversation(case)
+                if sum(len(step.get("hex", "")) // 2 for step in conversation["steps"]) <= LONGEST:
+                    document["conversations"].append(conversation)
+                else:
+                    document["left_out"].append(case.id)
         return found
 
     def _applies(self, one: Case | Frame) -> bool:
@@ -94,6 +100,7 @@ class Deriver:
                 "sizes": dict(self.protocol.profiles[self.profile].variants[self.variant].sizes),
                 "topic": topic,
                 "notes": NOTES,
+                "left_out": [],
                 "frames": [],
                 "conversations": [],
             },

@@ -10,8 +10,6 @@ import json
 import os
 from contextlib import suppress
 from hashlib import sha256
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -24,12 +22,12 @@ class CaseError(ValueError):
     """Raised when a case or clause file is wrong; the message names file, case and what was expected."""
 
 
-def vectors_root() -> Traversable:
-    """Return the folder of vectors, in a checkout or installed."""
-    return files("vectors")
+def vectors_root() -> Path:
+    """Return the folder of vectors: it stands beside this package, in a checkout or installed."""
+    return Path(__file__).resolve().parent.parent / "vectors"
 
 
-def read_document(path: Traversable, schema: str = "") -> Any:
+def read_document(path: Path, schema: str = "") -> Any:
     """Return the document at `path`, right by the schema of that name; `CaseError` says where it is wrong."""
     try:
         text = path.read_text(encoding="utf-8")

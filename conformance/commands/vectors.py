@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 import click
-import jsonschema
+import jsonschema_rs
 
 from conformance.cases import CaseError, load_suite, vectors_root
 from conformance.derive import DeriveError, Deriver, canonical
@@ -27,7 +26,7 @@ def command() -> None:
 def _derive(name: str) -> Derived:
     """Return relative path -> text of every derived file, each checked against the published schema."""
     schema = json.loads((vectors_root() / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = jsonschema_rs.validator_for(schema)
     suite = load_suite(name)
     derived: Derived = {}
     for profile in protocol(name).profiles.values():
@@ -38,7 +37,7 @@ def _derive(name: str) -> Derived:
     return derived
 
 
-def _present(name: str) -> dict[Path, Traversable]:
+def _present(name: str) -> dict[Path, Path]:
     folder = vectors_root() / name
     found = {}
     for profile in protocol(name).profiles.values():
@@ -62,7 +61,7 @@ def _fail(error: Exception) -> click.ClickException:
 @click.argument("name", metavar="[PROTOCOL]", required=False, type=click.Choice(protocol_names()))
 def build(name: str | None) -> None:
     """Derive every file under vectors/<protocol>/<profile>/<variant>/, and remove what no case gives any more."""
-    root = Path(str(vectors_root()))
+    root = vectors_root()
     for one in _names(name):
         try:
             derived, present = _derive(one), _present(one)
