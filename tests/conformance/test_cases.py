@@ -13,12 +13,13 @@ from conformance.verdicts import Level
 CLAUSES = """\
 protocol: throttr
 clauses:
-  - {id: THR-QUERY-1, group: QUERY, level: MUST, text: This is a clause of both profiles., section: Query, profiles: [7.1.0, 7.3.2]}
-  - {id: THR-QUERY-2, group: QUERY, level: {7.1.0: MUST, 7.3.2: MAY}, text: The levels of this clause differ., section: Query,
-     profiles: [7.1.0, 7.3.2]}
-  - {id: THR-EVENT-1, group: EVENT, level: MAY, text: It may be so or not., section: Event, profiles: [7.3.2]}
+  - {id: THR-QUERY-1, group: QUERY, level: MUST, profiles: [7.1.0, 7.3.2],
+     text: This is a clause of both profiles., section: Query}
+  - {id: THR-QUERY-2, group: QUERY, level: {7.1.0: MUST, 7.3.2: MAY}, profiles: [7.1.0, 7.3.2],
+     text: The levels of this clause differ., section: Query}
+  - {id: THR-EVENT-1, group: EVENT, level: MAY, profiles: [7.3.2], text: This is a newer clause., section: Event}
 """
-GOOD = "{id: query/one, title: A title long enough, clauses: [THR-QUERY-1], steps: [{send: INFO}]}"
+GOOD = "{id: query/one, title: 'A title long enough', clauses: [THR-QUERY-1], steps: [{send: INFO}]}"
 Load = Callable[[str], Suite]
 
 
