@@ -38,7 +38,8 @@ def console_of(*, quiet: bool) -> Console:
 
 
 def _short(text: object, limit: int = MAX_TEXT) -> str:
-    whole = str(text)
+    """Return a text for one line of a terminal: what is not printable is a dot."""
+    whole = "".join(one if one.isprintable() else "·" for one in str(text)[: limit + 1])
     return escape(whole if len(whole) <= limit else whole[:limit] + "…")
 
 
