@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from protocols import protocol
+
 PATIENCE = 20
 ROOT = Path(__file__).parents[2]
 
@@ -120,7 +122,7 @@ def test_a_socket_nobody_listens_on_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["psrt0"], "unknown protocol 'psrt0': expected throttr"),
+        (["psrt0"], "'psrt0' is not 'throttr'"),
         (["throttr", "--profile", "9"], "unknown throttr profile '9': expected 7.1.0 or 7.3.2"),
         (["throttr", "--width", "uint7"], "unknown throttr variant 'uint7': expected uint8 or uint16 or uint32 or"),
     ],
@@ -139,3 +141,13 @@ def test_an_unknown_option_is_a_usage_error() -> None:
     assert status == 2
     assert "--colour" in error
     assert "Traceback" not in error
+
+
+def test_help_names_every_profile_and_width() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "reference_server", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+    )
+
+    for profile in protocol("throttr").profiles.values():
+        assert profile.name in done.stdout
+        assert all(width in done.stdout for width in profile.variants)

@@ -10,7 +10,6 @@ from tests.reference_server.throttr.simulated import SECOND, Client, Server
 S, H, NS = TTLType.SECONDS, TTLType.HOURS, TTLType.NANOSECONDS
 
 
-
 def test_a_record_lives_until_its_instant_and_not_longer(server: Server, client: Client) -> None:
     client.asks(Insert(7, S, 2, b"c"), Set(S, 2, b"b", b"v"), Query(b"c"), Get(b"b"))
     server.wait(1.999999999)
