@@ -127,16 +127,9 @@ class ServerConnection(ThrottrConnection):
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
         super().__init__(codec, Role.SERVER, codec.decode_request, max_frame)
-        self.between_frames = True
-        """Nothing is left of what `take_requests` was given."""
 
     def next_requests(self) -> list[Request]:
         """Return every whole request that is there; what stops the run (error, end) is told by `next_event`."""
-        found = self._whole_requests()
-        self._pending.extend(self.codec.answered(found))
-        return found
-
-    def _whole_requests(self) -> list[Request]:
         found: list[Request] = []
         buffer, context, decoders, append = self._buffer, self._context, self.codec.requests, found.append
         going_on = self._error is None
@@ -154,37 +147,7 @@ class ServerConnection(ThrottrConnection):
             buffer.at = at
             if going_on and at < end:
                 buffer.want(stop)
-        return found
-
-    def take_requests(self, data: bytes) -> list[Request]:
-        """Take bytes and return every whole request, for a caller that answers them in order with bytes of its own.
-
-        They never become pending, so `send` is not for them. `between_frames` says whether anything is left; if so,
-        `next_event` tells what stopped the run.
-        """
-        buffer = self._buffer
-        found: list[Request] = []
-        if self.between_frames and not self._ended:
-            context, decoders, append = self._context, self.codec.requests, found.append
-            at, end = 0, len(data)
-            try:
-                while at < end:
-                    message, stop = decoders[data[at]](data, at, end, context)
-                    if message is None:
-                        break
-                    append(message)
-                    at = stop
-                else:
-                    buffer.base += end
-                    return found
-            except MalformedFrameError:
-                pass
-            buffer.feed(data)
-            buffer.at = at
-        else:
-            self.receive_data(data)
-        found += self._whole_requests()
-        self.between_frames = not buffer and self._error is None
+        self._pending.extend(self.codec.answered(found))
         return found
 
     def send(self, message: Message) -> bytes:

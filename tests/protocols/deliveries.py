@@ -62,20 +62,6 @@ def in_batches(connection: ServerConnection, chunks: Iterable[bytes]) -> Outcome
     return Outcome(tuple(events), None)
 
 
-def by_taking(connection: ServerConnection, chunks: Iterable[bytes]) -> Outcome:
-    """As `in_batches`, but through `take_requests`; no request becomes pending."""
-    events: list[tuple[Event, tuple[int, int]]] = []
-    try:
-        for chunk in filter(None, chunks):
-            events += [(request, (0, 0)) for request in connection.take_requests(chunk)]
-            assert connection.between_frames == (connection.buffered == 0)
-        connection.receive_data(b"")
-        events += [(event, (0, 0)) for event, _ in drain(connection)]
-    except RemoteProtocolError as error:
-        return Outcome(tuple(events), (error.code, error.message, error.offset))
-    return Outcome(tuple(events), None)
-
-
 def every_delivery(make: Make, stream: bytes, *, trailing: bytes = b"\xff\x00\x01") -> Outcome:
     """Deliver `stream` whole, byte by byte, split at each offset and with trailing bytes; return the one outcome."""
     whole = deliver(make(), [stream])
@@ -88,9 +74,9 @@ def every_delivery(make: Make, stream: bytes, *, trailing: bytes = b"\xff\x00\x0
     if isinstance(make(), ServerConnection):
         middle = len(stream) // 2
         for chunks in ([stream], [stream[:middle], stream[middle:]], [bytes([byte]) for byte in stream]):
-            for other in (in_batches(make(), chunks), by_taking(make(), chunks)):
-                assert other.messages == whole.messages
-                assert other.error == whole.error
+            other = in_batches(make(), chunks)
+            assert other.messages == whole.messages
+            assert other.error == whole.error
     return whole
 
 

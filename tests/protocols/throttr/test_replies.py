@@ -163,20 +163,6 @@ def test_a_server_answers_what_came_before_an_unknown_type() -> None:
     assert server.send(OK) == b"\x01"
 
 
-def test_requests_taken_are_not_pending_and_nothing_is_taken_after_an_error_or_the_end() -> None:
-    server = ServerConnection(NEW)
-
-    assert server.take_requests(NEW.encode(INSERT) + b"\xff") == [INSERT]
-    assert server.pending == ()
-    assert not server.between_frames
-    with pytest.raises(RemoteProtocolError, match="unknown_type at byte 8"):
-        server.next_event()
-    assert server.take_requests(NEW.encode(INSERT)) == []
-    server.receive_data(b"")
-    with pytest.raises(LocalProtocolError, match="after the end"):
-        server.take_requests(NEW.encode(INSERT))
-
-
 def test_a_server_that_ended_its_replies_sends_nothing() -> None:
     server = ServerConnection(NEW)
     server.end_replies()
