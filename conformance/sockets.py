@@ -140,12 +140,15 @@ class Wire(asyncio.Protocol):
         deadline = self._loop.time() + timeout
         while not self.lost and await self._something(deadline):
             pass
-        self.transport.abort()
+        if not self.lost:
+            self.transport.abort()
 
     def cut(self) -> None:
         """End with a reset, at once."""
+        if self.lost:
+            return
         sock = self.transport.get_extra_info("socket")
-        if not self.lost and sock.family != socket.AF_UNIX:
+        if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
         self.transport.abort()
 

@@ -171,7 +171,9 @@ def test_a_baseline_has_an_id_a_line_and_comments(tmp_path: Path) -> None:
 
 
 UNREADABLE: dict[str, Callable[[Path], object]] = {
-    "missing": lambda path: path.exists(), "a folder": Path.mkdir, "no text": lambda path: path.write_bytes(b"\xff\xfe"),
+    "missing": lambda path: path.exists(),
+    "a folder": Path.mkdir,
+    "no text": lambda path: path.write_bytes(b"\xff\xfe"),
 }  # fmt: skip
 
 

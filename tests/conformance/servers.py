@@ -1,0 +1,107 @@
+"""Servers on loopback for the tests here: the reference in this process, and ones that misbehave in one known way."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from conformance.targets import Address
+from reference_server.clock import LoopClock
+from reference_server.registry import create_service
+from reference_server.service import Limits
+from reference_server.streams import StreamConnections
+
+Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serving(handle: Handle) -> AsyncIterator[Address]:
+    """Serve `handle` on a free port until the block ends; connections still open are cut."""
+    writers: set[asyncio.StreamWriter] = set()
+
+    async def kept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.add(writer)
+        try:
+            await handle(reader, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            writer.transport.abort()
+
+    server = await asyncio.start_server(kept, "127.0.0.1", 0)
+    try:
+        yield Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
+    finally:
+        server.close()
+        for writer in writers:
+            if not writer.is_closing():
+                writer.transport.abort()
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def reference(profile: str = "7.1.0", variant: str = "uint16") -> AsyncIterator[Address]:
+    """Serve the reference in this process."""
+    loop = asyncio.get_running_loop()
+    service = create_service("throttr", profile=profile, variant=variant, clock=LoopClock(loop))
+    connections = StreamConnections(service, Limits(), 1000)
+    server = await loop.create_server(connections.protocol, "127.0.0.1", 0)
+    try:
+        yield Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
+    finally:
+        server.close()
+        service.close()
+        connections.cut()
+        await asyncio.sleep(0)
+
+
+async def never_answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Read and say nothing."""
+    while await reader.read(65536):
+        pass
+
+
+async def never_reads(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Take nothing off the wire."""
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    await asyncio.sleep(3600)
+
+
+async def closes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Close at once."""
+    writer.close()
+
+
+async def resets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Say one byte to what comes first, then reset."""
+    await reader.read(1)
+    writer.write(b"\0")
+    await writer.drain()
+    await asyncio.sleep(0)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def babbles(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send garbage without being asked."""
+    writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    await never_answers(reader, writer)
+
+
+async def trickles(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer each QUERY with quota 7, one byte a write."""
+    while await reader.read(65536):
+        for byte in bytes.fromhex("01 0700 04 3b00"):
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0)
+    writer.close()
+
+
+async def says_too_much(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer each write with 00, and once the client is done with one byte more."""
+    while await reader.read(65536):
+        writer.write(b"\0")
+    writer.write(b"\0")
+    writer.close()
