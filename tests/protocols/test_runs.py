@@ -6,7 +6,7 @@ import pytest
 
 from protocols.runs import DeclinedError
 from protocols.throttr import PROFILES, V710, V732, Codec
-from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Whoami
+from protocols.throttr.requests import ConnectionById, Get, Insert, Purge, Query, Set, Whoami
 
 LIMIT = 1 << 20
 COMBINATIONS = [(profile, width) for profile in PROFILES.values() for width in profile.variants]
@@ -88,3 +88,11 @@ def test_without_calls_nothing_runs() -> None:
     codec = Codec.of(V710, "uint16")
 
     assert codec.run({})(codec.encode(Whoami()), 0, 1, LIMIT, [], []) == 0
+
+
+def test_requests_without_fields_or_bodies_run_too() -> None:
+    run = Codec.of(V732, "uint16").run({Whoami: fields, ConnectionById: fields})
+    counts, results = [0] * 32, list[object]()
+
+    assert run(b"\x18\x15" + bytes(16) + b"\x18", 0, 19, LIMIT, counts, results) == 19
+    assert results == [(), (bytes(16),), ()]
