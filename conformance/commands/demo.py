@@ -20,6 +20,8 @@ from protocols import protocol, protocol_names
 from reference_server.registry import demonstration_faults
 
 SIDE_BY_SIDE = 2
+PRINTED_WIDTH = 110
+"""Columns where the output is no terminal."""
 LONGEST = 300.0
 """Seconds after which one run of the suite is given up."""
 
@@ -55,6 +57,8 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool) -
     Exits 0 when every reference server passes and every wrong one is found out.
     """
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PRINTED_WIDTH
     began = time.monotonic()
     contestants = list(_contestants())
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
