@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,7 @@ from conformance.outputs import OutputError, RunFolder, write_junit, write_step_
 from conformance.probe import ProbeError, Spoken, detect, is_pristine, version_of
 from conformance.records import Record, Run, wireproof_version
 from conformance.runner import Plan, Settings, play_all, simulate
-from conformance.selection import SelectionError, select
+from conformance.selection import SelectionError, parse, select
 from conformance.simulation import ServiceFactory
 from conformance.sockets import connect
 from conformance.targets import Address, TargetError, parse_address
@@ -76,6 +77,9 @@ def command(context: click.Context, /, name: str, target: str, **options: Any) -
     except CaseError as error:
         click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
         code = HARNESS
+    except KeyboardInterrupt:
+        click.echo("wireproof: interrupted before the first case", err=True)
+        code = INTERRUPTED
     context.exit(code)
 
 
@@ -98,12 +102,13 @@ class _Test:
 
     def run(self) -> int:
         """Play, write, tell; return the exit code."""
+        level, expression = Level(self.options["level"].upper()), self.options["expression"]
+        if expression.strip():
+            parse(expression)
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
         plan = Plan(self._who(), self.suite, (), self.settings)
         run = plan.run
-        level = Level(self.options["level"].upper())
         slow = self.options["slow"] or self.address is None
-        expression = self.options["expression"]
         plan.cases = select(self.suite, run.profile, run.variant, expression=expression, level=level, slow=slow)
         left_out = self._leave_out(plan)
         records: list[Record] = []
@@ -117,10 +122,10 @@ class _Test:
             code = self._code(records, comparison)
             if folder:
                 folder.finish(run.summary(records, code))
-        self._tell(run, records, comparison, code)
         if left_out:
             held = f"{left_out} cases left out: they need a server that holds nothing yet (restart it to play them)"
             self.console.print(held, soft_wrap=True)
+        self._tell(run, records, comparison, code)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
@@ -135,6 +140,8 @@ class _Test:
         if asyncio.run(is_pristine(self.suite, self.address, spoken, self.settings.timeout)):
             return 0
         plan.cases = [case for case in plan.cases if not case.pristine]
+        if not plan.cases:
+            raise SelectionError("no case left: they need a server that holds nothing yet; restart it to play them")
         return len(needy)
 
     def _interrupted(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> int:
@@ -176,9 +183,8 @@ class _Test:
                 asyncio.run(_reachable(self.address, self.settings.timeout))
                 return Spoken(profile, variant)
             found = asyncio.run(detect(self.suite, self.address, self.settings.timeout))
-        except (OSError, TimeoutError) as error:
-            why = "no answer to connect" if isinstance(error, TimeoutError) else error.strerror or error
-            raise TargetError(f"nothing to test at {self.address}: {why}") from None
+        except OSError as error:
+            raise TargetError(f"nothing to test at {self.address}: {_reason(error)}") from None
         for given, has, what in ((profile, found.profile, "profile"), (variant, found.variant, "variant")):
             if given not in ("auto", has):
                 raise ProbeError(f"{self.address} speaks {what} {has}, not {given}: name both to test it all the same")
@@ -227,6 +233,12 @@ class _Test:
         told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
         where = f", records in {self.options['out']}" if self.options["out"] else ""
         click.echo(f"{told}: {len(records)} cases, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer to connect"
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 async def _reachable(address: Address, timeout: float) -> None:
