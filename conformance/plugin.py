@@ -23,7 +23,10 @@ import pytest
 
 if TYPE_CHECKING:
     from conformance.cases import Case
+    from conformance.targets import Address
+    from conformance.verdicts import Level
 
+SIMULATION = "simulation"
 OPTIONS = {
     "--wireproof-target": (None, "server to test: tcp://HOST:PORT, unix:///PATH or simulation"),
     "--wireproof-protocol": ("throttr", "protocol whose cases are played"),
@@ -41,6 +44,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(name, default=default, help=told)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse wrong options before anything is collected; nothing is looked at unless one of them is given."""
+    if any(
+        _option(config, name.removeprefix("--wireproof-")) != (default or "") for name, (default, _) in OPTIONS.items()
+    ):
+        _spoken(config)
+        _timeout(config)
+        _level(config)
+        if target := _option(config, "target"):
+            _address(target)
+
+
 class Session:
     """What the cases of one pytest session share; `check` plays one case and fails with its evidence."""
 
@@ -50,8 +65,10 @@ class Session:
         from conformance.runner import Plan, Settings
 
         name, profile, variant = _spoken(config)
+        self._address = _address(target)
         self._run = Run(name, profile, variant, target, implementation=target)
-        self._plan = Plan(self._run, load_suite(name), (), Settings(timeout=float(_option(config, "timeout"))))
+        self._settings = Settings(timeout=_timeout(config))
+        self._plan = Plan(self._run, load_suite(name), (), self._settings)
         digest = sha256(target.encode()).hexdigest()[:12]
         self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")
 
@@ -75,13 +92,12 @@ class Session:
     def _outcome(self, case: Case) -> Any:
         from conformance.simulation import SimulationDriver
         from conformance.sockets import SocketDriver
-        from conformance.targets import parse_address
         from reference_server.registry import create_service
         from reference_server.service import seeded_ids
 
         run, player = self._run, self._plan.player(case)
-        if run.target != "simulation":
-            return asyncio.run(SocketDriver(parse_address(run.target)).play(player))
+        if self._address is not None:
+            return asyncio.run(SocketDriver(self._address, timeout=self._settings.timeout).play(player))
 
         def service(clock: Any) -> Any:
             profile, variant = run.profile, run.variant
@@ -91,6 +107,9 @@ class Session:
 
     @contextmanager
     def _turn(self, *, exclusive: bool) -> Iterator[None]:
+        if self._address is None:
+            yield
+            return
         with self._lock.open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
             yield
@@ -115,6 +134,35 @@ def _option(config: pytest.Config, name: str) -> str:
     return "" if value is None else str(value)
 
 
+def _address(target: str) -> Address | None:
+    from conformance.targets import TargetError, parse_address
+
+    try:
+        return None if target == SIMULATION else parse_address(target)
+    except TargetError as error:
+        raise pytest.UsageError(f"--wireproof-target: {error}; or simulation") from None
+
+
+def _level(config: pytest.Config) -> Level:
+    from conformance.verdicts import Level
+
+    level = _option(config, "level").upper()
+    if level not in Level.__members__:
+        raise pytest.UsageError(f"--wireproof-level: expected must, should or may; got {level.lower()!r}")
+    return Level[level]
+
+
+def _timeout(config: pytest.Config) -> float:
+    text = _option(config, "timeout")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < 86_400.0:
+        raise pytest.UsageError(f"--wireproof-timeout: expected seconds, more than 0; got {text!r}")
+    return seconds
+
+
 def _spoken(config: pytest.Config) -> tuple[str, str, str]:
     from protocols import protocol
 
@@ -135,19 +183,22 @@ def _spoken(config: pytest.Config) -> tuple[str, str, str]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test that asks for `wireproof_case` one item a case."""
-    if "wireproof_case" not in metafunc.fixturenames:
-        return
-    from conformance.cases import load_suite
-    from conformance.selection import select
-    from conformance.verdicts import Level
+    if "wireproof_case" in metafunc.fixturenames:
+        cases = _cases(metafunc.config)
+        metafunc.parametrize("wireproof_case", cases, ids=[case.id for case in cases])
 
-    name, profile, variant = _spoken(metafunc.config)
-    level = _option(metafunc.config, "level").upper()
-    if level not in Level.__members__:
-        raise pytest.UsageError(f"--wireproof-level: expected must, should or may; got {level.lower()!r}")
-    slow = _option(metafunc.config, "target") == "simulation"
-    cases = select(load_suite(name), profile, variant, level=Level[level], slow=slow)
-    metafunc.parametrize("wireproof_case", cases, ids=[case.id for case in cases])
+
+def _cases(config: pytest.Config) -> list[Case]:
+    from conformance.cases import CaseError, load_suite
+    from conformance.selection import SelectionError, select
+
+    name, profile, variant = _spoken(config)
+    simulated = _option(config, "target") == SIMULATION
+    try:
+        cases = select(load_suite(name), profile, variant, level=_level(config), slow=simulated)
+    except (CaseError, SelectionError) as error:
+        raise pytest.UsageError(f"wireproof: {error}") from None
+    return [case for case in cases if simulated or not case.pristine]
 
 
 @pytest.fixture(scope="session")

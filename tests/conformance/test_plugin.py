@@ -1,0 +1,144 @@
+"""The pytest plugin: cases as items of the shipped test or of somebody's own suite, with pytest's own options."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from conformance.cases import load_suite
+from conformance.processes import module_command, running_server
+from conformance.selection import select
+from conformance.verdicts import Level
+
+pytest_plugins = ["pytester"]
+OWN = """
+import pytest
+
+def test_wireproof(wireproof_case, wireproof):
+    wireproof.check(wireproof_case)
+"""
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    pytester.makeini("[pytest]\naddopts = -p no:randomly -p no:cacheprovider\n")
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[str]:
+    with running_server(module_command("reference_server", "throttr")) as address:
+        yield address
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return pytester.runpytest_subprocess("--pyargs", "conformance", *options, timeout=60)
+
+
+def test_every_case_is_an_item_named_by_its_id(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--wireproof-target", "simulation", "-k", "query/status", "-v")
+
+    result.stdout.fnmatch_lines(["*test_conformance?query/status? PASSED*"])
+    result.assert_outcomes(passed=1, deselected=result.parseoutcomes()["deselected"])
+
+
+def test_a_live_server_is_tested_in_parallel_with_junit(pytester: pytest.Pytester, reference: str) -> None:
+    options = ("--wireproof-target", reference, "-k", "query/ or info/list", "-n", "2", "--junitxml", "j.xml")
+    result = run(pytester, *options)
+    suite = ElementTree.parse(pytester.path / "j.xml").getroot()[0]
+
+    assert result.ret == 0
+    assert suite.attrib["failures"] == suite.attrib["errors"] == "0"
+    assert int(suite.attrib["tests"]) > 15
+    assert suite.find(".//property[@name='clauses']") is not None
+
+
+def test_a_failure_shows_the_evidence_and_no_traceback(pytester: pytest.Pytester, reference: str) -> None:
+    result = run(pytester, "--wireproof-target", reference, "--wireproof-profile", "7.3.2", "-k", "whoami/status-and-id")
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*clause THR-*(MUST), byte*", "expected *", "got *", "a > *"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_x_stops_at_the_first_failure(pytester: pytest.Pytester, reference: str) -> None:
+    options = ("--wireproof-target", reference, "--wireproof-profile", "7.3.2", "-x")
+
+    assert run(pytester, *options, "-k", "whoami/").parseoutcomes()["failed"] == 1
+
+
+def test_levels_select(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--wireproof-target", "simulation", "--collect-only", "-q", "--wireproof-level", "must")
+    must = select(load_suite("throttr"), "7.1.0", "uint16", level=Level.MUST)
+
+    result.stdout.fnmatch_lines([f"{len(must)} tests collected*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (
+            "--wireproof-target=nowhere",
+            "--wireproof-target: expected tcp://HOST:PORT or unix:///PATH, got 'nowhere'; or simulation",
+        ),
+        ("--wireproof-protocol=mqtt", "--wireproof-protocol: unknown protocol 'mqtt'; known: "),
+        ("--wireproof-profile=9", "--wireproof-profile: expected 7.1.0, 7.3.2; got '9'"),
+        ("--wireproof-variant=u1", "--wireproof-variant: expected uint8, uint16, uint32, uint64; got 'u1'"),
+        ("--wireproof-level=all", "--wireproof-level: expected must, should or may; got 'all'"),
+        ("--wireproof-timeout=soon", "--wireproof-timeout: expected seconds, more than 0; got 'soon'"),
+        ("--wireproof-timeout=-1", "--wireproof-timeout: expected seconds, more than 0; got '-1'"),
+        ("--wireproof-timeout=nan", "--wireproof-timeout: expected seconds, more than 0; got 'nan'"),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error_in_one_line(pytester: pytest.Pytester, option: str, told: str) -> None:
+    result = pytester.runpytest_inprocess("--pyargs", "conformance", option)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert told in result.stderr.str()
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_without_a_target_the_cases_are_skipped_and_say_why(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "-k", "query/status", "-rs")
+
+    assert result.parseoutcomes()["skipped"] == 1
+    result.stdout.fnmatch_lines(["*no target: name one with --wireproof-target*"])
+
+
+def test_a_suite_of_one_s_own_starts_its_own_server(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from conformance.processes import module_command, running_server
+
+        @pytest.fixture(scope="session")
+        def wireproof_target():
+            with running_server(module_command("reference_server", "throttr")) as address:
+                yield address
+        """
+    )
+    pytester.makepyfile(OWN)
+    result = pytester.runpytest_subprocess("-k", "query/status", timeout=60)
+
+    assert result.ret == 0
+    assert result.parseoutcomes()["passed"] == 1
+
+
+def test_a_broken_address_from_one_s_own_fixture_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(OWN + "@pytest.fixture(scope='session')\ndef wireproof_target(): return 'here'\n")
+    result = pytester.runpytest_subprocess("-k", "query/status", timeout=60)
+
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*expected tcp://HOST:PORT or unix:///PATH, got 'here'*"])
+
+
+def test_nothing_is_loaded_for_suites_that_do_not_ask(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import sys\ndef test_nothing(): assert 'conformance.cases' not in sys.modules\n")
+
+    assert pytester.runpytest_subprocess(timeout=60).ret == 0
