@@ -81,7 +81,7 @@ def shown(value: object) -> str:
 def _carries(kind: Kind, value: Any) -> bool:
     match kind:
         case UInt():
-            return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= kind.maximum
+            return isinstance(value, int) and 0 <= value <= kind.maximum
         case Raw(size):
             return type(value) is bytes and len(value) == size
         case Blob(size):
@@ -130,13 +130,17 @@ def header_struct(layout: Layout, byte_order: str, lead: str = "x") -> struct.St
 
 
 @cache
-def _compiled(name: str, source: str) -> CodeType:
-    return compile(source, f"<generated {name}>", "exec")
+def _compiled(owner: str, source: str) -> CodeType:
+    return compile(source, f"<generated for {owner}>", "exec")
 
 
-def build(name: str, source: list[str], **scope: Any) -> Any:
-    """Return the function `name` that the lines of `source` define, with `scope` as its globals."""
-    exec(_compiled(name, "\n".join(source)), scope)
+def build(name: str, owner: str, source: list[str], **scope: Any) -> Any:
+    """Return the function `name` that the lines of `source` define, with `scope` as its globals.
+
+    The compiled code is kept for each `owner` (a message's class): shared among several, the interpreter could not
+    specialise it for the attributes of one.
+    """
+    exec(_compiled(owner, "\n".join(source)), scope)
     return scope[name]
 
 
@@ -203,13 +207,14 @@ def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
     lines.append(f"return cls({reading.values}), {reading.stop}")
     source = ["def decode(buf, at, end, context):", *[f"    {line}" for line in lines]]
     scope = {"cls": layout.message, "unpack": header.unpack_from, "too_large": too_large, "bad_flag": bad_flag}
-    decoder: Decoder = build("decode", source, **scope)
+    decoder: Decoder = build("decode", layout.message.__name__, source, **scope)
     return decoder
 
 
 def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> Any:
     """Return the encoder of a flat layout; that of a `row` checks its class and returns (fixed parts, bodies)."""
-    wrong, blobs, values = [], [], ["lead"] if layout.lead else []
+    number = len(layout.lead) == 1
+    wrong, blobs, taken, values = [], [], [], [str(layout.lead[0])] if number else ["lead"] if layout.lead else []
     for name, kind in (wired := _wired(layout)):
         local = f"f_{name}"
         match kind:
@@ -221,16 +226,22 @@ def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> An
             case Flag():
                 wrong.append(f"{local} is not True and {local} is not False")
             case _:
-                wrong.append(f"{local} is True or {local} is False")
+                values.append(f"m.{name}")
+                continue
+        taken.append(f"{local} = m.{name}")
         values.append(f"len({local})" if isinstance(kind, Blob) else local)
-    pack, heads = header_struct(layout, byte_order, lead="s").pack, []
+    lead = layout.lead[0] if number else layout.lead
+    pack, heads = header_struct(layout, byte_order, lead="B" if number else "s").pack, []
     packed, bodies = f"pack({', '.join(values)})", " + ".join(blobs)
     if layout.lead and [kind for _, kind in wired] == [Blob(U8)]:
-        packed, heads = f"heads[{values[-1]}]", [pack(layout.lead, size) for size in range(256)]
+        packed, heads = (
+            f"heads[{values[-1]}]",
+            [pack(lead, size) for size in range(256)],
+        )
     source = [
         "def encode(m):",
         *(["    if type(m) is not cls: raise bad_value(m, layout)"] if row else []),
-        *[f"    f_{name} = m.{name}" for name, _ in wired],
+        *[f"    {line}" for line in taken],
         *[f"    if {check}: raise bad_value(m, layout)" for check in wrong],
         "    try:",
         f"        return {packed}, {bodies or 'nothing'}" if row else f"        return {' + '.join([packed, *blobs])}",
@@ -238,4 +249,4 @@ def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> An
         "        raise bad_value(m, layout) from None",
     ]
     scope = {"lead": layout.lead, "layout": layout, "cls": layout.message, "nothing": b"", "bad_value": bad_value}
-    return build("encode", source, pack=pack, heads=heads, struct_error=struct.error, **scope)
+    return build("encode", layout.message.__name__, source, pack=pack, heads=heads, struct_error=struct.error, **scope)

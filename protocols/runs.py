@@ -46,7 +46,7 @@ def compile_run(calls: Sequence[tuple[Layout, Call]], byte_order: str) -> Run:
         "        pass",
         "    return at",
     ]
-    run: Run = build("run", source, **scope)
+    run: Run = build("run", "run", source, **scope)
     return run
 
 

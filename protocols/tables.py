@@ -43,6 +43,7 @@ class Table:
         self.row_size = header.size
         self.bodies_size: Callable[[bytes | bytearray, int, int], int] = build(
             "bodies_size",
+            row.message.__name__,
             [
                 "def bodies_size(buf, at, count):",
                 f"    body = at + count * {header.size}",
@@ -52,6 +53,7 @@ class Table:
         )
         self.decode: Callable[[bytes, int, int], tuple[Any, ...]] = build(
             "decode_rows",
+            row.message.__name__,
             [
                 "def decode_rows(buf, at, count):",
                 f"    body, rows = at + count * {header.size}, []",
@@ -107,8 +109,6 @@ def compile_rows(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tuple[
         if type(value) is not message or type(getattr(value, last)) is not tuple:
             raise bad_value(value, layout)
         values = [getattr(value, name) for name in names]
-        if bool in map(type, values):
-            raise bad_value(value, layout)
         rows = getattr(value, last)
         try:
             return pack(*prefix, *values, len(rows)) + table.encode(rows)

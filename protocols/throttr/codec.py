@@ -69,6 +69,15 @@ class Codec:
             raise self.no_such(message, "message") from None
         return encode(message)
 
+    def encode_requests(self, requests: list[Message]) -> bytes:
+        """Return the bytes of requests in this order; `LocalProtocolError` when one is none of this profile's."""
+        encoders = self.request_encoders
+        try:
+            return b"".join([encoders[type(request)](request) for request in requests])
+        except KeyError:
+            wrong = next(request for request in requests if type(request) not in encoders)
+            raise self.no_such(wrong, "request") from None
+
     def no_such(self, message: object, kind: str) -> LocalProtocolError:
         """Return the error for what is not a `kind` of this profile."""
         told = f"profile {self.profile.name} has no {kind} {type(message).__name__}"

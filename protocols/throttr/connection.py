@@ -68,13 +68,8 @@ class ClientConnection(ThrottrConnection):
 
     def send_all(self, messages: Iterable[Message]) -> bytes:
         """Return the bytes of requests in this order; after a `LocalProtocolError` none of them counts as sent."""
-        encoders = self.codec.request_encoders
         messages = messages if isinstance(messages, list) else list(messages)
-        try:
-            data = b"".join([encoders[type(message)](message) for message in messages])
-        except KeyError:
-            wrong = next(message for message in messages if type(message) not in encoders)
-            raise self.codec.no_such(wrong, "request") from None
+        data = self.codec.encode_requests(messages)
         self._await_replies(cast(list[Request], messages))
         return data
 
