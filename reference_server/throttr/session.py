@@ -125,7 +125,8 @@ class ThrottrSession(Session):
         state.now = now = self._clock_ns()
         if now >= self._minutes.next_ns:
             state.turn_minute()
-        self._be_fresh()
+        if not self.is_fresh:
+            self._be_fresh()
 
     def _be_fresh(self) -> None:
         """Be among those whose counts `settle` brings together."""
