@@ -7,7 +7,7 @@ a line. What is read back is checked against `vectors/schema/vectors.schema.json
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from conformance.cases import Case, Frame, Suite
@@ -15,8 +15,9 @@ from conformance.delivery import DELIVERIES
 from conformance.outcome import Note
 from conformance.player import Player
 from conformance.records import level_of
+from conformance.resolve import plain, resolved
 from conformance.simulation import SimulationDriver
-from conformance.symbols import DATA_FORMS, SymbolError, Symbols
+from conformance.symbols import SymbolError, Symbols
 from conformance.verdicts import Verdict
 from protocols import NEED_DATA, Message, Protocol, ProtocolError, Push, Request, protocol
 from reference_server.registry import create_service
@@ -24,8 +25,6 @@ from reference_server.service import seeded_ids
 
 SCHEMA = "wireproof.vectors/1"
 NAMESPACE = "v"
-SAFE_INTEGER = (1 << 53) - 1
-"""The largest integer every JSON reader keeps exact."""
 SHOWN_MESSAGES = 16
 """Steps with more messages than this give their bytes only."""
 LONGEST = 4096
@@ -35,22 +34,6 @@ NOTES = {"boundary": "holds a boundary value of a field", "binary": "holds bytes
 
 class DeriveError(ValueError):
     """Raised when a case cannot be derived; it names the case, profile and variant, and why."""
-
-
-def plain(value: Any) -> Any:
-    """Return a message, row or value as JSON: bytes as hex, integers beyond 2^53 - 1 as decimal strings."""
-    match value:
-        case Message():
-            return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
-        case bytes():
-            return value.hex()
-        case tuple() | list():
-            return [plain(one) for one in value]
-        case bool() | None:
-            return value
-        case int():
-            return value if value <= SAFE_INTEGER else str(value)
-    return value
 
 
 def named(message: Message) -> dict[str, Any]:
@@ -149,9 +132,14 @@ class Deriver:
 
     def conversation(self, case: Case) -> dict[str, Any]:
         """Return one conversation vector; `DeriveError` unless the reference server passes the case."""
-        notes: list[Note] = []
+        notes: list[tuple[Note, Any]] = []
         symbols = self._symbols(case)
-        player = Player(case, symbols, delivery=DELIVERIES["whole"], scribe=notes.append)
+        player = Player(
+            case,
+            symbols,
+            delivery=DELIVERIES["whole"],
+            scribe=lambda note: notes.append((note, resolved(note.expect, symbols))),
+        )
         outcome = SimulationDriver(self._service).play(player)
         if outcome.verdict is not Verdict.PASS:
             raise self._error(case, f"the reference does not pass: expected {outcome.expected}, got {outcome.got}")
@@ -161,15 +149,15 @@ class Deriver:
             "clauses": list(case.clauses),
             "level": level_of(case, self.suite, self.profile).value,
             "exclusive": case.exclusive,
-            "steps": list(self._steps(notes, symbols)),
+            "steps": list(self._steps(notes)),
         }
 
     def _service(self, clock: Any) -> Any:
         ids = seeded_ids(1)
         return create_service(self.suite.protocol, profile=self.profile, variant=self.variant, clock=clock, ids=ids)
 
-    def _steps(self, notes: list[Note], symbols: Symbols) -> Iterator[dict[str, Any]]:
-        for note in notes:
+    def _steps(self, notes: list[tuple[Note, Any]]) -> Iterator[dict[str, Any]]:
+        for note, expect in notes:
             step: dict[str, Any] = {"do": {"half": "half_close"}.get(note.do, note.do), "connection": note.connection}
             if note.do == "wait":
                 step["seconds"] = round(note.seconds, 6)
@@ -177,31 +165,9 @@ class Deriver:
                 step["hex"] = note.data.hex()
             if 0 < len(note.messages) <= SHOWN_MESSAGES:
                 step["messages"] = [named(message) for message in note.messages]
-            if note.expect is not None:
-                step["expect"] = resolved(note.expect, symbols)
+            if expect is not None:
+                step["expect"] = expect
             yield step
-
-
-def resolved(spec: Any, symbols: Symbols) -> Any:
-    """Return a pattern with every name resolved: bytes as `{"hex": …}`, expressions as numbers, saved values named."""
-    if isinstance(spec, Mapping):
-        if set(spec) & DATA_FORMS and "of" not in spec:
-            return _quiet(lambda: {"hex": symbols.data(spec).hex()}, spec)
-        return {str(key): resolved(value, symbols) for key, value in spec.items()}
-    if isinstance(spec, list):
-        return [resolved(one, symbols) for one in spec]
-    if isinstance(spec, str) and (spec[:1] in "$@" or "{" in spec):
-        return _quiet(lambda: {"hex": symbols.data(spec).hex()}, spec)
-    if isinstance(spec, str):
-        return _quiet(lambda: plain(symbols.number(spec)), spec)
-    return plain(spec)
-
-
-def _quiet(make: Callable[[], Any], otherwise: Any) -> Any:
-    try:
-        return make()
-    except (SymbolError, TypeError, ValueError):
-        return otherwise
 
 
 def direction_of(message: Message) -> str:

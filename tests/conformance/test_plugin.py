@@ -60,7 +60,9 @@ def test_a_live_server_is_tested_in_parallel_with_junit(pytester: pytest.Pyteste
 
 
 def test_a_failure_shows_the_evidence_and_no_traceback(pytester: pytest.Pytester, reference: str) -> None:
-    result = run(pytester, "--wireproof-target", reference, "--wireproof-profile", "7.3.2", "-k", "whoami/status-and-id")
+    result = run(
+        pytester, "--wireproof-target", reference, "--wireproof-profile", "7.3.2", "-k", "whoami/status-and-id"
+    )
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*clause THR-*(MUST), byte*", "expected *", "got *", "a > *"])
