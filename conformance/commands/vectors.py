@@ -32,7 +32,11 @@ def _derive(name: str) -> Derived:
     for profile in protocol(name).profiles.values():
         for variant in profile.variants:
             for topic, document in Deriver(suite, profile.name, variant).documents().items():
-                validator.validate(document)
+                try:
+                    validator.validate(document)
+                except jsonschema_rs.ValidationError as error:
+                    where = f"{topic} under {profile.name} {variant}"
+                    raise DeriveError(f"{where}: against the published schema: {error.message[:300]}") from None
                 derived[Path(name, profile.name, variant, f"{topic}.json")] = canonical(document)
     return derived
 
@@ -133,6 +137,8 @@ def _vectors() -> Iterator[tuple[Path, dict[str, Any]]]:
 def messages(name: str, profile: str | None) -> None:
     """List the messages of PROTOCOL and their fields, as cases name them."""
     spoken = protocol(name)
+    if profile is not None and profile not in spoken.profiles:
+        raise click.UsageError(f"--profile: expected {', '.join(spoken.profiles)}; got {profile!r}")
     for one in spoken.profiles.values():
         if profile in (None, one.name):
             click.echo(f"{name} {one.name}")
