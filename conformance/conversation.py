@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from conformance.delivery import Delivery
 from conformance.outcome import Note, Stopped
-from conformance.patterns import describe
+from conformance.patterns import describe, wording
 from conformance.symbols import Symbols
 from conformance.trace import Kind, Trace, TraceEvent
 from conformance.verdicts import Verdict
@@ -128,14 +128,16 @@ class Conversation:
             raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
         return None if event is NEED_DATA else event
 
-    def next(self, line: Line, wanted: str) -> Asking[Message]:
-        """Return the next message, which must come within the timeout; `wanted` says what it should be."""
+    def next(self, line: Line, wanted: Any) -> Asking[Message]:
+        """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it."""
         event = yield from self.event(line, self.timeout)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
-            raise Stopped(Verdict.HANG, wanted, f"nothing{partial} in {self.timeout:g} s", byte=line.codec.buffered)
+            raise Stopped(
+                Verdict.HANG, wording(wanted), f"nothing{partial} in {self.timeout:g} s", byte=line.codec.buffered
+            )
         if isinstance(event, EndOfStream):
-            raise Stopped(Verdict.FAIL, wanted, f"the target closed the connection ({line.ended})", byte=0)
+            raise Stopped(Verdict.FAIL, wording(wanted), f"the target closed the connection ({line.ended})", byte=0)
         return event
 
     def heard(self, line: Line, message: Message, expect: Any) -> None:

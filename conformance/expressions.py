@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 Number = int | float
@@ -34,16 +35,20 @@ class ExpressionError(ValueError):
 def evaluate(text: str, names: Mapping[str, Any]) -> Number:
     """Return the value of the expression; `ExpressionError` names what was expected and what came."""
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError):
-        raise ExpressionError(f"expected a number or an expression, got {text!r}") from None
-    try:
-        value = _value(tree.body, names, text)
+        value = _value(_parsed(text), names, text)
     except ArithmeticError as error:
         raise ExpressionError(f"{text!r} has no value: {error}") from None
     if not abs(value) < LARGEST:
         raise ExpressionError(f"{text!r} is beyond every field: expected less than 2 ** 128")
     return value
+
+
+@lru_cache(4096)
+def _parsed(text: str) -> ast.expr:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        raise ExpressionError(f"expected a number or an expression, got {text!r}") from None
 
 
 def _value(node: ast.expr, names: Mapping[str, Any], text: str) -> Number:

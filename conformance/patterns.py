@@ -45,7 +45,7 @@ def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
     """Return None when `message` is what `spec` says, else the first difference. Saves what the pattern saves."""
     if spec == "any":
         return None
-    if isinstance(spec, Mapping) and "any_of" in spec:
+    if isinstance(spec, dict) and "any_of" in spec:
         tried = []
         for one in spec["any_of"]:
             problem = match(one, message, symbols)
@@ -134,7 +134,7 @@ def match_value(wanted: Any, found: Any, symbols: Symbols, field: str = "") -> s
         return inner.expected if inner else ""
     if isinstance(found, tuple):
         return _match_table(wanted, found, symbols)
-    if isinstance(wanted, Mapping) and not set(wanted) & DATA_FORMS:
+    if isinstance(wanted, dict) and not set(wanted) & DATA_FORMS:
         for name, argument in wanted.items():
             if name not in _MATCHERS:
                 raise SymbolError(f"{field}: unknown matcher {name!r}; known: {', '.join(sorted(_MATCHERS))}")
@@ -231,7 +231,7 @@ def _match_table(wanted: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
         first = rows[0] if rows and wanted == "contiguous" else 1
         ok = list(rows) == list(range(first, first + len(rows)))
         return "" if ok else f"numbered {first}, {first + 1}, {first + 2}, …"
-    if not isinstance(wanted, Mapping) or set(wanted) - _TABLE_MATCHERS.keys():
+    if not isinstance(wanted, dict) or set(wanted) - _TABLE_MATCHERS.keys():
         raise SymbolError(f"expected a table with {', '.join(_TABLE_MATCHERS)}; got {wanted!r}")
     for name, argument in wanted.items():
         problem = _TABLE_MATCHERS[name](argument, rows, symbols)
@@ -255,13 +255,13 @@ def _matching(pattern: Any, rows: Iterable[Any], symbols: Symbols) -> list[int]:
 
 def _exact_fields(fields: Mapping[str, Any], row: Message, symbols: Symbols) -> dict[str, Any]:
     """Return the fields whose value does not depend on the row, made concrete once for all rows."""
-    saves = any(isinstance(value, Mapping) and "save" in value for value in fields.values())
+    saves = any(isinstance(value, dict) and "save" in value for value in fields.values())
     return {
         name: _concrete(value, getattr(row, name), symbols, name)
         for name, value in fields.items()
         if name in row.__struct_fields__
         and value != "any"
-        and (bool(set(value) & DATA_FORMS) if isinstance(value, Mapping) else not isinstance(value, list))
+        and (bool(set(value) & DATA_FORMS) if isinstance(value, dict) else not isinstance(value, list))
         and not (saves and "@" in str(value))
     }
 

@@ -11,7 +11,7 @@ from typing import Any
 from conformance.actions import Sleep
 from conformance.conversation import Asking, Conversation, Line
 from conformance.outcome import Stopped
-from conformance.patterns import describe, first_byte, match, wording
+from conformance.patterns import describe, first_byte, match
 from conformance.symbols import SymbolError
 from conformance.verdicts import Verdict
 from protocols import EndOfStream, LocalProtocolError, Message, Request
@@ -23,7 +23,7 @@ BESIDE = frozenset({"on", "clause", "given", "or_closed"})
 
 def play_step(talk: Conversation, spec: Any) -> Asking[None]:
     """Carry out one step; a step inside `repeat` has the clause and `given` of the outer one unless it says others."""
-    if not isinstance(spec, Mapping) or not set(spec) & VERBS.keys() or set(spec) - VERBS.keys() - BESIDE:
+    if not isinstance(spec, dict) or not set(spec) & VERBS.keys() or set(spec) - VERBS.keys() - BESIDE:
         raise SymbolError(f"expected a step with {', '.join(VERBS)}; got {spec!r}")
     outer = talk.clause, talk.given
     talk.clause, talk.given = spec.get("clause", talk.clause), talk.given or spec.get("given", False)
@@ -48,9 +48,9 @@ def _items(talk: Conversation, spec: Any) -> list[tuple[Variables, Any]]:
     """Flatten a message, a list of them, `{each: {i: [1, 9]}, of: M}` and `{times: 3, of: M}`."""
     if isinstance(spec, list):
         return [item for one in spec for item in _items(talk, one)]
-    if isinstance(spec, Mapping) and "each" in spec:
+    if isinstance(spec, dict) and "each" in spec:
         return [(values, spec["of"]) for values in _each(talk, spec["each"])]
-    if isinstance(spec, Mapping) and "times" in spec:
+    if isinstance(spec, dict) and "times" in spec:
         return [({}, spec["of"])] * talk.symbols.integer(spec["times"])
     return [({}, spec)]
 
@@ -72,7 +72,7 @@ def _send(talk: Conversation, spec: Any, on: str) -> Asking[None]:
     messages: list[Message] = []
     for values, item in _items(talk, spec):
         talk.symbols.variables.update(values)
-        if isinstance(item, Mapping) and "raw" in item:
+        if isinstance(item, dict) and "raw" in item:
             frames.append(_raw(talk, item, line))
         else:
             messages.append(talk.symbols.message(item))
@@ -92,7 +92,7 @@ def _encoded(line: Line, message: Message) -> bytes:
 
 def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> bytes:
     """Return the bytes of `{raw: ...}`; it may say `as` which request it is answered like."""
-    data = talk.symbols.data(item["raw"] if isinstance(item["raw"], Mapping) else {"hex": item["raw"]})
+    data = talk.symbols.data(item["raw"] if isinstance(item["raw"], dict) else {"hex": item["raw"]})
     if "as" in item:
         request = talk.symbols.message(item["as"])
         if not isinstance(request, Request):
@@ -107,7 +107,7 @@ def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
     line = yield from talk.line(on)
     for values, item in _items(talk, spec):
         talk.symbols.variables.update(values)
-        message = yield from talk.next(line, wording(item))
+        message = yield from talk.next(line, item)
         talk.heard(line, message, item)
         problem = match(item, message, talk.symbols)
         if problem is not None:

@@ -52,7 +52,7 @@ class Symbols:
 
     def here(self, spec: Any) -> Any:
         """Return `spec` with every `by_profile` and `by_variant` choice taken."""
-        if isinstance(spec, Mapping):
+        if isinstance(spec, dict):
             for choice, mine in (("by_profile", self.profile), ("by_variant", self.variant)):
                 if choice in spec:
                     options = {str(name): value for name, value in spec[choice].items()}
@@ -96,7 +96,7 @@ class Symbols:
             return spec
         if isinstance(spec, str | int) and not isinstance(spec, bool):
             return self._text(str(spec))
-        if not isinstance(spec, Mapping):
+        if not isinstance(spec, dict):
             raise SymbolError(f"expected a text or one of {', '.join(sorted(DATA_FORMS))}; got {spec!r}")
         try:
             return self._composed(spec)
@@ -150,9 +150,9 @@ class Symbols:
         """Split `{NAME: fields}` or `NAME` into name and fields."""
         if isinstance(spec, str):
             return spec, {}
-        if isinstance(spec, Mapping) and len(spec) == 1:
+        if isinstance(spec, dict) and len(spec) == 1:
             ((name, fields),) = spec.items()
-            if fields is None or isinstance(fields, Mapping):
+            if fields is None or isinstance(fields, dict):
                 return str(name), fields or {}
         raise SymbolError(f"expected one message as NAME or {{NAME: fields}}, got {spec!r}")
 

@@ -26,6 +26,10 @@ LONGEST = 300.0
 """Seconds after which one run of the suite is given up."""
 
 
+Result = tuple[int, dict[str, Any]]
+"""Exit code of a run and its run.json (empty when there is none)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contestant:
     """One server of the demonstration."""
@@ -50,8 +54,11 @@ class Contestant:
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("reports/runs/demo"), help="Folder for the runs.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("reports/matrix"), help="Folder for the matrix.")
 @click.option("--no-matrix", is_flag=True, help="Stop after the runs (no Spark, no Java).")
+@click.option(
+    "--simulate", is_flag=True, help="Play the reference servers in simulation: no sockets, no wrong servers."
+)
 @click.pass_context
-def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool) -> None:
+def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, simulate: bool) -> None:
     """Test the reference servers under every profile and variant, and two wrong servers, then fold the matrix.
 
     Exits 0 when every reference server passes and every wrong one is found out.
@@ -60,9 +67,10 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool) -
     if not console.is_terminal:
         console.width = PRINTED_WIDTH
     began = time.monotonic()
-    contestants = list(_contestants())
+    contestants = [one for one in _contestants() if not (simulate and one.fault)]
+    play = _simulate if simulate else _test
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        results = list(pool.map(lambda one: _test(one, runs / one.folder), contestants))
+        results = list(pool.map(lambda one: play(one, runs / one.folder), contestants))
     console.print(_table(contestants, results))
     console.print(f"{len(contestants)} servers tested in {time.monotonic() - began:.1f} s; records in {runs}")
     as_wanted = all(
@@ -95,24 +103,37 @@ def _contestants() -> list[Contestant]:
     return found
 
 
-def _test(one: Contestant, folder: Path) -> tuple[int, dict[str, Any]]:
-    """Start the server, play the suite against it, return the exit code and run.json."""
+def _test(one: Contestant, folder: Path) -> Result:
+    """Start the server and play the suite against it."""
     serve = ["--profile", one.profile, "--variant", one.variant, *(["--fault", one.fault] if one.fault else [])]
     try:
         with running_server(module_command("reference_server", one.protocol, *serve)) as address:
-            play = [
-                "test", one.protocol, address, "--profile", one.profile, "--variant", one.variant, "--out", str(folder),
-                "--name", one.name, "--implementation-version", wireproof_version(), "--quiet",
-            ]  # fmt: skip
-            done = subprocess.run(
-                module_command("wireproof", *play),
-                env=module_environment(),
-                check=False,
-                capture_output=True,
-                text=True,
-                timeout=LONGEST,
-            )
-    except (StartError, subprocess.TimeoutExpired) as error:
+            return _play(one, address, folder)
+    except StartError as error:
+        click.echo(f"{one.folder}: {error}", err=True)
+        return 3, {}
+
+
+def _simulate(one: Contestant, folder: Path) -> Result:
+    return _play(one, "simulation", folder)
+
+
+def _play(one: Contestant, target: str, folder: Path) -> Result:
+    """Play the suite in a process of its own; return its exit code and run.json."""
+    play = [
+        "test", one.protocol, target, "--profile", one.profile, "--variant", one.variant, "--out", str(folder),
+        "--name", one.name, "--implementation-version", wireproof_version(), "--quiet",
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            module_command("wireproof", *play),
+            env=module_environment(),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired as error:
         click.echo(f"{one.folder}: {error}", err=True)
         return 3, {}
     summary = folder / "run.json"
@@ -123,7 +144,7 @@ def _test(one: Contestant, folder: Path) -> tuple[int, dict[str, Any]]:
     return done.returncode, found
 
 
-def _table(contestants: list[Contestant], results: list[tuple[int, dict[str, Any]]]) -> Table:
+def _table(contestants: list[Contestant], results: list[Result]) -> Table:
     table = Table(title="wireproof demo", title_justify="left")
     for name in ("server", "profile", "variant"):
         table.add_column(name)
