@@ -44,6 +44,7 @@ class Symbols:
         self.variant = variant
         self.codec = protocol.codec(protocol.profiles[profile], variant)
         self.saved: dict[str, Any] = {}
+        self._fields: dict[type[Message], dict[str, Kind]] = {}
         self._prefix = f"{namespace}-{sha256(case.encode()).hexdigest()[:6]}-".encode()
         self.variables: dict[str, Any] = {**parameters, **(variables or {})}
         for name, size in protocol.profiles[profile].variants[variant].sizes.items():
@@ -172,7 +173,9 @@ class Symbols:
 
     def build(self, kind: type[Message], fields: Mapping[str, Any], name: str) -> Message:
         """Return a message or row of class `kind`."""
-        layout = dict(self.codec.layout(kind).fields)
+        layout = self._fields.get(kind)
+        if layout is None:
+            layout = self._fields[kind] = dict(self.codec.layout(kind).fields)
         unknown = set(fields) - set(layout) - {"*"}
         if unknown:
             raise SymbolError(f"{name} has no field {', '.join(sorted(unknown))}; it has {', '.join(layout)}")
