@@ -49,6 +49,7 @@ class Case:
     """Waits a minute: played in simulation always, on sockets only when asked for."""
     steps: tuple[Mapping[str, Any], ...]
     variables: Mapping[str, Any]
+    heavy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,7 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 exclusive=entry.get("exclusive", False) or entry.get("pristine", False),
                 pristine=entry.get("pristine", False),
                 slow=entry.get("slow", False),
+                heavy=entry.get("heavy", False),
                 steps=tuple(entry["steps"]),
                 variables=variables,
                 **common,

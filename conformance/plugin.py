@@ -195,7 +195,7 @@ def _cases(config: pytest.Config) -> list[Case]:
     name, profile, variant = _spoken(config)
     simulated = _option(config, "target") == SIMULATION
     try:
-        cases = select(load_suite(name), profile, variant, level=_level(config), slow=simulated)
+        cases = select(load_suite(name), profile, variant, level=_level(config), slow=simulated, heavy=False)
     except (CaseError, SelectionError) as error:
         raise pytest.UsageError(f"wireproof: {error}") from None
     return [case for case in cases if simulated or not case.pristine]

@@ -77,7 +77,14 @@ def text_of(case: Case) -> str:
 
 
 def select(
-    suite: Suite, profile: str, variant: str, *, expression: str = "", level: Level = Level.MAY, slow: bool = True
+    suite: Suite,
+    profile: str,
+    variant: str,
+    *,
+    expression: str = "",
+    level: Level = Level.MAY,
+    slow: bool = True,
+    heavy: bool = True,
 ) -> list[Case]:
     """Return the cases that apply, of at least `level` (MUST > SHOULD > MAY); `SelectionError` when none is left."""
     test = parse(expression) if expression.strip() else None
@@ -87,6 +94,7 @@ def select(
         for case in applicable(suite, profile, variant)
         if level_of(case, suite, profile) in wanted
         and (slow or not case.slow)
+        and (heavy or not case.heavy)
         and (test is None or test(text_of(case)))
     ]
     if not chosen:

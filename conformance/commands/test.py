@@ -49,7 +49,7 @@ SIMULATION = "simulation"
 @click.option(
     "--delivery", type=click.Choice(list(DELIVERIES)), default="whole", help="How requests are cut into writes."
 )
-@click.option("--slow", is_flag=True, help="Play the cases that take a minute, too (always played in simulation).")
+@click.option("--slow", is_flag=True, help="Play the cases that take a minute or move megabytes, too.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
 @click.option(
@@ -108,8 +108,16 @@ class _Test:
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
         plan = Plan(self._who(), self.suite, (), self.settings)
         run = plan.run
-        slow = self.options["slow"] or self.address is None
-        plan.cases = select(self.suite, run.profile, run.variant, expression=expression, level=level, slow=slow)
+        everything = self.options["slow"]
+        plan.cases = select(
+            self.suite,
+            run.profile,
+            run.variant,
+            expression=expression,
+            level=level,
+            slow=everything or self.address is None,
+            heavy=everything,
+        )
         left_out = self._leave_out(plan)
         records: list[Record] = []
         with ExitStack() as stack:
