@@ -113,10 +113,8 @@ def test_quiet_prints_the_last_line_only(reference: str) -> None:
 
 def test_long_lines_are_not_wrapped_where_there_is_no_terminal(reference: str) -> None:
     lines = wireproof(reference, "-k", "query/", *WIDER).output.splitlines()
-    shown = [line for line in lines if line.startswith("    ")]
 
-    assert any(len(line) > 90 for line in shown)
-    assert all(line.split()[0] in ("expected", "got", "a", "b") or line[4].isupper() for line in shown)
+    assert any(line.startswith("    ") and len(line) > 90 for line in lines)
 
 
 def test_a_wrong_width_fails_most_and_hints_at_it(reference: str) -> None:
