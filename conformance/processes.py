@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
-READY = re.compile(r"^listening (\S+)$")
+READY = re.compile(r"^listening (\S+)$\n", re.MULTILINE)
 HERE = Path(__file__).resolve().parent.parent
 
 
@@ -34,49 +35,44 @@ def module_environment() -> dict[str, str]:
 
 @contextmanager
 def running_server(command: Sequence[str], *, timeout: float = 15.0) -> Iterator[str]:
-    """Start a server that prints `listening ADDRESS` on its first line; yield the address; stop its process group.
+    """Start a server that prints a line `listening ADDRESS`; yield the address; stop its process group.
 
-    Raises `StartError` when it ends or says nothing in `timeout` seconds.
+    Raises `StartError` when it ends or does not say so in `timeout` seconds. What it prints on stderr blocks nobody.
     """
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env=module_environment(),
-    )
-    try:
-        yield _address(process, timeout)
-    finally:
-        _stop(process)
+    with TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, start_new_session=True, env=module_environment()
+        )
+        try:
+            address = _address(process, timeout)
+            if address is None:
+                process.kill()
+                process.wait()
+                errors.seek(0)
+                told = errors.read()[-500:].decode(errors="replace").strip()
+                told = told or f"it printed nothing on stderr and ended with {process.returncode}"
+                raise StartError(f"the server did not become ready: {told}")
+            yield address
+        finally:
+            _stop(process)
 
 
-def _address(process: subprocess.Popen[str], timeout: float) -> str:
+def _address(process: subprocess.Popen[bytes], timeout: float) -> str | None:
+    """Return what it says it listens on; None when it ends or is late."""
     assert process.stdout is not None
-    deadline = time.monotonic() + timeout
+    deadline, printed = time.monotonic() + timeout, b""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
-        while time.monotonic() < deadline:
-            if not selector.select(deadline - time.monotonic()):
-                break
-            line = process.stdout.readline()
-            ready = READY.match(line.strip())
-            if ready:
-                return ready.group(1)
-            if not line:
-                break
-    raise StartError(f"the server did not become ready: {_told(process)}")
+        while selector.select(max(0.0, deadline - time.monotonic())):
+            more = os.read(process.stdout.fileno(), 65536)
+            printed += more
+            ready = READY.search(printed.decode(errors="replace"))
+            if ready or not more:
+                return ready.group(1) if ready else None
+    return None
 
 
-def _told(process: subprocess.Popen[str]) -> str:
-    """Return what the server printed on stderr, once it is stopped."""
-    process.kill()
-    _, errors = process.communicate(timeout=5)
-    return errors.strip()[-500:] or f"it printed nothing and ended with {process.returncode}"
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """End the whole process group: SIGTERM, then SIGKILL after 5 seconds."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         try:
@@ -88,7 +84,6 @@ def _stop(process: subprocess.Popen[str]) -> None:
             break
         except subprocess.TimeoutExpired:
             continue
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    assert process.stdout is not None
+    process.stdout.close()
     process.wait(timeout=5)
