@@ -94,12 +94,23 @@ def load_suite(protocol: str) -> Suite:
                 raise CaseError(f"{path.name}: protocol: expected {protocol}, got {document['protocol']}")
             cases.extend(_cases(document, clauses, path.name))
             frames.extend(_frames(document, clauses, path.name))
+    retired = _retired(folder / "retired.txt")
     seen: set[str] = set()
     for topic, name in [(one.topic, one.id) for one in cases] + [(one.topic, one.id) for one in frames]:
         if name in seen:
             raise CaseError(f"{topic}.yaml: id {name!r} is used twice")
+        if name in retired:
+            raise CaseError(f"{topic}.yaml: id {name!r} is retired and may not be used again (retired.txt)")
         seen.add(name)
     return Suite(protocol, clauses, tuple(cases), tuple(frames), read_document(folder / "probe.yaml"))
+
+
+def _retired(path: Path) -> frozenset[str]:
+    """Return the ids of cases that were removed: one a line, `#` begins a comment."""
+    if not path.is_file():
+        return frozenset()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return frozenset(name for line in lines if (name := line.split("#")[0].strip()))
 
 
 def _load_clauses(path: Path) -> dict[str, Clause]:

@@ -168,3 +168,10 @@ def test_a_whole_file_may_be_read_as_people_write_it(load: Load) -> None:
         """), "  ")  # fmt: skip
 
     assert load(text).cases[0].steps == ({"send": {"QUERY": {"key": "$k"}}, "expect": "refused"},)
+
+
+def test_a_retired_id_is_never_used_again(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "retired.txt").write_text("# gone\nquery/one  # said twice\n")
+
+    with pytest.raises(CaseError, match=r"query.yaml: id 'query/one' is retired"):
+        load(a_file(GOOD))
