@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from conformance.delivery import Delivery
 from conformance.outcome import Note, Stopped
-from conformance.patterns import describe, wording
 from conformance.symbols import Symbols
 from conformance.trace import Kind, Trace, TraceEvent
 from conformance.verdicts import Verdict
+from conformance.wording import describe, wording
 from protocols import NEED_DATA, EndOfStream, Message, RemoteProtocolError
 
 Result = TypeVar("Result")

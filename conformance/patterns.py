@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.symbols import DATA_FORMS, SymbolError, Symbols
-from protocols import Layout, Message, Push
-from protocols.fields import Absent, Blob, Repeated
+from conformance.wording import describe, shown_fields
+from protocols import Message, Push
+from protocols.fields import Repeated
 from protocols.messages import declared_layout
-from protocols.profile import fixed_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +25,6 @@ class Mismatch:
     got: str
     field: str = ""
     """Name of the first field that differs; empty when the message itself is another one."""
-
-
-def describe(value: Any) -> str:
-    """Return a short text of a message or value for people: bytes as hex with printable text beside."""
-    if isinstance(value, Message):
-        named = (f"{name}={describe(getattr(value, name))}" for name in value.__struct_fields__)
-        return f"{value.NAME}({', '.join(named)})"
-    if isinstance(value, bytes):
-        text = f' "{value.decode()}"' if value and value.isascii() and value.decode().isprintable() else ""
-        return (value.hex() if len(value) <= 40 else f"{value[:32].hex()}… ({len(value)} bytes)") + text
-    if isinstance(value, tuple):
-        shown = ", ".join(describe(one) for one in value[:4])
-        return f"[{shown}{', …' if len(value) > 4 else ''}]"
-    return str(value)
 
 
 def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
@@ -60,27 +46,8 @@ def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
         return _match_push(fields, message, symbols)
     wanted = symbols.message_class(name)
     if type(message) is not wanted:
-        return Mismatch(f"{name}{_shown(fields)}", describe(message))
+        return Mismatch(f"{name}{shown_fields(fields)}", describe(message))
     return match_fields(fields, message, symbols)
-
-
-def wording(spec: Any) -> str:
-    """Return a pattern as people read it, for a message that never came."""
-    match spec:
-        case {"any_of": [*options]}:
-            return " or ".join(map(wording, options))
-        case {"push": fields}:
-            return f"a push{_shown(fields or {})}"
-        case str():
-            return spec
-        case Mapping() if len(spec) == 1:
-            ((name, fields),) = spec.items()
-            return f"{name}{_shown(fields or {})}"
-    return str(spec)
-
-
-def _shown(fields: Mapping[str, Any]) -> str:
-    return f"({', '.join(f'{name}={value}' for name, value in fields.items())})" if fields else ""
 
 
 def _match_push(fields: Mapping[str, Any], message: Message, symbols: Symbols) -> Mismatch | None:
@@ -90,7 +57,7 @@ def _match_push(fields: Mapping[str, Any], message: Message, symbols: Symbols) -
     if unknown := set(fields) - known:
         raise SymbolError(f"a push has no field {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}")
     if not isinstance(message, Push):
-        return Mismatch(f"a push{_shown(fields)}", describe(message))
+        return Mismatch(f"a push{shown_fields(fields)}", describe(message))
     here = {name: value for name, value in fields.items() if name in message.__struct_fields__}
     return match_fields(here, message, symbols)
 
@@ -324,21 +291,3 @@ _TABLE_MATCHERS: Mapping[str, Callable[[Any, tuple[Any, ...], Symbols], str]] = 
     "count": _count,
     "each": _each,
 }
-
-
-def first_byte(layout: Layout, message: Message, field: str) -> int:
-    """Return the offset within the message of the first byte that `field` occupies: its size, for an empty blob.
-
-    A table's rows begin with their count; 0 when the message itself is another one.
-    """
-    if not field:
-        return 0
-    at = len(layout.lead)
-    body = layout.fixed_size
-    for name, kind in layout.fields:
-        if name == field:
-            return body if isinstance(kind, Blob) and getattr(message, name) else at
-        if isinstance(kind, Blob):
-            body += len(getattr(message, name))
-        at += 0 if isinstance(kind, Absent) else fixed_size(kind)
-    return len(layout.lead)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases import Suite
-from conformance.patterns import describe, match
+from conformance.patterns import match
 from conformance.sockets import Wire, connect
 from conformance.symbols import Symbols
 from conformance.targets import Address
 from conformance.trace import Kind
+from conformance.wording import describe
 from protocols import NEED_DATA, Message, ProtocolError, Push, protocol
 
 QUIET = 0.3

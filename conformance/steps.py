@@ -11,9 +11,10 @@ from typing import Any
 from conformance.actions import Sleep
 from conformance.conversation import Asking, Conversation, Line
 from conformance.outcome import Stopped
-from conformance.patterns import describe, first_byte, match
+from conformance.patterns import match
 from conformance.symbols import SymbolError
 from conformance.verdicts import Verdict
+from conformance.wording import describe, first_byte
 from protocols import EndOfStream, LocalProtocolError, Message, Request
 
 Variables = Mapping[str, int]

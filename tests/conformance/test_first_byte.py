@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from conformance.patterns import first_byte, match
+from conformance.patterns import match
+from conformance.wording import first_byte
 from protocols import Message, protocol
 from protocols.fields import Absent, Nested, Raw, Repeated, Rows
 from tests.conformance.scripted import make_symbols

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from conformance.patterns import match, wording
+from conformance.patterns import match
 from conformance.symbols import SymbolError
+from conformance.wording import wording
 from protocols import Message
 from protocols.throttr.codec import OK, REFUSED
 from protocols.throttr.replies import (
