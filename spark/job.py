@@ -85,7 +85,7 @@ def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> dict[st
         (out / "spark.log").write_text(str(error), encoding="utf-8", errors="replace")
         raise RefusedError(f"Spark gave up; {out / 'spark.log'} tells why") from error
     finally:
-        session.stop()
+        _close(session)
 
 
 def _input_files(roots: Sequence[Path]) -> list[Path]:
@@ -109,6 +109,12 @@ def _session(master: str | None, log: Path, *, small: bool) -> SparkSession:
             return open_session(master, small=small)
     except Exception as error:  # py4j and pyspark raise many kinds; none is of use to a reader of the console
         raise RefusedError(f"Spark does not start on {master or 'local[*]'}; {log} tells more") from error
+
+
+def _close(session: SparkSession) -> None:
+    from spark.session import close_session
+
+    close_session(session)
 
 
 def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> dict[str, Any]:

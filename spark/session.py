@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 SETTINGS = {
@@ -26,6 +28,10 @@ QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+Us
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
+LAST_BREATH = 10.0
+"""Seconds a JVM may take to end by itself."""
+
+
 def under_spark_submit() -> bool:
     """Whether spark-submit started this process (and so chose the master and the Java)."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
@@ -41,6 +47,23 @@ def open_session(master: str | None, *, small: bool = False) -> SparkSession:
         if master.startswith("local"):
             builder = builder.config(map={**LOOPBACK, **(QUICK_START if small else {})})
     return builder.getOrCreate()
+
+
+def close_session(session: SparkSession) -> None:
+    """Stop the session and wait until the JVM that it started is gone; under spark-submit the JVM is not ours."""
+    gateway = SparkContext._gateway
+    session.stop()
+    process = getattr(gateway, "proc", None)
+    if gateway is None or process is None:
+        return
+    gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None
+    process.stdin.close()
+    try:
+        process.wait(LAST_BREATH)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

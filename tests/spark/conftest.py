@@ -18,7 +18,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from spark.jvm import JavaNotFoundError, prepare_java
 from spark.schemas import RECORD
-from spark.session import open_session, stderr_into
+from spark.session import close_session, open_session, stderr_into
 
 Record = dict[str, Any]
 
@@ -35,7 +35,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         session = open_session("local[2]", small=True)
     session.conf.set("spark.sql.shuffle.partitions", "1")
     yield session
-    session.stop()
+    close_session(session)
 
 
 def make_record(**changes: Any) -> Record:

@@ -24,7 +24,7 @@ MATRIX_SCHEMA = Path(__file__).resolve().parents[2] / "reports" / "schema" / "ma
 def main(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """The command inside the session of these tests."""
     monkeypatch.setattr(job, "_session", lambda master, log, small: spark)
-    monkeypatch.setattr(SparkSession, "stop", lambda self: None)
+    monkeypatch.setattr(job, "_close", lambda session: None)
     return lambda *arguments: job.main([str(argument) for argument in arguments])
 
 
