@@ -22,7 +22,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from protocols.throttr import V710, Codec
+from protocols.profile import Profile
+from protocols.throttr import V710, V732, Codec
 from protocols.throttr.requests import Get, Insert, Query, Set
 
 HERE = Path(__file__).parent
@@ -68,9 +69,9 @@ def throttr_counters() -> Load:
     return Load(b"".join(inserts), len(KEYS), pairs)
 
 
-def throttr_buffers() -> Load:
-    """SET of a known key (refused), GET of it."""
-    codec = Codec.of(V710, "uint16")
+def throttr_buffers(profile: Profile) -> Load:
+    """SET of a known key (refused in 7.1.0, stored in 7.3.2), GET of another."""
+    codec = Codec.of(profile, "uint16")
     sets = [codec.encode(Set(6, 60, key, VALUE)) for key in KEYS]
     gets = [codec.encode(Get(key)) for key in KEYS]
     pairs = [pair for n in range(0, 64, 2) for pair in ((sets[n], 1), (gets[n + 1], 6 + len(VALUE)))]
@@ -190,13 +191,15 @@ def measure(seconds: float, loop: str) -> dict[tuple[str, str], dict[str, float]
     cores = sorted(os.sched_getaffinity(0))
     theirs, ours = ({cores[0]}, {cores[-1]}) if len(cores) > 1 else (set(cores), set(cores))
     server = [sys.executable, "-m", "reference_server", "throttr", "--loop", loop]
+    newer = [*server, "--profile", V732.name]
     best: dict[tuple[str, str], dict[str, float]] = {}
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         loader = Loader(compiled(folder), ours, seconds / ROUNDS)
         targets = {
             "throttr INSERT/QUERY": (stack.enter_context(announced(server, theirs)), throttr_counters()),
-            "throttr SET/GET": (stack.enter_context(announced(server, theirs)), throttr_buffers()),
+            "throttr SET refused/GET": (stack.enter_context(announced(server, theirs)), throttr_buffers(V710)),
+            "throttr SET stored/GET": (stack.enter_context(announced(newer, theirs)), throttr_buffers(V732)),
             "uvloop echo": (stack.enter_context(announced([sys.executable, "-c", ECHO], theirs)), echo_frames()),
         }
         program = shutil.which("redis-server")
@@ -218,7 +221,7 @@ def measure(seconds: float, loop: str) -> dict[tuple[str, str], dict[str, float]
 def show(best: dict[tuple[str, str], dict[str, float]]) -> None:
     """Print the table and the two ratios that have a target."""
     print(
-        f"{'conn x depth':12} {'server':22} {'req/s':>11} {'best':>11} {'p50 us':>9} {'p99 us':>9}  of redis  of echo"
+        f"{'conn x depth':12} {'server':24} {'req/s':>11} {'best':>11} {'p50 us':>9} {'p99 us':>9}  of redis  of echo"
     )
     for (name, shape), found in best.items():
         ratios = [
@@ -228,7 +231,7 @@ def show(best: dict[tuple[str, str], dict[str, float]]) -> None:
             for peer in ("redis SET/GET", "uvloop echo")
         ]
         speeds = f"{found['requests_per_second']:11,.0f} {found['best_windows']:11,.0f}"
-        print(f"{shape:12} {name:22} {speeds} {found['p50_us']:9.1f} {found['p99_us']:9.1f}  {' '.join(ratios)}")
+        print(f"{shape:12} {name:24} {speeds} {found['p50_us']:9.1f} {found['p99_us']:9.1f}  {' '.join(ratios)}")
     print("targets: 1 x 64 at least 0.80 of redis; 50 x 1 at least 0.65 of echo")
 
 
