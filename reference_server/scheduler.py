@@ -99,8 +99,6 @@ class Scheduler(Generic[T]):
 
     def schedule(self, item: T, when_ns: int) -> None:
         """Deliver `item` at `when_ns` (any int, monotonic ns); an item already scheduled is moved."""
-        if item.bucket is not None:
-            self.cancel(item)
         if when_ns > self._horizon:
             span = when_ns >> self._span_shift
             try:
@@ -115,6 +113,11 @@ class Scheduler(Generic[T]):
                 bucket = self._near[tick]
             except KeyError:
                 bucket = self._open(self._near, self._ticks, tick, tick << self._shift)
+        held = item.bucket
+        if held is bucket:
+            del bucket[item]
+        elif held is not None:
+            self.cancel(item)
         bucket[item] = None
         item.bucket = bucket
         item.due = when_ns

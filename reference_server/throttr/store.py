@@ -22,6 +22,7 @@ class Store:
         self.records: dict[bytes, Record] = {}
         """What is held, due or not: a reader must compare `due` with now, or use `find`."""
         self._scheduler: Scheduler[Record] = Scheduler(clock, self.remove)
+        self._reschedule = self._scheduler.reschedule
         self.buffers = 0
         self.buffer_bytes = 0
 
@@ -48,13 +49,13 @@ class Store:
     def overwrite(self, record: Buffer, ttl_type: int, value: bytes, due: int) -> None:
         """Give a buffer another value and expiry."""
         self.buffer_bytes += len(value) - len(record.value)
-        record.value, record.ttl_type = value, ttl_type
-        self.move(record, due)
+        record.value, record.ttl_type, record.get_until = value, ttl_type, 0
+        self._reschedule(record, due)
 
     def move(self, record: Record, due: int) -> None:
         """Let `record` expire at `due` instead."""
         record.forget_answer()
-        self._scheduler.reschedule(record, due)
+        self._reschedule(record, due)
 
     def remove(self, record: Record) -> None:
         """Hold `record` no longer."""
