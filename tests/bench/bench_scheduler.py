@@ -258,6 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--span", type=int, default=3600, help="seconds the instants are spread over")
+    parser.add_argument("--contenders", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
     options = parser.parse_args()
     gc.disable()
     for size in options.sizes:
@@ -265,7 +266,8 @@ def main() -> None:
         for column in ["", *COLUMNS]:
             table.add_column(column, justify="right")
         ours: list[float] = []
-        for name, make in CONTENDERS.items():
+        for name in options.contenders:
+            make = CONTENDERS[name]
             if name == "call_at" and size > MOST_CALL_AT:
                 continue
             row = measure(make, size, options.span)
