@@ -1,0 +1,54 @@
+"""The derived vectors leave nothing out: every message, and every reply that each request may get, at every width."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from protocols import protocol, protocol_names
+
+ROOT = Path(__file__).resolve().parents[2] / "vectors"
+COMBINATIONS = [
+    (name, profile.name, variant)
+    for name in protocol_names()
+    for profile in protocol(name).profiles.values()
+    for variant in profile.variants
+]
+
+
+@cache
+def frames(name: str, profile: str, variant: str) -> list[dict[str, Any]]:
+    documents = [json.loads(file.read_text("utf-8")) for file in (ROOT / name / profile / variant).glob("*.json")]
+    return [frame for document in documents for frame in document["frames"]]
+
+
+@pytest.mark.parametrize(("name", "profile", "variant"), COMBINATIONS)
+def test_every_message_has_a_valid_frame(name: str, profile: str, variant: str) -> None:
+    there = {frame["message"]["name"] for frame in frames(name, profile, variant) if frame["result"] == "valid"}
+
+    assert protocol(name).profiles[profile].messages.keys() <= there
+
+
+@pytest.mark.parametrize(("name", "profile", "variant"), COMBINATIONS)
+def test_every_reply_of_every_request_has_a_valid_frame(name: str, profile: str, variant: str) -> None:
+    replies = protocol(name).profiles[profile].replies
+    wanted = {(request.NAME, reply.NAME) for request, answers in replies.items() for reply in answers}
+    there = {
+        (frame["reply_to"]["message"]["name"], frame["message"]["name"])
+        for frame in frames(name, profile, variant)
+        if frame["result"] == "valid" and "reply_to" in frame
+    }
+
+    assert wanted <= there
+
+
+@pytest.mark.parametrize(("name", "profile", "variant"), COMBINATIONS)
+def test_both_directions_have_invalid_frames_with_their_error(name: str, profile: str, variant: str) -> None:
+    wrong = [frame for frame in frames(name, profile, variant) if frame["result"] == "invalid"]
+
+    assert {frame["direction"] for frame in wrong} >= {"request", "reply"}
+    assert all(frame["error"] for frame in wrong)
