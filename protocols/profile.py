@@ -69,6 +69,8 @@ class Profile:
     pushes: tuple[type[Push], ...] = ()
     overrides: Mapping[tuple[type[Message], str], Kind] = field(default_factory=dict)
     """(message, field) -> the kind it has here instead of the declared one."""
+    orders: Mapping[type[Message], tuple[str, ...]] = field(default_factory=dict)
+    """Message -> its fields in wire order, where that is not the declared one."""
     clauses: Mapping[ErrorCode, str] = field(default_factory=dict)
     """The clause that each wire error breaks."""
 
@@ -85,9 +87,10 @@ class Profile:
     @cache  # noqa: B019 - profiles live as long as the process
     def layout(self, message: type[Message], variant: Variant) -> Layout:
         """Return the resolved layout of `message` under `variant`."""
+        declared = declared_layout(message)
         fields = tuple(
-            (name, resolve(self.overrides.get((message, name), kind), variant.sizes))
-            for name, kind in declared_layout(message).items()
+            (name, resolve(self.overrides.get((message, name), declared[name]), variant.sizes))
+            for name in self.orders.get(message, declared)
         )
         return Layout(message, self.leads.get(message, b""), fields)
 

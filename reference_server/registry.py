@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 
 from protocols.registry import protocol as codec_of
 from reference_server.clock import Clock
+from reference_server.deviation import Deviation
 from reference_server.service import Ids, Limits, Service, Trace
 
-__all__ = ["SERVICES", "create_service", "demonstration_faults", "served_protocols"]
+__all__ = ["SERVICES", "create_service", "demonstration_faults", "deviations", "served_protocols"]
 
 SERVICES = {"throttr": "reference_server.throttr"}
 """Protocol -> the package whose `create` makes its service."""
@@ -21,9 +23,16 @@ def served_protocols() -> list[str]:
     return sorted(SERVICES)
 
 
-def demonstration_faults(protocol: str) -> list[str]:
-    """Return the names of the ways in which a server of `protocol` can be wrong on purpose."""
-    return list(import_module(SERVICES[protocol]).FAULTS)
+def deviations(protocol: str) -> Mapping[str, Deviation]:
+    """Return name -> the known ways to depart from the reference server of `protocol`: faults and legal varieties."""
+    found: Mapping[str, Deviation] = import_module(SERVICES[protocol]).FAULTS
+    return found
+
+
+def demonstration_faults(protocol: str) -> tuple[str, ...]:
+    """Return the names of the faults that the demonstration shows."""
+    names: tuple[str, ...] = import_module(SERVICES[protocol]).DEMONSTRATION
+    return names
 
 
 def create_service(
@@ -49,9 +58,9 @@ def create_service(
         raise ValueError(f"unknown {protocol} profile {profile!r}: expected {' or '.join(known)}")
     if variant not in known[profile].variants:
         raise ValueError(f"unknown {protocol} variant {variant!r}: expected {' or '.join(known[profile].variants)}")
-    faults = demonstration_faults(protocol)
-    if fault is not None and fault not in faults:
-        raise ValueError(f"unknown {protocol} fault {fault!r}: expected {' or '.join(faults)}")
+    if fault is not None and fault not in deviations(protocol):
+        close = get_close_matches(fault, deviations(protocol), n=3) or list(demonstration_faults(protocol))
+        raise ValueError(f"unknown {protocol} fault {fault!r}: perhaps {' or '.join(close)}")
     create: Callable[..., Service] = import_module(SERVICES[protocol]).create
     return create(
         known[profile],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from protocols.profile import Profile
 from protocols.throttr.requests import Event, Publish
 from reference_server.clock import Clock
@@ -9,8 +11,10 @@ from reference_server.service import Close, Ids, Limits, Peer, Service, Trace, W
 from reference_server.throttr.channel_requests import ChannelRequests
 from reference_server.throttr.dispatch import Dispatch
 from reference_server.throttr.faults import FAULTS, Fault
+from reference_server.throttr.faults.fault import HandlerPatch
 from reference_server.throttr.listings import Listings
 from reference_server.throttr.record_requests import RecordRequests
+from reference_server.throttr.rules import RULES
 from reference_server.throttr.server_requests import ServerRequests
 from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handler, Handlers, State
@@ -24,18 +28,18 @@ class ThrottrService(Service):
 
     def __init__(self, state: State, trace: Trace | None = None, fault: Fault | None = None) -> None:
         self.state = state
-        handlers, calls = _all_handlers(state), RecordRequests(state).calls()
-        if fault is not None:
-            wrong = fault.handlers(handlers, state)
-            handlers |= wrong
-            calls = {request: call for request, call in calls.items() if request not in wrong}
+        self._session = ThrottrSession if fault is None else fault.session
+        handlers = _all_handlers(state, None if fault is None else fault.handlers)
+        calls = RecordRequests(state).calls()
+        if fault is not None or trace is not None:
+            calls = {}
         if trace is not None:
-            handlers, calls = traced(handlers, state.codec, trace), {}
+            handlers = traced(handlers, state.codec, trace)
         self._dispatch = Dispatch(state.codec, handlers, calls)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> ThrottrSession:
         """See `Service`; the connection is listed, and where the profile has it so subscribed (T35), from now on."""
-        session = ThrottrSession(self.state, self._dispatch, peer, write, close)
+        session = self._session(self.state, self._dispatch, peer, write, close)
         self.state.sessions[session.id] = session
         if self.state.rules.auto_subscribe:
             for name in (b"*", session.id.hex().encode()):
@@ -52,11 +56,16 @@ class ThrottrService(Service):
 def create(
     profile: Profile, variant: str, *, clock: Clock, ids: Ids, limits: Limits, trace: Trace | None, fault: str | None
 ) -> ThrottrService:
-    """Return a server of `profile` at the width `variant`, wrong in the way `fault` names when given."""
-    return ThrottrService(State(profile, variant, clock, ids, limits), trace, FAULTS[fault] if fault else None)
+    """Return a server of `profile` at the width `variant`, departing from it in the way `fault` names when given."""
+    if fault is None:
+        return ThrottrService(State(profile, variant, clock, ids, limits), trace)
+    patch = FAULTS[fault]
+    rules = replace(RULES[profile.name], **patch.rules)
+    state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, rules)
+    return ThrottrService(state, trace, patch)
 
 
-def _all_handlers(state: State) -> Handlers:
+def _all_handlers(state: State, patch: HandlerPatch | None) -> Handlers:
     """Return the handlers of every request of the profile."""
     inner: Handlers = {
         **RecordRequests(state).handlers(),
@@ -64,6 +73,8 @@ def _all_handlers(state: State) -> Handlers:
         **ChannelRequests(state).handlers(),
     }
     inner |= ServerRequests(state, inner).handlers()
+    if patch is not None:
+        inner |= patch(inner.copy(), state)
     outer = inner.copy()
     outer |= {kind: _after_own_pushes(inner[kind]) for kind in (Publish, Event)}
     return {request: outer[request] for request in state.codec.profile.replies}

@@ -15,7 +15,7 @@ from reference_server.clock import Clock
 from reference_server.service import Ids, Limits
 from reference_server.throttr.channels import Channels
 from reference_server.throttr.minutes import Minutes
-from reference_server.throttr.rules import RULES
+from reference_server.throttr.rules import RULES, Rules
 from reference_server.throttr.store import Store
 from reference_server.throttr.tally import Tally
 
@@ -39,9 +39,11 @@ DENIED: Final = b"\x00"
 class State:
     """One server's records, channels, connections and counts, under the rules of its profile."""
 
-    def __init__(self, profile: Profile, variant: str, clock: Clock, ids: Ids, limits: Limits) -> None:
+    def __init__(
+        self, profile: Profile, variant: str, clock: Clock, ids: Ids, limits: Limits, rules: Rules | None = None
+    ) -> None:
         self.codec = Codec.of(profile, variant)
-        self.rules = RULES[profile.name]
+        self.rules = rules or RULES[profile.name]
         self.limits = limits
         self.clock = clock
         self.value_size = profile.variants[variant].sizes["value"]
@@ -120,4 +122,8 @@ class State:
         """
         layout = self.codec.layout(message)
         pack = header_struct(layout, self.codec.profile.byte_order, lead="s").pack
-        return partial(pack, layout.lead) if layout.lead else pack
+        pack = partial(pack, layout.lead) if layout.lead else pack
+        if message not in self.codec.profile.orders:
+            return pack
+        places = [message.__struct_fields__.index(name) for name, _ in layout.fields]
+        return lambda *values: pack(*(values[place] for place in places))

@@ -1,0 +1,33 @@
+"""How a server departs, on purpose and in one known way, from the reference: what a suite is proved with.
+
+A fault breaks clauses and every suite worth its name must find it; a variety breaks none and no suite may fail it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Deviation"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Deviation:
+    """What is told of a departure; each protocol adds how its server is patched."""
+
+    name: str
+    """Unique within the protocol: `quota-low-byte`."""
+    told: str
+    """What the server does, in one sentence."""
+    clauses: tuple[str, ...] = ()
+    """The clauses it breaks, the plainest first; none when what it does is legal."""
+    profiles: tuple[str, ...] = ()
+    """Profiles in which it shows; () = all those of its first clause."""
+    variants: tuple[str, ...] = ()
+    """Variants in which it shows; () = all."""
+    live: bool = False
+    """Shows only in a process of its own behind real sockets, not in simulation."""
+
+    @property
+    def is_legal(self) -> bool:
+        """Whether it breaks nothing."""
+        return not self.clauses

@@ -1,0 +1,30 @@
+"""Servers that depart from the reference on purpose: wrong ones, each tied to the clauses it breaks, and legal ones.
+
+One module for each group of clauses; each lists its own in `FAULTS` (or `VARIETIES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reference_server.throttr.faults import demonstration
+from reference_server.throttr.faults.fault import Fault
+
+__all__ = ["DEMONSTRATION", "FAULTS", "Fault"]
+
+DEMONSTRATION = tuple(one.name for one in demonstration.FAULTS)
+
+
+def _by_name(*groups: Iterable[Fault]) -> Mapping[str, Fault]:
+    found: dict[str, Fault] = {}
+    for fault in (one for group in groups for one in group):
+        if fault.name in found:
+            raise ValueError(f"two faults are called {fault.name!r}")
+        found[fault.name] = fault
+    return found
+
+
+FAULTS = _by_name(
+    demonstration.FAULTS,
+)
+"""Name -> fault or legal variety, in the order of the groups."""

@@ -1,0 +1,42 @@
+"""A fault of a Throttr server: a small patch on its profile, rules, state, handlers or connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from protocols.profile import Profile
+from reference_server.deviation import Deviation
+from reference_server.throttr.session import ThrottrSession
+from reference_server.throttr.state import Handlers, State
+
+__all__ = ["Fault", "HandlerPatch", "ProfilePatch"]
+
+HandlerPatch = Callable[[Handlers, State], Handlers]
+"""(correct handlers, state) -> the handlers to replace."""
+ProfilePatch = Callable[[Profile], Profile]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fault(Deviation):
+    """One departure; what is not patched stays correct. Patches are made by `patches`."""
+
+    profile: ProfilePatch | None = None
+    """Another wire layout."""
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    """Other values of `Rules`."""
+    state: type[State] = State
+    handlers: HandlerPatch | None = None
+    session: type[ThrottrSession] = ThrottrSession
+
+    def patched_profile(self, profile: Profile) -> Profile:
+        """Return the profile the server speaks instead of `profile`; the same object each time."""
+        return profile if self.profile is None else _patched(self, profile)
+
+
+@cache
+def _patched(fault: Fault, profile: Profile) -> Profile:
+    assert fault.profile is not None
+    return fault.profile(profile)

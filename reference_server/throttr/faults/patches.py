@@ -1,0 +1,147 @@
+"""The patches that faults are made of: on a request before it is handled, on the answer after, on the wire layout.
+
+A change takes what it changes and an `Ask` (who asks, what, when, on which server) and returns what it becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from protocols.fields import Kind
+from protocols.frames import FrameContext
+from protocols.messages import Message, Request
+from protocols.profile import Profile
+from protocols.throttr.replies import Status
+from reference_server.throttr.faults.fault import HandlerPatch, ProfilePatch
+from reference_server.throttr.session import ThrottrSession
+from reference_server.throttr.state import Handler, Handlers, State
+
+__all__ = [
+    "Ask",
+    "Kinds",
+    "both",
+    "byte_order",
+    "changed",
+    "field_kind",
+    "lead",
+    "order",
+    "swapped",
+    "with_answer",
+    "with_found",
+    "with_handler",
+    "with_reply",
+    "with_request",
+]  # fmt: skip
+
+NO_LIMIT = 1 << 62
+Kinds = type[Request] | Iterable[type[Request]]
+changed = msgspec.structs.replace
+"""`changed(message, field=value)`: the same message with other fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request in hand."""
+
+    request: Any
+    session: ThrottrSession
+    now: int
+    """Monotonic ns."""
+    state: State
+
+
+def with_handler(kinds: Kinds, make: Callable[[Handler, State], Handler]) -> HandlerPatch:
+    """Handle requests of `kinds` by `make(correct handler, state)`; kinds the profile lacks are left out."""
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        chosen = [kinds] if isinstance(kinds, type) else kinds
+        return {kind: make(correct[kind], state) for kind in chosen if kind in state.codec.profile.replies}
+
+    return patch
+
+
+def with_request(kinds: Kinds, change: Callable[[Any, Ask], Request]) -> HandlerPatch:
+    """Handle `change(request, ask)` where `request` was asked."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            return correct(change(request, Ask(request, session, now, state)), session, now)
+
+        return handle
+
+    return with_handler(kinds, make)
+
+
+def with_answer(kinds: Kinds, change: Callable[[bytes, Ask], bytes]) -> HandlerPatch:
+    """Answer `change(bytes, ask)` where `bytes` would be right."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            return change(correct(request, session, now), Ask(request, session, now, state))
+
+        return handle
+
+    return with_handler(kinds, make)
+
+
+def with_reply(kinds: Kinds, change: Callable[[Any, Ask], Message | bytes]) -> HandlerPatch:
+    """Answer `change(reply, ask)`, a message or bytes, where `reply` would be right."""
+
+    def on_bytes(answer: bytes, ask: Ask) -> bytes:
+        codec = ask.state.codec
+        context = FrameContext(NO_LIMIT, request=ask.request)
+        reply, _ = codec.replies[type(ask.request)](answer, 0, len(answer), context)
+        wrong = change(reply, ask)
+        return wrong if isinstance(wrong, bytes) else codec.encode(wrong)
+
+    return with_answer(kinds, on_bytes)
+
+
+def with_found(kinds: Kinds, change: Callable[[Any, Ask], Message | bytes]) -> HandlerPatch:
+    """As `with_reply`, for answers that are more than a status byte only."""
+    return with_reply(kinds, lambda reply, ask: reply if isinstance(reply, Status) else change(reply, ask))
+
+
+def both(*patches: HandlerPatch) -> HandlerPatch:
+    """Apply each patch to what the ones before it left."""
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        handlers = correct
+        for one in patches:
+            handlers = {**handlers, **one(handlers, state)}
+        return handlers
+
+    return patch
+
+
+def lead(message: type[Message], byte: int) -> ProfilePatch:
+    """Begin `message` with another byte; a profile without it stays as it is."""
+    return lambda profile: _derived(profile, leads={message: bytes([byte])})
+
+
+def field_kind(message: type[Message], name: str, kind: Kind) -> ProfilePatch:
+    """Lay a field of `message` out as `kind`."""
+    return lambda profile: _derived(profile, overrides={(message, name): kind})
+
+
+def order(message: type[Message], *names: str) -> ProfilePatch:
+    """Lay the fields of `message` out in another order."""
+    return lambda profile: _derived(profile, orders={message: names})
+
+
+def byte_order(code: str) -> ProfilePatch:
+    """Write every number in the byte order `<` or `>`."""
+    return lambda profile: _derived(profile, byte_order=code)
+
+
+def _derived(profile: Profile, **changes: Any) -> Profile:
+    return profile.derive(profile.name, **changes)
+
+
+def swapped(value: int, size: int) -> int:
+    """Return `value`, a number of `size` bytes, with its bytes in the opposite order."""
+    return int.from_bytes(value.to_bytes(size, "little"), "big")

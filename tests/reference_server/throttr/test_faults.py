@@ -1,0 +1,58 @@
+"""Deviations: unique, told, tied to clauses that exist, and each one a server that can be made."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.cases import load_suite
+from protocols import protocol
+from protocols.profile import Profile
+from protocols.throttr.replies import QueryReply
+from reference_server.clock import VirtualClock
+from reference_server.deviation import Deviation
+from reference_server.registry import create_service, demonstration_faults, deviations
+from reference_server.throttr.faults import patches
+
+CLAUSES = load_suite("throttr").clauses
+PROFILES = protocol("throttr").profiles
+V710: Profile = PROFILES["7.1.0"]
+
+
+@pytest.mark.parametrize("fault", deviations("throttr").values(), ids=lambda one: one.name)
+def test_it_names_clauses_profiles_and_variants_that_exist_and_can_be_served(fault: Deviation) -> None:
+    profiles = fault.profiles or (tuple(CLAUSES[fault.clauses[0]].levels) if fault.clauses else tuple(PROFILES))
+
+    assert set(fault.clauses) <= set(CLAUSES)
+    assert fault.told.endswith(".")
+    assert set(fault.variants) <= set(V710.variants)
+    for profile in profiles:
+        assert all(profile in CLAUSES[one].levels for one in fault.clauses[:1])
+        variant = (fault.variants or tuple(V710.variants))[0]
+        create_service("throttr", profile=profile, variant=variant, clock=VirtualClock(), fault=fault.name).close()
+
+
+def test_the_demonstration_shows_faults_and_no_variety() -> None:
+    assert [deviations("throttr")[name].is_legal for name in demonstration_faults("throttr")] == [False, False]
+
+
+def test_an_unknown_fault_is_refused_with_those_like_it() -> None:
+    with pytest.raises(ValueError, match="unknown throttr fault 'quota-low-bite': perhaps quota-low-byte"):
+        create_service("throttr", profile="7.1.0", variant="uint8", clock=VirtualClock(), fault="quota-low-bite")
+
+
+@pytest.mark.parametrize(
+    ("patch", "wire"),
+    [
+        (patches.lead(QueryReply, 0x21), "21 3412 02 0500"),
+        (patches.order(QueryReply, "ttl", "ttl_type", "quota"), "01 0500 02 3412"),
+        (patches.byte_order(">"), "01 1234 02 0005"),
+    ],
+)
+def test_a_wire_patch_changes_the_layout(patch: patches.ProfilePatch, wire: str) -> None:
+    codec = protocol("throttr").codec(patch(V710), "uint16")
+
+    assert codec.encode(QueryReply(0x1234, 2, 5)) == bytes.fromhex(wire)
+
+
+def test_bytes_are_swapped_within_their_size() -> None:
+    assert patches.swapped(0x0102, 2) == 0x0201
