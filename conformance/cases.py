@@ -30,6 +30,8 @@ class Clause:
     text: str
     section: str
     errata: tuple[str, ...]
+    no_fault: str = ""
+    """Why no server can be wrong here in a way that shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class Case:
     steps: tuple[Mapping[str, Any], ...]
     variables: Mapping[str, Any]
     heavy: bool = False
+    no_fault: str = ""
+    """Why no known fault fails it."""
+    foundation: bool = False
+    """What it shows is built upon: when it fails, later failures of cases that use its request are untestable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,8 @@ class Suite:
     frames: tuple[Frame, ...]
     probe: Mapping[str, Any]
     """How to find out which profile and variant a server speaks (`probe.yaml`)."""
+    ladder: tuple[str, ...] = ()
+    """Groups of clauses, each above those it rests on."""
 
 
 @cache
@@ -84,7 +92,7 @@ def load_suite(protocol: str) -> Suite:
     folder = vectors_root() / protocol
     if not (folder / "cases").is_dir():
         raise CaseError(f"{folder}: no folder of cases for {protocol!r}")
-    clauses = _load_clauses(folder / "clauses.yaml")
+    clauses, ladder = _load_clauses(folder / "clauses.yaml")
     cases: list[Case] = []
     frames: list[Frame] = []
     for path in sorted((folder / "cases").iterdir(), key=lambda path: path.name):
@@ -102,7 +110,7 @@ def load_suite(protocol: str) -> Suite:
         if name in retired:
             raise CaseError(f"{topic}.yaml: id {name!r} is retired and may not be used again (retired.txt)")
         seen.add(name)
-    return Suite(protocol, clauses, tuple(cases), tuple(frames), read_document(folder / "probe.yaml"))
+    return Suite(protocol, clauses, tuple(cases), tuple(frames), read_document(folder / "probe.yaml"), ladder)
 
 
 def _retired(path: Path) -> frozenset[str]:
@@ -113,16 +121,24 @@ def _retired(path: Path) -> frozenset[str]:
     return frozenset(name for line in lines if (name := line.split("#")[0].strip()))
 
 
-def _load_clauses(path: Path) -> dict[str, Clause]:
+def _load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...]]:
+    """Return the clauses by id, and their groups as a ladder: those named first, then the others as they come."""
     document = read_document(path, "clauses.schema.json")
     found = {}
     for entry in document["clauses"]:
         level, profiles = entry["level"], [str(name) for name in entry["profiles"]]
         levels = {name: Level(level if isinstance(level, str) else level[name]) for name in profiles}
         found[entry["id"]] = Clause(
-            entry["id"], entry["group"], levels, entry["text"], entry["section"], tuple(entry.get("errata", ()))
+            entry["id"],
+            entry["group"],
+            levels,
+            entry["text"],
+            entry["section"],
+            tuple(entry.get("errata", ())),
+            entry.get("no_fault", ""),
         )
-    return found
+    groups = dict.fromkeys([*document.get("ladder", ()), *(one.group for one in found.values())])
+    return found, tuple(groups)
 
 
 def _combinations(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -185,6 +201,8 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 pristine=entry.get("pristine", False),
                 slow=entry.get("slow", False),
                 heavy=entry.get("heavy", False),
+                no_fault=entry.get("no_fault", ""),
+                foundation=entry.get("foundation", False),
                 steps=tuple(entry["steps"]),
                 variables=variables,
                 **common,

@@ -6,11 +6,12 @@ so that the trace alone gives the same verdict again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from conformance.delivery import Delivery
+from conformance.ledger import Account, Ledger, Meant, Refusal
 from conformance.outcome import Note, Stopped
 from conformance.symbols import Symbols
 from conformance.trace import Kind, Trace, TraceEvent
@@ -30,6 +31,7 @@ class Line:
     def __init__(self, name: str, symbols: Symbols) -> None:
         self.name = name
         self.codec = symbols.protocol.client(symbols.codec)
+        self.account = Account()
         self.received = bytearray()
         self.ended: Kind | None = None
         """How the target ended it."""
@@ -47,6 +49,7 @@ class Conversation:
         self.symbols = symbols
         self.timeout = timeout
         self.trace = Trace()
+        self.ledger: Ledger = {}
         self.lines: dict[str, Line] = {}
         self.now = 0.0
         self.marks: dict[str, float] = {}
@@ -55,6 +58,10 @@ class Conversation:
         self.observed: list[str] = []
         self.clause = ""
         self.given = False
+        self.asked: set[str] = set()
+        """Names of the requests sent."""
+        self.reply_to = self.field = ""
+        """The request whose reply is being judged, and the field that differs."""
         self._delivery = delivery
         self._scribe = scribe
 
@@ -79,7 +86,8 @@ class Conversation:
             answer = yield from self.do(Open(name), name)
             if answer.kind is not Kind.OPENED:
                 raise Stopped(Verdict.CRASH, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
-            self.lines[name] = Line(name, self.symbols)
+            line = self.lines[name] = Line(name, self.symbols)
+            self.ledger[len(self.trace) - 1] = line.account
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
         return self.lines[name]
 
@@ -97,11 +105,17 @@ class Conversation:
         else:
             del self.lines[name]
 
-    def write(self, line: Line, frames: list[bytes], messages: Sequence[Message] = ()) -> Asking[None]:
+    def write(self, line: Line, meant: list[Meant]) -> Asking[None]:
         """Send frames, cut as the delivery says. What a lost connection still holds is found by reading it."""
+        frames = [one.data for one in meant]
+        messages = tuple(one.message for one in meant if one.message is not None)
         data = b"".join(frames)
-        self.note("send", line.name, data=data, messages=tuple(messages))
+        self.note("send", line.name, data=data, messages=messages)
+        line.account.meant += meant
+        self.asked.update(one.NAME for one in messages)
         answer = yield from self.do(Write(line.name, self._delivery.cut(frames)), line.name, data)
+        if answer.kind is not Kind.SENT:
+            line.account.lost = len(self.trace) - 1
         if answer.kind is Kind.SILENT:
             raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
 
@@ -125,11 +139,16 @@ class Conversation:
             start = line.codec.span[1]
             got = f"{error} (the message begins {describe(bytes(line.received[start : start + 32]))})"
             byte = None if error.offset is None else error.offset - start
+            last, at_us = len(self.trace) - 1, self.trace[-1].at_us
+            line.account.refused = Refusal(last, at_us, start + (byte or 0), error.code)
             raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
+        if isinstance(event, Message):
+            line.account.heard.append((line.codec.span, event))
         return None if event is NEED_DATA else event
 
     def next(self, line: Line, wanted: Any) -> Asking[Message]:
         """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it."""
+        self.reply_to, self.field = next((one.NAME for one in line.codec.pending), ""), ""
         event = yield from self.event(line, self.timeout)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""

@@ -11,6 +11,18 @@ from protocols import Message
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a play stopped: at the reply to which request, in which field of it, after asking what."""
+
+    reply_to: str
+    """Name of the request, or of the push; empty when it was not about a message."""
+    field: str
+    """Empty when the message itself is another one, or none."""
+    asked: frozenset[str]
+    """Names of the requests sent up to there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What a play showed, before levels are weighed: never lenient or unsupported."""
 
@@ -24,6 +36,8 @@ class Outcome:
     expected: str | None = None
     got: str | None = None
     observed: str | None = None
+    place: Place | None = None
+    """Where it stopped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from conformance.cases import Case
 from conformance.conversation import Asking, Conversation
 from conformance.delivery import Delivery
-from conformance.outcome import Note, Outcome, Stopped, harness_error
+from conformance.outcome import Note, Outcome, Place, Stopped, harness_error
 from conformance.steps import play_step
 from conformance.symbols import SymbolError, Symbols
 from conformance.verdicts import Guilty, Verdict
@@ -68,4 +68,5 @@ class Player:
             got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
         if talk.given and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict, guilty = Verdict.UNTESTABLE, Guilty.NOBODY
-        return Outcome(verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got)
+        place = Place(talk.reply_to, talk.field, frozenset(talk.asked))
+        return Outcome(verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got, place=place)

@@ -38,7 +38,7 @@ class SimulationDriver:
 
     def play(self, player: Player) -> Outcome:
         """Run one case to its outcome."""
-        session = _Simulation(self._factory)
+        session = Simulation(self._factory)
         play = player.play()
         try:
             action = next(play)
@@ -49,7 +49,7 @@ class SimulationDriver:
             return outcome
 
 
-class _Simulation:
+class Simulation:
     """One server and its connections, for one play."""
 
     def __init__(self, factory: ServiceFactory) -> None:
@@ -62,6 +62,7 @@ class _Simulation:
         return Answer(kind, self._clock.monotonic_ns() / 1e9, data)
 
     def perform(self, action: Action) -> Answer:
+        """Carry out one action of a player."""
         match action:
             case Open(name):
                 return self._open(name)

@@ -10,12 +10,13 @@ from typing import Any
 
 from conformance.actions import Sleep
 from conformance.conversation import Asking, Conversation, Line
+from conformance.ledger import Meant
 from conformance.outcome import Stopped
 from conformance.patterns import match
 from conformance.symbols import SymbolError
 from conformance.verdicts import Verdict
 from conformance.wording import describe, first_byte
-from protocols import EndOfStream, LocalProtocolError, Message, Request
+from protocols import EndOfStream, LocalProtocolError, Message, Push, Request
 
 Variables = Mapping[str, int]
 BESIDE = frozenset({"on", "clause", "given", "or_closed"})
@@ -27,6 +28,7 @@ def play_step(talk: Conversation, spec: Any) -> Asking[None]:
     if not isinstance(spec, dict) or not set(spec) & VERBS.keys() or set(spec) - VERBS.keys() - BESIDE:
         raise SymbolError(f"expected a step with {', '.join(VERBS)}; got {spec!r}")
     outer = talk.clause, talk.given
+    talk.reply_to = talk.field = ""
     talk.clause, talk.given = spec.get("clause", talk.clause), talk.given or spec.get("given", False)
     on = talk.symbols.filled(spec.get("on", "a"))
     for verb, act in VERBS.items():
@@ -69,21 +71,19 @@ def _connect(talk: Conversation, spec: str, on: str) -> Asking[None]:
 
 def _send(talk: Conversation, spec: Any, on: str) -> Asking[None]:
     line = yield from talk.line(on)
-    frames: list[bytes] = []
-    messages: list[Message] = []
+    meant: list[Meant] = []
     for values, item in _items(talk, spec):
         talk.symbols.variables.update(values)
         if isinstance(item, dict) and "raw" in item:
-            frames.append(_raw(talk, item, line))
+            meant.append(_raw(talk, item, line))
         else:
-            messages.append(talk.symbols.message(item))
-            frames.append(_encoded(line, messages[-1]))
-    yield from talk.write(line, frames, messages)
+            meant.append(_encoded(talk, line, talk.symbols.message(item)))
+    yield from talk.write(line, meant)
 
 
-def _encoded(line: Line, message: Message) -> bytes:
+def _encoded(talk: Conversation, line: Line, message: Message) -> Meant:
     try:
-        return line.codec.send(message)
+        return Meant(len(talk.trace), line.codec.send(message), message)
     except LocalProtocolError as error:
         if line.ended is None:
             raise
@@ -91,17 +91,18 @@ def _encoded(line: Line, message: Message) -> bytes:
         raise Stopped(Verdict.FAIL, "an open connection", told, byte=0) from error
 
 
-def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> bytes:
-    """Return the bytes of `{raw: ...}`; it may say `as` which request it is answered like."""
+def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
+    """Return the frame of `{raw: ...}`; it may say `as` which request it is answered like."""
     data = talk.symbols.data(item["raw"] if isinstance(item["raw"], dict) else {"hex": item["raw"]})
-    if "as" in item:
-        request = talk.symbols.message(item["as"])
+    request = talk.symbols.message(item["as"]) if "as" in item else None
+    if request is not None:
         if not isinstance(request, Request):
             raise SymbolError(f"as: expected a request, got {request.NAME}")
         line.codec.await_reply(request)
+        talk.asked.add(request.NAME)
     else:
         line.framed = False
-    return data
+    return Meant(len(talk.trace), data, like=type(request) if request is not None else None)
 
 
 def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
@@ -112,6 +113,9 @@ def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
         talk.heard(line, message, item)
         problem = match(item, message, talk.symbols)
         if problem is not None:
+            talk.field = problem.field
+            if isinstance(message, Push):
+                talk.reply_to = message.NAME
             byte = first_byte(talk.symbols.codec.layout(type(message)), message, problem.field)
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
 
@@ -144,7 +148,7 @@ def _silent(talk: Conversation, spec: str, on: str) -> Asking[None]:
     """Nothing may have come on the connection: a barrier's reply must be the next message."""
     line = yield from talk.line(talk.symbols.filled(spec))
     barrier = talk.symbols.protocol.barrier()
-    yield from talk.write(line, [_encoded(line, barrier)], [barrier])
+    yield from talk.write(line, [_encoded(talk, line, barrier)])
     message = yield from talk.next(line, f"the reply to {barrier.NAME}")
     talk.heard(line, message, "any")
     if line.codec.answered is not barrier:

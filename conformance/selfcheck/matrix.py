@@ -1,0 +1,109 @@
+"""The kill matrix: every departure on trial against every case, and what it says of the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance.cases import Case
+from conformance.selfcheck.trial import Finding
+from conformance.verdicts import Level
+from reference_server.deviation import Deviation
+
+__all__ = ["BLAME_WANTED", "KillMatrix", "Trial"]
+
+BLAME_WANTED = 0.95
+"""The part of all kills in which the blamed clause is one that the server breaks."""
+NOTICED = frozenset({Level.MUST, Level.SHOULD})
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One departure and what the cases found; a case not named passed."""
+
+    deviation: Deviation
+    findings: Sequence[Finding]
+    error: str | None = None
+    """Why it could not be tried."""
+
+    @cached_property
+    def kills(self) -> list[Finding]:
+        """The findings that fail the server."""
+        return [one for one in self.findings if one.kills]
+
+    @cached_property
+    def misblamed(self) -> list[Finding]:
+        """The kills that blame a clause the server keeps."""
+        return [one for one in self.kills if one.blamed not in self.deviation.clauses]
+
+
+@dataclass(frozen=True)
+class KillMatrix:
+    """All trials under one profile and variant, over the cases that were played."""
+
+    profile: str
+    variant: str
+    cases: Sequence[Case]
+    levels: Mapping[str, Level]
+    """Case id -> its level."""
+    trials: Sequence[Trial]
+
+    @property
+    def faults(self) -> list[Trial]:
+        """The trials of servers that are wrong."""
+        return [one for one in self.trials if not one.deviation.is_legal]
+
+    @property
+    def survivors(self) -> list[Trial]:
+        """The wrong servers that no case noticed."""
+        return [one for one in self.faults if not one.kills and one.error is None]
+
+    @property
+    def false_alarms(self) -> list[Trial]:
+        """The legal servers that a case failed."""
+        return [one for one in self.trials if one.deviation.is_legal and one.kills]
+
+    @property
+    def untried(self) -> list[Trial]:
+        """The departures that could not be tried."""
+        return [one for one in self.trials if one.error is not None]
+
+    @cached_property
+    def killers(self) -> Mapping[str, list[str]]:
+        """Case id -> the faults it killed; cases that killed none are there too."""
+        found: dict[str, list[str]] = {case.id: [] for case in self.cases}
+        for trial in self.faults:
+            for one in trial.kills:
+                found[one.case].append(trial.deviation.name)
+        return found
+
+    @property
+    def toothless(self) -> list[Case]:
+        """The MUST and SHOULD cases that kill nothing and do not say why."""
+        return [
+            case
+            for case in self.cases
+            if not self.killers[case.id] and not case.no_fault and self.levels[case.id] in NOTICED
+        ]
+
+    @property
+    def blame(self) -> tuple[int, int]:
+        """Kills that blame a broken clause, and all kills."""
+        kills = sum(len(one.kills) for one in self.faults)
+        return kills - sum(len(one.misblamed) for one in self.faults), kills
+
+    def complaints(self) -> Iterable[str]:
+        """Yield what keeps the suite from being proved, a line each; nothing when it is."""
+        for trial in self.survivors:
+            yield f"{trial.deviation.name} survives: {trial.deviation.told} ({', '.join(trial.deviation.clauses)})"
+        for trial in self.false_alarms:
+            first = trial.kills[0]
+            yield f"{trial.deviation.name} is legal and failed by {first.case}: {first.got}"
+        for trial in self.untried:
+            yield f"{trial.deviation.name} could not be tried: {trial.error}"
+        for case in self.toothless:
+            yield f"{case.id} kills nothing and does not say why (no_fault)"
+        right, kills = self.blame
+        if kills and right < BLAME_WANTED * kills:
+            yield f"only {right} of {kills} kills blame a broken clause; wanted {BLAME_WANTED:.0%}"

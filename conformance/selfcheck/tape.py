@@ -1,0 +1,54 @@
+"""Tapes: what a case asks of the faultless server and what it is answered, so that a fault is seen without judging.
+
+In simulation a play is a function of the answers alone: a server that answers every action of the tape as the faultless
+one did gets the same verdict, and the case need not be judged again. Only where an answer differs is it played in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conformance.actions import Action, Answer
+from conformance.outcome import Outcome
+from conformance.player import Player
+from conformance.simulation import ServiceFactory, Simulation
+
+__all__ = ["Tape", "play", "record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """Every action of one play, with its answer."""
+
+    exchanges: tuple[tuple[Action, Answer], ...]
+
+    def agrees(self, factory: ServiceFactory) -> bool:
+        """Say whether a server of `factory` answers every action as it was answered before."""
+        perform = Simulation(factory).perform
+        return all(perform(action) == answer for action, answer in self.exchanges)
+
+
+def play(player: Player, perform: Callable[[Action], Answer]) -> Outcome:
+    """Return the outcome of a play whose actions are carried out by `perform`."""
+    asking = player.play()
+    try:
+        action = next(asking)
+        while True:
+            action = asking.send(perform(action))
+    except StopIteration as stop:
+        outcome: Outcome = stop.value
+        return outcome
+
+
+def record(player: Player, factory: ServiceFactory) -> tuple[Outcome, Tape]:
+    """Play in simulation; return the outcome and the tape of it."""
+    perform = Simulation(factory).perform
+    exchanges: list[tuple[Action, Answer]] = []
+
+    def taped(action: Action) -> Answer:
+        answer = perform(action)
+        exchanges.append((action, answer))
+        return answer
+
+    return play(player, taped), Tape(tuple(exchanges))

@@ -1,0 +1,96 @@
+"""One departure from the reference on trial: which cases notice it, and which clause they blame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance.cases import Case
+from conformance.foundations import explained
+from conformance.outcome import Outcome
+from conformance.records import level_of, weigh
+from conformance.runner import Plan
+from conformance.selfcheck.tape import Tape, play, record
+from conformance.simulation import ServiceFactory, Simulation
+from conformance.verdicts import Level, Verdict
+from reference_server.clock import VirtualClock
+from reference_server.registry import create_service
+from reference_server.service import Service, seeded_ids
+
+__all__ = ["RED", "Finding", "Ground", "factory_of"]
+
+RED = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.CRASH, Verdict.HANG})
+SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A case whose verdict is not that of the faultless server."""
+
+    case: str
+    verdict: Verdict
+    blamed: str | None
+    got: str | None
+
+    @property
+    def kills(self) -> bool:
+        """Whether the case fails the server."""
+        return self.verdict in RED
+
+
+def factory_of(plan: Plan, fault: str | None) -> ServiceFactory:
+    """Return what makes servers that depart in the way `fault` names from the reference of the plan's run."""
+    run = plan.run
+
+    def create(clock: VirtualClock) -> Service:
+        return create_service(
+            run.protocol, profile=run.profile, variant=run.variant, clock=clock, ids=seeded_ids(SEED), fault=fault
+        )
+
+    return create
+
+
+class Ground:
+    """The cases of one plan with their tapes: what every departure is held against, in simulation."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    @cached_property
+    def tapes(self) -> Sequence[tuple[Case, Tape]]:
+        """Each case and its tape; ValueError names the first that the faultless server does not pass."""
+        found = []
+        for case in self.plan.cases:
+            outcome, tape = record(self.plan.player(case), factory_of(self.plan, None))
+            if outcome.verdict is not Verdict.PASS:
+                raise ValueError(f"the faultless server does not pass {case.id}: {outcome.verdict}, {outcome.got}")
+            found.append((case, tape))
+        return found
+
+    @cached_property
+    def levels(self) -> Mapping[str, Level]:
+        """Case id -> the level it is weighed by."""
+        return {case.id: level_of(case, self.plan.suite, self.plan.run.profile) for case in self.plan.cases}
+
+    def try_out(self, fault: str) -> list[Finding]:
+        """Return what the cases say of the server that departs in the way `fault` names."""
+        factory = factory_of(self.plan, fault)
+        played = [(case, self._outcome(case, factory)) for case, tape in self.tapes if not self._agrees(tape, factory)]
+        consequences = explained(self.plan.suite, played)
+        found = []
+        for case, outcome in played:
+            outcome = consequences.get(case.id, outcome)
+            verdict = weigh(outcome, self.levels[case.id])
+            if verdict is not Verdict.PASS:
+                found.append(Finding(case.id, verdict, outcome.blamed, outcome.got))
+        return found
+
+    def _agrees(self, tape: Tape, factory: ServiceFactory) -> bool:
+        try:
+            return tape.agrees(factory)
+        except Exception:
+            return False
+
+    def _outcome(self, case: Case, factory: ServiceFactory) -> Outcome:
+        return play(self.plan.player(case), Simulation(factory).perform)

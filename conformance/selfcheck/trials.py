@@ -1,0 +1,63 @@
+"""Tries every departure out, side by side in as many processes as there are cores."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from conformance.cases import Suite
+from conformance.selfcheck.matrix import Trial
+from conformance.selfcheck.trial import Ground
+from reference_server.deviation import Deviation
+
+__all__ = ["applicable", "run_trials"]
+
+_ground: Ground
+"""What the workers try departures on; they are forked, so the tapes are shared."""
+
+
+def applicable(deviations: Iterable[Deviation], suite: Suite, profile: str, variant: str) -> list[Deviation]:
+    """Return the departures that show under a profile and variant, in simulation."""
+
+    def shows(one: Deviation) -> bool:
+        profiles = one.profiles or (suite.clauses[one.clauses[0]].levels if one.clauses else (profile,))
+        return profile in profiles and (not one.variants or variant in one.variants) and not one.live
+
+    return [one for one in deviations if shows(one)]
+
+
+def run_trials(
+    ground: Ground, deviations: Iterable[Deviation], *, jobs: int = 0, report: Callable[[Trial], None] | None = None
+) -> list[Trial]:
+    """Return the trial of each departure, in their order; `jobs` 0 is one a core."""
+    global _ground
+    _ground = ground
+    assert ground.tapes is not None
+    chosen = list(deviations)
+    by_name = {one.name: one for one in chosen}
+    gc.collect()
+    gc.freeze()
+    found: dict[str, Trial] = {}
+    try:
+        for trial in _tried(by_name, jobs or os.cpu_count() or 1):
+            found[trial.deviation.name] = trial
+            if report is not None:
+                report(trial)
+    finally:
+        gc.unfreeze()
+    return [found[one.name] for one in chosen]
+
+
+def _tried(by_name: dict[str, Deviation], jobs: int) -> Iterator[Trial]:
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        for name, findings, error in pool.imap_unordered(_try, by_name):
+            yield Trial(by_name[name], findings, error)
+
+
+def _try(name: str) -> tuple[str, list, str | None]:  # type: ignore[type-arg]
+    try:
+        return name, _ground.try_out(name), None
+    except Exception as error:
+        return name, [], f"{type(error).__name__}: {error}"
