@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 
+from protocols.profile import Profile
 from protocols.registry import protocol as codec_of
 from reference_server.clock import Clock
 from reference_server.deviation import Deviation
+from reference_server.model import Model
 from reference_server.service import Ids, Limits, Service, Trace
 
-__all__ = ["SERVICES", "create_service", "demonstration_faults", "deviations", "served_protocols"]
+__all__ = ["SERVICES", "create_service", "demonstration_faults", "deviations", "model_of", "served_protocols"]
 
 SERVICES = {"throttr": "reference_server.throttr"}
 """Protocol -> the package whose `create` makes its service."""
@@ -51,19 +53,13 @@ def create_service(
     `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange, `fault` makes
     the server wrong on purpose.
     """
-    if protocol not in SERVICES:
-        raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(served_protocols())}")
-    known = codec_of(protocol).profiles
-    if profile not in known:
-        raise ValueError(f"unknown {protocol} profile {profile!r}: expected {' or '.join(known)}")
-    if variant not in known[profile].variants:
-        raise ValueError(f"unknown {protocol} variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+    known = _spoken(protocol, profile, variant)
     if fault is not None and fault not in deviations(protocol):
         close = get_close_matches(fault, deviations(protocol), n=3) or list(demonstration_faults(protocol))
         raise ValueError(f"unknown {protocol} fault {fault!r}: perhaps {' or '.join(close)}")
     create: Callable[..., Service] = import_module(SERVICES[protocol]).create
     return create(
-        known[profile],
+        known,
         variant,
         clock=clock,
         ids=ids or (lambda: secrets.token_bytes(16)),
@@ -71,3 +67,21 @@ def create_service(
         trace=trace,
         fault=fault,
     )
+
+
+def model_of(protocol: str, *, profile: str, variant: str) -> Model:
+    """Return the sequential model of one record of `protocol`; ValueError names what is unknown and what is known."""
+    spoken = _spoken(protocol, profile, variant)
+    made: Model = import_module(SERVICES[protocol]).MODEL(spoken, variant)
+    return made
+
+
+def _spoken(protocol: str, profile: str, variant: str) -> Profile:
+    if protocol not in SERVICES:
+        raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(served_protocols())}")
+    known = codec_of(protocol).profiles
+    if profile not in known:
+        raise ValueError(f"unknown {protocol} profile {profile!r}: expected {' or '.join(known)}")
+    if variant not in known[profile].variants:
+        raise ValueError(f"unknown {protocol} variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+    return known[profile]

@@ -1,0 +1,1 @@
+"""Many connections at once: histories, whether one order explains all their answers, what to show when none does."""
