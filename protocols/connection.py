@@ -159,8 +159,16 @@ class Client(Protocol):
         """The request that the last reply given by `next_event` answers."""
 
     @property
+    def ambiguous(self) -> bool:
+        """Whether bytes were read in one of two ways that both were possible: what followed may be misread."""
+
+    @property
     def span(self) -> tuple[int, int]:
         """See `Connection.span`."""
+
+    @property
+    def received(self) -> int:
+        """See `Connection.received`."""
 
     @property
     def pending(self) -> tuple[Request, ...]:
