@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.concurrency.history import NEVER, History, Operation, by_connection
-from protocols.throttr import ACCEPTED, REFUSED
+from protocols.throttr import OK, REFUSED
 from protocols.throttr.requests import Purge, Query
 
 ASK, END = Query(b"k"), Purge(b"k")
@@ -39,6 +39,6 @@ def test_operations_of_a_connection_keep_their_order() -> None:
 
 @pytest.mark.parametrize(("returned", "overlap"), [(2, False), (3, True), (9, True), (NEVER, True)])
 def test_operations_overlap_unless_one_was_answered_before_the_other_was_sent(returned: int, overlap: bool) -> None:
-    first, second = Operation(0, "a", ASK, 0, ACCEPTED, returned), Operation(1, "b", ASK, 3, ACCEPTED, 4)
+    first, second = Operation(0, "a", ASK, 0, OK, returned), Operation(1, "b", ASK, 3, OK, 4)
 
     assert first.overlaps(second) is second.overlaps(first) is overlap
