@@ -1,0 +1,100 @@
+"""A process with everything it starts: ended as a whole, measured as a whole.
+
+Its own process group and a mark in the environment, which children inherit: a worker that left the group, or was
+handed to init, is found by the mark.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+MARK = "WIREPROOF_TARGET"
+GRACE = 3.0
+"""Seconds from being asked to end until being killed."""
+POLL = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a family of processes takes at one instant."""
+
+    memory: int
+    """Resident bytes, summed; what is reserved and never touched does not count."""
+    descriptors: int
+    cpu: float
+    """Seconds of CPU so far, ended children included."""
+
+
+class Family:
+    """One started process and its descendants."""
+
+    def __init__(self, command: Sequence[str], *, output: int, environment: Mapping[str, str]) -> None:
+        """Start it; stdout and stderr go to the descriptor `output`. Raises `OSError` when it cannot be started."""
+        self._mark = secrets.token_hex(8)
+        self._leader = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env={**environment, MARK: self._mark},
+        )
+        self.pid = self._leader.pid
+
+    def ended(self) -> int | None:
+        """Return the first process's exit code (below 0: the signal it died of); None while it runs."""
+        return self._leader.poll()
+
+    def members(self) -> list[psutil.Process]:
+        """Return every process of the family that runs."""
+        return [one for one in psutil.process_iter() if self._has(one)]
+
+    def _has(self, one: psutil.Process) -> bool:
+        with suppress(psutil.Error, OSError):
+            mine = os.getpgid(one.pid) == self.pid or one.environ().get(MARK) == self._mark
+            return mine and one.status() != psutil.STATUS_ZOMBIE
+        return False
+
+    def usage(self) -> Usage:
+        """Return what the family takes now; nothing at all once it is gone."""
+        memory = descriptors = 0
+        cpu = 0.0
+        for one in self.members():
+            with suppress(psutil.Error), one.oneshot():
+                memory += one.memory_info().rss
+                descriptors += one.num_fds()
+                cpu += sum(one.cpu_times()[:4])
+        return Usage(memory, descriptors, cpu)
+
+    def end(self, grace: float = GRACE) -> None:
+        """End every process: SIGTERM, then SIGKILL after `grace` seconds, or at once when interrupted."""
+        try:
+            self._signal(signal.SIGTERM)
+            self._wait(grace)
+        finally:
+            while self._signal(signal.SIGKILL):
+                self._wait(POLL)
+            self._leader.wait(GRACE)
+
+    def _signal(self, how: signal.Signals) -> bool:
+        """Send a signal to every process there is; say whether there was one."""
+        members = self.members()
+        for one in members:
+            with suppress(psutil.Error):
+                one.send_signal(how)
+        return bool(members)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until all have ended, at most `seconds`."""
+        deadline = time.monotonic() + seconds
+        while (self._leader.poll() is None or self.members()) and time.monotonic() < deadline:
+            time.sleep(POLL)

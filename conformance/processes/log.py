@@ -1,0 +1,58 @@
+"""What a started server prints, stdout and stderr in one file, with a line for each start."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from tempfile import TemporaryFile
+
+READY = re.compile(rb"^listening (\S+)\r?\n", re.MULTILINE)
+LOOKED_AT = 64 * 1024
+"""Bytes of the beginning and of the end that are looked at."""
+LONGEST_LINE = 500
+
+
+class Log:
+    """A file that a server and wireproof append to; without a path it lives as long as this object."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Begin with an empty file. Raises `OSError` when it cannot be written."""
+        if path is None:
+            self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - `close` ends it
+        else:
+            path.open("wb").close()
+            self._file = path.open("a+b", buffering=0)
+        self._since = 0
+
+    def fileno(self) -> int:
+        """Return the descriptor to write to."""
+        return self._file.fileno()
+
+    def mark(self, text: str) -> None:
+        """Write a line of our own."""
+        os.write(self.fileno(), f"=== wireproof: {text}\n".encode(errors="replace"))
+
+    def begin(self, text: str) -> None:
+        """Write a line of our own; what is read from now on is what comes after it."""
+        self.mark(text)
+        self._since = self._size()
+
+    def ready_address(self) -> str | None:
+        """Return what the first whole line `listening ADDRESS` since `begin` names."""
+        found = READY.search(os.pread(self.fileno(), LOOKED_AT, self._since))
+        return found.group(1).decode(errors="replace") if found else None
+
+    def last_lines(self, count: int) -> list[str]:
+        """Return at most `count` lines printed last since `begin`, without empty ones, long ones cut."""
+        start = max(self._since, self._size() - LOOKED_AT)
+        text = os.pread(self.fileno(), LOOKED_AT, start).decode(errors="replace")
+        lines = [line.rstrip()[:LONGEST_LINE] for line in text.splitlines() if line.strip()]
+        return lines[-count:]
+
+    def close(self) -> None:
+        """Write no more."""
+        self._file.close()
+
+    def _size(self) -> int:
+        return os.fstat(self.fileno()).st_size
