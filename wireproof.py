@@ -11,6 +11,7 @@ COMMANDS = {
     "test": ("conformance.commands.test", "Test a server: play every case, judge it, write records."),
     "vectors": ("conformance.commands.vectors", "Build, check and show the byte-exact vectors."),
     "self-check": ("conformance.commands.selfcheck", "Prove the suite: every known fault against every case."),
+    "impostor": ("conformance.commands.impostor", "Serve a server that is wrong in one known way; --list them."),
     "matrix": ("conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
     "docs": ("conformance.commands.docs", "Render the pages that repeat the data (clauses, layouts)."),
     "demo": ("conformance.commands.demo", "Test the reference servers and two wrong ones, and show the matrix."),

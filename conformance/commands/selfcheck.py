@@ -12,9 +12,10 @@ from conformance.cases import load_suite
 from conformance.records import Run
 from conformance.runner import Plan, Settings
 from conformance.selection import select
+from conformance.selfcheck.departures import applicable
 from conformance.selfcheck.matrix import KillMatrix
 from conformance.selfcheck.trial import Ground
-from conformance.selfcheck.trials import applicable, run_trials
+from conformance.selfcheck.trials import run_trials
 from protocols import protocol, protocol_names
 from reference_server.registry import deviations
 
@@ -55,7 +56,8 @@ def command(
     chosen = [
         one
         for one in applicable(deviations(name).values(), suite, run.profile, run.variant)
-        if (not faults or any(fnmatch.fnmatch(one.name, pattern) for pattern in faults))
+        if not one.live
+        and (not faults or any(fnmatch.fnmatch(one.name, pattern) for pattern in faults))
         and (not groups or any(suite.clauses[clause].group in groups for clause in one.clauses))
     ]
     ground = Ground(plan)

@@ -7,25 +7,14 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from conformance.cases import Suite
 from conformance.selfcheck.matrix import Trial
 from conformance.selfcheck.trial import Ground
 from reference_server.deviation import Deviation
 
-__all__ = ["applicable", "run_trials"]
+__all__ = ["run_trials"]
 
 _ground: Ground
 """What the workers try departures on; they are forked, so the tapes are shared."""
-
-
-def applicable(deviations: Iterable[Deviation], suite: Suite, profile: str, variant: str) -> list[Deviation]:
-    """Return the departures that show under a profile and variant, in simulation."""
-
-    def shows(one: Deviation) -> bool:
-        profiles = one.profiles or (suite.clauses[one.clauses[0]].levels if one.clauses else (profile,))
-        return profile in profiles and (not one.variants or variant in one.variants) and not one.live
-
-    return [one for one in deviations if shows(one)]
 
 
 def run_trials(
