@@ -1,8 +1,11 @@
 """When records expire: up to millions of instants, one timer. The contract, each sentence of it tested:
 
 Never early. Late by at most a tick plus the work in hand, while nobody blocks the loop. In order of instant, ties in
-order of their latest `schedule`. An instant already past goes with the next tick. Exactly once; never after `cancel`
-or a move. Sliced by time and by count. One timer. Memory follows the live records. `on_due` may call back in.
+the order they were filed. An instant already past goes with the next tick. Exactly once; never after `cancel` or a
+move. Sliced by time and by count. One timer. Memory follows the live records. `on_due` may call back in.
+
+A record is filed by `schedule`, except one that is moved later: it stays where it is, and is filed anew when that place
+comes up. So moving it later is one assignment, as often as one likes, and is paid for once.
 
 Why dicts of buckets: a heap with lazy deletion needs compaction (73 ms in one step at 10^7) and ~3 times the memory, a
 wheel cascades in one step (155 ms at 10^6). Here a record sits in one dict, so moving it leaves nothing behind; far
@@ -12,18 +15,14 @@ records wait in spans of 1024 ticks, split one span ahead, a chunk at a time. A 
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
-from heapq import heapify, heappop, heappush, merge
-from operator import attrgetter
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Generic, Protocol, TypeVar
 
+from reference_server.buckets import Bucket, by_instant, repack
 from reference_server.clock import Clock, Timer
 
 __all__ = ["Bucket", "Scheduler", "Timed"]
-
-Bucket = dict[Any, None]
-"""Records by identity, in the order of their latest `schedule`."""
 
 SPAN_BITS = 10
 """A span is 2^10 ticks: fewer make more spans for far records, more make more buckets for near ones."""
@@ -33,20 +32,18 @@ CHUNK = 64
 """Records moved from a span between two looks at the clock."""
 FEW = 8
 """Records delivered between two looks at the clock."""
-RUN = 8192
-"""Records sorted in one go (about 2 ms); larger buckets are sorted in runs and merged."""
 
 NEVER = float("inf")
 
 log = logging.getLogger(__name__)
-by_due = attrgetter("due")
 
 
 class Timed(Protocol):
     """What a record brings: hashed by identity (`eq=False`), two attributes, `bucket` None to begin with."""
 
     due: int
-    """The instant last scheduled, ns on the clock's monotonic scale; written by the scheduler."""
+    """The instant to deliver it at, ns on the clock's monotonic scale; written by `schedule`. While the record is
+    scheduled, raising it is as good as scheduling it later."""
     bucket: Bucket | None
     """The scheduler's own; not None exactly while the record is scheduled."""
 
@@ -62,8 +59,9 @@ class Scheduler(Generic[T]):
     """
 
     __slots__ = (
-        "_armed_ns", "_clock", "_far", "_horizon", "_mask", "_near", "_on_due", "_opened", "_shift", "_slice_items",
-        "_slice_ns", "_span_shift", "_spans", "_split", "_splitting", "_ticks", "_timer", "_work",
+        "_armed_ns", "_clock", "_emptied", "_far", "_horizon", "_mask", "_near", "_on_due", "_opened", "_parting",
+        "_shift", "_slice_items", "_slice_ns", "_span_shift", "_spans", "_split", "_splitting", "_ticks", "_timer",
+        "_work",
     )  # fmt: skip
 
     def __init__(
@@ -90,15 +88,62 @@ class Scheduler(Generic[T]):
         self._ticks: list[int] = []
         self._far: dict[int, Bucket] = {}
         self._spans: list[int] = []
+        self._emptied = 0
+        """How often a bucket lost its last record to `cancel` since empty spans were last looked for."""
         self._timer: Timer | None = None
         self._armed_ns: float = NEVER
         self._work: Iterator[int] | None = None
         self._split: Iterator[int] | None = None
         self._splitting: float = NEVER
         """The span being split; its ticks, and those of later spans, wait until that is done."""
+        self._parting: Bucket = {}
+        """What it held."""
 
     def schedule(self, item: T, when_ns: int) -> None:
         """Deliver `item` at `when_ns` (any int, monotonic ns); an item already scheduled is moved."""
+        if item.bucket is not None:
+            if when_ns >= item.due:
+                item.due = when_ns
+                return
+            self.cancel(item)
+        item.due = when_ns
+        self._file(item, when_ns)
+
+    reschedule = schedule
+
+    def cancel(self, item: T) -> None:
+        """Forget `item`; harmless when it is not scheduled."""
+        bucket = item.bucket
+        if bucket is None:
+            return
+        del bucket[item]
+        item.bucket = None
+        left = len(bucket)
+        if not left & (left - 1):
+            self._tidy(bucket)
+
+    def overdue(self, now_ns: int) -> list[T]:
+        """Items whose instant has come and that were not delivered yet; costs what the ticks up to now hold."""
+        last = ((now_ns + self._mask) >> self._shift) + 1
+        buckets = [bucket for tick, bucket in self._near.items() if tick <= last]
+        buckets += [bucket for span, bucket in self._far.items() if span <= last >> SPAN_BITS]
+        return [item for bucket in (*buckets, self._parting) for item in bucket if item.due <= now_ns]
+
+    def close(self) -> None:
+        """Disarm the timer and forget every item."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for bucket in (*self._near.values(), *self._far.values(), self._parting):
+            for item in bucket:
+                item.bucket = None
+            bucket.clear()
+        for part in (self._near, self._ticks, self._far, self._spans):
+            part.clear()
+        self._timer = self._work = self._split = None
+        self._armed_ns = self._splitting = NEVER
+
+    def _file(self, item: T, when_ns: int) -> None:
+        """Put `item` where `when_ns` will find it."""
         if when_ns > self._horizon:
             span = when_ns >> self._span_shift
             try:
@@ -113,47 +158,8 @@ class Scheduler(Generic[T]):
                 bucket = self._near[tick]
             except KeyError:
                 bucket = self._open(self._near, self._ticks, tick, tick << self._shift)
-        held = item.bucket
-        if held is bucket:
-            del bucket[item]
-        elif held is not None:
-            self.cancel(item)
         bucket[item] = None
         item.bucket = bucket
-        item.due = when_ns
-
-    reschedule = schedule
-
-    def cancel(self, item: T) -> None:
-        """Forget `item`; harmless when it is not scheduled."""
-        bucket = item.bucket
-        if bucket is None:
-            return
-        del bucket[item]
-        item.bucket = None
-        left = len(bucket)
-        if not left & (left - 1):
-            self._tidy(item, bucket)
-
-    def overdue(self, now_ns: int) -> list[T]:
-        """Items whose instant has come and that were not delivered yet; costs what the ticks up to now hold."""
-        last = ((now_ns + self._mask) >> self._shift) + 1
-        buckets = [bucket for tick, bucket in self._near.items() if tick <= last]
-        buckets += [bucket for span, bucket in self._far.items() if span <= last >> SPAN_BITS]
-        return [item for bucket in buckets for item in bucket if item.due <= now_ns]
-
-    def close(self) -> None:
-        """Disarm the timer and forget every item."""
-        if self._timer is not None:
-            self._timer.cancel()
-        for bucket in (*self._near.values(), *self._far.values()):
-            for item in bucket:
-                item.bucket = None
-            bucket.clear()
-        for part in (self._near, self._ticks, self._far, self._spans):
-            part.clear()
-        self._timer = self._work = self._split = None
-        self._armed_ns = self._splitting = NEVER
 
     def _open(self, table: dict[int, Bucket], order: list[int], key: int, wake_ns: int) -> Bucket:
         """A new bucket; the timer is moved when its wake comes before the one armed."""
@@ -163,17 +169,22 @@ class Scheduler(Generic[T]):
             self._arm(wake_ns)
         return bucket
 
-    def _tidy(self, item: T, bucket: Bucket) -> None:
-        """As a bucket shrinks past 0 and each power of two: an empty span goes, an oversized table is repacked."""
+    def _tidy(self, bucket: Bucket) -> None:
+        """As a bucket shrinks past 0 and each power of two: empty spans go, an oversized table is repacked."""
         if len(bucket) >= SPARSE:
-            _repack(bucket)
-        span = item.due >> self._span_shift
-        if not bucket and self._far.get(span) is bucket:
+            repack(bucket)
+        elif not bucket:
+            self._emptied += 1
+            if self._emptied > len(self._far) // 2 + SPARSE:
+                self._drop_empty_spans()
+
+    def _drop_empty_spans(self) -> None:
+        for span in [span for span, bucket in self._far.items() if not bucket]:
             del self._far[span]
-            if len(self._spans) > 2 * len(self._far) + 64:
-                _repack(self._far)
-                self._spans[:] = self._far
-                heapify(self._spans)
+        repack(self._far)
+        self._spans[:] = self._far
+        heapify(self._spans)
+        self._emptied = 0
 
     def _arm(self, wake_ns: int) -> None:
         if self._timer is not None:
@@ -237,16 +248,16 @@ class Scheduler(Generic[T]):
     def _deliver_tick(self, tick: int) -> Iterator[int]:
         bucket = self._near[tick]
         self._opened = tick
-        handled = 1
-        for item in (yield from _by_instant(bucket)):
+        end_ns, handled = tick << self._shift, 1
+        for item in (yield from by_instant(bucket)):
             handled += 1
             if item.bucket is bucket:
                 del bucket[item]
                 item.bucket = None
-                try:
-                    self._on_due(item)
-                except Exception:
-                    log.exception("on_due failed for %r", item)
+                if item.due > end_ns:
+                    self._file(item, item.due)
+                else:
+                    self._tell(item)
             if handled >= FEW:
                 yield handled
                 handled = 0
@@ -254,50 +265,35 @@ class Scheduler(Generic[T]):
             heappop(self._ticks)
         yield handled
 
+    def _tell(self, item: T) -> None:
+        try:
+            self._on_due(item)
+        except Exception:
+            log.exception("on_due failed for %r", item)
+
     def _split_span(self, span: int) -> Iterator[int]:
         """File a span's records by tick. Those scheduled meanwhile open it anew and follow: ties keep order."""
-        bucket = self._far.pop(span, None)
-        for count, item in enumerate(list(bucket or ()), 1):
+        self._parting = bucket = self._far.pop(span, {})
+        last_ns = (span + 1 << self._span_shift) - 1
+        for count, item in enumerate(list(bucket), 1):
             if item.bucket is bucket:
-                tick = (item.due + self._mask) >> self._shift
-                near = self._near.get(tick)
-                if near is None:
-                    near = self._near[tick] = {}
-                    heappush(self._ticks, tick)
-                near[item] = None
-                item.bucket = near
+                del bucket[item]
+                if item.due > last_ns:
+                    self._file(item, item.due)
+                else:
+                    self._file_by_tick(item)
             if not count % CHUNK:
                 yield CHUNK
-        self._splitting = NEVER
+        self._splitting, self._parting = NEVER, {}
         if span not in self._far:
-            self._horizon = (span + 1 << self._span_shift) - 1
-        _repack(self._far)
+            self._horizon = last_ns
+        repack(self._far)
 
-
-def _by_instant(bucket: Bucket) -> Generator[int, None, Iterable[Any]]:
-    """Returns the bucket's records by (due, place in the bucket); yields the records sorted after each run."""
-    items = list(bucket)
-    if len(items) <= RUN:
-        items.sort(key=by_due)
-        return items
-    runs = []
-    for start in range(0, len(items), RUN):
-        run = [item for item in items[start : start + RUN] if item.bucket is bucket]
-        run.sort(key=by_due)
-        runs.append([(item.due, start, item) for item in reversed(run)])
-        yield RUN
-    return (item for _, _, item in merge(*map(_emptied, runs)))
-
-
-def _emptied(run: list[tuple[int, int, Any]]) -> Iterator[tuple[int, int, Any]]:
-    """The run from its end, letting go of each entry: a million freed together would be a step too long."""
-    while run:
-        yield run.pop()
-
-
-def _repack(table: dict[Any, Any]) -> None:
-    """Dicts do not shrink as they empty: rebuild one, in place, that is several times too large for what it holds."""
-    if sys.getsizeof(table) > 256 * len(table) + 4096:
-        kept = list(table.items())
-        table.clear()
-        table.update(kept)
+    def _file_by_tick(self, item: T) -> None:
+        tick = (item.due + self._mask) >> self._shift
+        near = self._near.get(tick)
+        if near is None:
+            near = self._near[tick] = {}
+            heappush(self._ticks, tick)
+        near[item] = None
+        item.bucket = near

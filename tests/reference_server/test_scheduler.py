@@ -48,7 +48,7 @@ def test_a_tick_of_one_nanosecond_is_exact(clock: CountingClock, due: Due, delay
     assert [at - when for _, at in due] == [2 if delay == 0 else 1]
 
 
-def test_due_records_come_by_instant_and_ties_by_their_latest_schedule(clock: CountingClock, due: Due) -> None:
+def test_due_records_come_by_instant_and_ties_by_when_they_were_filed(clock: CountingClock, due: Due) -> None:
     scheduler, (a, b, c, d) = Scheduler(clock, due), map(Record, "abcd")
     for item, when in [(a, 5), (b, 7), (c, 5), (d, 4), (a, 9), (a, 5)]:
         scheduler.schedule(item, HOUR + when)
@@ -76,6 +76,36 @@ def test_a_moved_record_comes_once_at_its_new_instant(clock: CountingClock, due:
     clock.advance(3 * HOUR)
 
     assert due == [("a", start + HOUR)]
+
+
+@pytest.mark.parametrize("later", [1, TICK, SECOND, HOUR, 2**64 * HOUR])
+@pytest.mark.parametrize("first", [TICK, 30 * SECOND])
+def test_raising_due_moves_a_record_later(clock: CountingClock, due: Due, first: int, later: int) -> None:
+    scheduler, item, start = Scheduler(clock, due, tick_ns=1), Record("raised"), clock.monotonic_ns()
+    scheduler.schedule(Record("before"), start + first + later - 1)
+    scheduler.schedule(item, start + first)
+    item.due = start + first + later
+    scheduler.schedule(Record("behind"), start + first + later + 1)
+
+    clock.advance(first + later - 1)
+    not_yet = due.names
+    clock.advance(2)
+
+    assert (not_yet, due.names) == (["before"], ["before", "raised", "behind"])
+
+
+def test_a_record_moved_later_may_be_moved_back_and_cancelled(clock: CountingClock, due: Due) -> None:
+    scheduler, (a, b), start = Scheduler(clock, due, tick_ns=1), map(Record, "ab"), clock.monotonic_ns()
+    for item in (a, b):
+        scheduler.schedule(item, start + SECOND)
+        scheduler.schedule(item, start + HOUR)
+    scheduler.schedule(a, start + 2 * SECOND)
+    scheduler.cancel(b)
+
+    clock.advance(2 * HOUR)
+
+    assert due == [("a", start + 2 * SECOND)]
+    assert b.bucket is None
 
 
 def test_a_cancelled_record_never_comes_and_cancelling_twice_is_harmless(clock: CountingClock, due: Due) -> None:
@@ -197,6 +227,20 @@ def test_close_inside_on_due_delivers_nothing_more(clock: CountingClock) -> None
     assert (len(seen), clock.pending) == (1, 0)
 
 
+def test_close_while_a_span_is_split_forgets_its_records(
+    clock: CountingClock, due: Due, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reference_server.scheduler.CHUNK", 1)
+    scheduler, items = Scheduler(clock, due, tick_ns=1, slice_items=1), [Record(n) for n in range(10)]
+    clock.advance(HOUR)
+    for item in items:
+        scheduler.schedule(item, clock.monotonic_ns())
+    clock.call_at(0, scheduler.close)
+    clock.advance(1)
+
+    assert (due, [item.bucket for item in items]) == ([], [None] * 10)
+
+
 @pytest.mark.parametrize("limit", ["tick_ns", "slice_ns", "slice_items"])
 def test_limits_start_at_one(clock: CountingClock, limit: str) -> None:
     with pytest.raises(ValueError, match="limits start at 1"):
@@ -235,6 +279,27 @@ def test_records_scheduled_while_their_span_is_split_keep_their_place(
     clock.advance(1)
 
     assert due.names == ["before", *range(40)]
+
+
+def test_what_is_overdue_is_known_while_its_span_is_split(
+    clock: CountingClock, due: Due, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reference_server.scheduler.CHUNK", 1)
+    scheduler, known = Scheduler(clock, due, tick_ns=1, slice_items=1), list[int]()
+
+    def look() -> None:
+        known.append(len(due) + len(scheduler.overdue(clock.monotonic_ns())))
+        if len(due) < 10:
+            clock.call_at(0, look)
+
+    clock.advance(HOUR)
+    for n in range(10):
+        scheduler.schedule(Record(n), clock.monotonic_ns())
+    clock.call_at(0, look)
+    clock.advance(1)
+
+    assert len(known) > 10
+    assert set(known) == {10}
 
 
 @pytest.mark.parametrize("factory", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])

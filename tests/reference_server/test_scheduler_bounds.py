@@ -5,7 +5,8 @@ from operator import attrgetter
 
 import pytest
 
-from reference_server.scheduler import FEW, RUN, Scheduler
+from reference_server.buckets import RUN
+from reference_server.scheduler import FEW, Scheduler
 from tests.reference_server.scheduling import HOUR, MS, SECOND, CountingClock, Due, Record, TiringClock
 
 
@@ -85,6 +86,47 @@ def test_moving_one_record_for_ever_keeps_memory_bounded(clock: CountingClock, d
             most = max(most, tables(scheduler))
 
     assert most < 700_000
+
+
+@pytest.mark.parametrize("delay", [SECOND, HOUR])
+def test_a_record_moved_later_all_the_time_is_filed_anew_once_a_delay(
+    clock: CountingClock, due: Due, delay: int
+) -> None:
+    scheduler, item, filed = Scheduler(clock, due), Record(), 0
+    scheduler.schedule(item, clock.monotonic_ns() + delay)
+    bucket = item.bucket
+    for _ in range(1000):
+        clock.advance(delay // 100)
+        scheduler.schedule(item, clock.monotonic_ns() + delay)
+        filed, bucket = filed + (item.bucket is not bucket), item.bucket
+
+    assert due == []
+    assert 5 <= filed <= 40
+    assert tables(scheduler) < 100_000
+
+
+def test_spans_that_records_left_are_forgotten(clock: CountingClock, due: Due) -> None:
+    scheduler = Scheduler(clock, due)
+    for n in range(10_000):
+        item = Record()
+        scheduler.schedule(item, (n + 1) * HOUR)
+        item.due += HOUR
+        scheduler.cancel(item)
+
+    assert tables(scheduler) < 20_000
+
+
+def test_a_span_whose_records_all_moved_later_leaves_nothing_behind(clock: CountingClock, due: Due) -> None:
+    scheduler, items = Scheduler(clock, due), [Record() for _ in range(2000)]
+    for n, item in enumerate(items, 1):
+        scheduler.schedule(item, clock.monotonic_ns() + 30 * SECOND)
+        item.due += n * HOUR
+    clock.advance(31 * SECOND)
+    for item in items:
+        scheduler.cancel(item)
+
+    assert due == []
+    assert tables(scheduler) < 20_000
 
 
 def test_memory_follows_the_live_records_down(clock: CountingClock, due: Due) -> None:

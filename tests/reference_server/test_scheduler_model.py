@@ -1,14 +1,16 @@
 """The scheduler against a dict of instants: never early, never lost, never twice, in order, late by at most a tick."""
 
+from operator import itemgetter
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from reference_server import scheduler
+from reference_server import buckets, scheduler
 from reference_server.clock import VirtualClock
 from reference_server.scheduler import Bucket, Scheduler
 
-SIZES = scheduler.CHUNK, scheduler.FEW, scheduler.RUN
+SIZES = scheduler.CHUNK, scheduler.FEW, buckets.RUN
 DELAYS = st.one_of(
     st.integers(-5, 40),
     st.integers(-(10**7), 5000),
@@ -39,16 +41,17 @@ class Machine(RuleBasedStateMachine):
     @initialize(tick=st.sampled_from([1, 2, 5, 16, 1000]), items=st.integers(1, 9), start=st.integers(0, 3000))
     def begin(self, tick: int, items: int, start: int) -> None:
         self.clock, self.tick = VirtualClock(start_monotonic_ns=start), tick
-        scheduler.CHUNK, scheduler.FEW, scheduler.RUN = 1, 1, 3
+        scheduler.CHUNK, scheduler.FEW, buckets.RUN = 1, 1, 3
         self.scheduler = Scheduler(self.clock, self.on_due, tick_ns=tick, slice_items=items)
         self.records = [Record(n) for n in range(12)]
-        self.model: dict[Record, tuple[int, int, int]] = {}
-        self.told: list[tuple[int, int]] = []
+        self.model: dict[Record, tuple[int, int | None, int]] = {}
+        """Record -> its instant, its place among ties (None once it was moved later), when that was asked for."""
+        self.told: list[tuple[int, int | None]] = []
         self.inside: dict[Record, tuple[Record, int | None]] = {}
         self.count, self.disturbed = 0, False
 
     def teardown(self) -> None:
-        scheduler.CHUNK, scheduler.FEW, scheduler.RUN = SIZES
+        scheduler.CHUNK, scheduler.FEW, buckets.RUN = SIZES
 
     def on_due(self, item: Record) -> None:
         due, order, _ = self.model.pop(item)  # KeyError: cancelled, moved or delivered before
@@ -65,8 +68,19 @@ class Machine(RuleBasedStateMachine):
             self.model.pop(item, None)
         else:
             now = self.clock.monotonic_ns()
-            self.scheduler.schedule(item, now + delay)
-            self.model[item] = (now + delay, self.count, now)
+            if item not in self.model or now + delay < item.due:
+                self.scheduler.schedule(item, now + delay)
+                self.model[item] = (now + delay, self.count, now)
+            else:
+                self.move_later(item, now + delay)
+                self.model[item] = (now + delay, None, now)
+
+    def move_later(self, item: Record, when_ns: int) -> None:
+        """The two ways there are."""
+        if self.count % 2:
+            self.scheduler.schedule(item, when_ns)
+        else:
+            item.due = when_ns
 
     @rule(which=st.integers(0, 11), delay=DELAYS)
     def schedule(self, which: int, delay: int) -> None:
@@ -96,8 +110,16 @@ class Machine(RuleBasedStateMachine):
         self.clock.advance(ns)
         now = self.clock.monotonic_ns()
 
-        assert self.disturbed or self.told == sorted(self.told)
+        filed = [(due, order) for due, order in self.told if order is not None]
+        assert self.disturbed or (filed == sorted(filed) and self.told == sorted(self.told, key=itemgetter(0)))
         assert [r for r, (due, _, asked) in self.model.items() if max(due, asked) + self.tick <= now] == []
+
+    @invariant()
+    def what_is_overdue_is_told_exactly(self) -> None:
+        if hasattr(self, "model"):
+            now = self.clock.monotonic_ns()
+            overdue = {r for r, (due, _, _) in self.model.items() if due <= now}
+            assert sorted(r.name for r in self.scheduler.overdue(now)) == sorted(r.name for r in overdue)
 
     @invariant()
     def the_records_scheduled_are_those_of_the_model(self) -> None:
