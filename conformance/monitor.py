@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from conformance.ledger import Account
+from conformance.readings import Asking
 from conformance.trace import Kind, TraceEvent
 from conformance.verdicts import Guilty
 from conformance.violations import Violation
@@ -28,8 +29,8 @@ class ConnectionReport:
     violation: Violation | None
     unframed: int | None
     """The event since which nothing is judged: the case sent bytes that are no request, or a write was lost."""
-    ambiguous: bool
-    """The target's bytes could be read in two ways; from there on they are not judged."""
+    undecided: bool
+    """The target's bytes cannot be read as they seem, but can be in another way: nobody is to blame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,16 @@ class Monitor:
                 del self._open[name]
 
     def _watch(self, name: str, number: int) -> None:
-        asking, answering = self._protocol.client(self._codec), self._protocol.server(self._codec)
-        watched = self._open[name] = Watched(name, number, self._codec, asking, answering, self._accounts.get(number))
+        codec, client = self._codec, self._protocol.client
+        asking, answering = Asking(lambda: client(codec)), self._protocol.server(codec)
+        watched = self._open[name] = Watched(name, number, codec, asking, answering, self._accounts.get(number))
         self._watched.append(watched)
 
     def report(self) -> Report:
         """Return what was seen so far."""
         return Report(
             tuple(
-                ConnectionReport(one.name, one.opened, one.violation(), one.unframed_since(), one.ambiguous)
+                ConnectionReport(one.name, one.opened, one.violation(), one.unframed_since(), one.undecided)
                 for one in self._watched
             )
         )

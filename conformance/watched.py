@@ -11,23 +11,23 @@ from typing import Any
 
 from conformance.ledger import Account
 from conformance.meaning import Meaning
+from conformance.readings import Asking
 from conformance.trace import Kind, TraceEvent
 from conformance.verdicts import Guilty
 from conformance.violations import MISREAD, NOT_MEANT, Violation
 from conformance.wording import describe
-from protocols import Connection, ErrorCode, Message, RemoteProtocolError, Request
-from protocols.connection import Client
+from protocols import Connection, ErrorCode, LocalProtocolError, Message, RemoteProtocolError, Request
 
 
 class Watched:
     """The state of one connection; `see` takes its events."""
 
     def __init__(
-        self, name: str, opened: int, codec: Any, asking: Client, answering: Connection, account: Account | None
+        self, name: str, opened: int, codec: Any, asking: Asking, answering: Connection, account: Account | None
     ) -> None:
         self.name = name
         self.opened = opened
-        self.ambiguous = False
+        self.undecided = False
         self._codec = codec
         self._asking = asking
         self._answering = answering
@@ -36,7 +36,7 @@ class Watched:
         self._number, self._at_us = opened, 0
         self._sent_at = (opened, 0)
         """The last event of the harness's bytes: its number and time."""
-        self._sent, self._came = bytearray(), bytearray()
+        self._sent = bytearray()
         self._heard = 0
         self._our_end = self._deaf = False
         self._unframed: int | None = None
@@ -78,7 +78,7 @@ class Watched:
         if refused is None:
             return None
         passed = self._asking.received > refused.offset
-        if not passed and (self._theirs is not None or self.ambiguous or unframed is not None):
+        if not passed and (self._theirs is not None or self.undecided or unframed is not None):
             return None
         told = f"the player's decoder refuses ({refused.code}) what the monitor's reads"
         where = refused.offset, MISREAD, None, refused.event, refused.at_us, told
@@ -168,10 +168,9 @@ class Watched:
     def _receive(self, data: bytes) -> None:
         if self._deaf:
             return
-        self._came += data
         self._asking.receive_data(data)
         while not self._deaf:
-            if self._unframed is not None and not self._asking.pending:
+            if self._unframed is not None and not self._asking.waits:
                 self._deaf = True
                 return
             try:
@@ -179,18 +178,15 @@ class Watched:
             except RemoteProtocolError as error:
                 self._blame_them(error)
                 return
-            if self._asking.ambiguous:
-                self.ambiguous = self._deaf = True
-            elif isinstance(event, Message):
-                self._hear(event, self._asking.span)
-            else:
+            if not isinstance(event, Message):
                 break
+            self._hear(event, self._asking.span)
         self._deaf = self._deaf or not data
 
     def _blame_them(self, error: RemoteProtocolError) -> None:
         self._deaf = True
-        if self._asking.ambiguous:
-            self.ambiguous = True
+        if self._asking.can_be_read_otherwise():
+            self.undecided = True
             return
         offset = self._asking.span[1] if error.offset is None else error.offset
         where = offset, error.code, error.clause, self._number, self._at_us, error.message
@@ -203,11 +199,15 @@ class Watched:
             told = f"the player read {describe(heard[self._heard][1])}, the monitor {describe(message)}"
             self._blame_us(span[0], MISREAD, told, sent=False)
         self._heard += 1
-        self._written_back(message, self._came[slice(*span)], span[0], sent=False)
+        self._written_back(message, self._asking.bytes_of(span), span[0], sent=False)
 
-    def _written_back(self, message: Message, data: bytearray, first: int, *, sent: bool = True) -> bool:
+    def _written_back(self, message: Message, data: bytes | bytearray, first: int, *, sent: bool = True) -> bool:
         """Say whether a message is written as it was read: encoder and decoder check each other."""
-        if self._codec.encode(message) == data:
+        try:
+            same = self._codec.encode(message) == data
+        except LocalProtocolError:
+            same = False
+        if same:
             return True
         self._blame_us(first, MISREAD, f"{describe(message)} is not written as it was read", sent=sent)
         return False

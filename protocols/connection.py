@@ -159,8 +159,8 @@ class Client(Protocol):
         """The request that the last reply given by `next_event` answers."""
 
     @property
-    def ambiguous(self) -> bool:
-        """Whether bytes were read in one of two ways that both were possible: what followed may be misread."""
+    def ambiguous_at(self) -> int | None:
+        """The offset in the peer's stream of the last frame that could also have been read as a push."""
 
     @property
     def span(self) -> tuple[int, int]:

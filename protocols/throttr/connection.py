@@ -58,8 +58,8 @@ class ClientConnection(ThrottrConnection):
 
     def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
         super().__init__(codec, Role.CLIENT, self._decode_message, max_frame)
-        self.ambiguous = False
-        """A byte that leads a push was read as that of a bare reply (T37): the other reading was possible, too."""
+        self.ambiguous_at: int | None = None
+        """The offset in the server's stream of the last byte that may lead a push and was read as a reply's (T37)."""
         self._sent = self._replied = 0
         self._asked_at: dict[int, int] = {}
         """Number of a request -> the offset in the server's stream before which nothing can answer it, if not read."""
@@ -95,7 +95,7 @@ class ClientConnection(ThrottrConnection):
         if push is not None:
             if not self._is_bare_reply(request):
                 return push(data, at, end, context)
-            self.ambiguous = True
+            self.ambiguous_at = self._buffer.base + at
         if request is None:
             raise MalformedFrameError(
                 ErrorCode.UNEXPECTED_MESSAGE, f"got {data[at]:02x} although no request is waiting for a reply", at
