@@ -4,28 +4,45 @@ from __future__ import annotations
 
 import fnmatch
 import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.progress import Progress
 
-from conformance.cases import load_suite
-from conformance.records import Run
-from conformance.runner import Plan, Settings
-from conformance.selection import select
-from conformance.selfcheck.departures import applicable
-from conformance.selfcheck.matrix import KillMatrix
-from conformance.selfcheck.trial import Ground
-from conformance.selfcheck.trials import run_trials
+from conformance.cases import CaseError, load_suite
+from conformance.outputs import OutputError
+from conformance.selfcheck import report
+from conformance.selfcheck.check import Check, FaultlessError
+from conformance.selfcheck.matrix import KillMatrix, Trial
 from protocols import protocol, protocol_names
+from reference_server.deviation import Deviation
 from reference_server.registry import deviations
 
+PROVED, UNPROVED, USAGE, HARNESS = 0, 1, 2, 3
 
-@click.command()
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Which faults and cases the user wants to hear about."""
+
+    faults: tuple[str, ...]
+    groups: tuple[str, ...]
+    sample: int
+
+
+@click.command(context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option("--profile", help="Profile to check under.  [default: the protocol's first]")
-@click.option("--variant", help="Variant to check under.  [default: the protocol's usual one]")
+@click.option("--variant", "--width", help="Variant to check under.  [default: the protocol's usual one]")
 @click.option("--fault", "faults", multiple=True, metavar="NAME", help="Only these faults; * and ? match. Repeatable.")
 @click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only faults and cases of these clause groups.")
+@click.option("--sample", type=click.IntRange(0), default=0, help="Only every Nth fault, said in the summary; 0: all.")
+@click.option("--repeat", type=click.IntRange(1), default=1, help="Check as often; findings must be identical.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Processes; 0: one a core.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write kill-matrix.json and a page here.")
 @click.option("--details", is_flag=True, help="Tell each fault's kills, and those that blame another clause.")
 @click.pass_context
 def command(
@@ -36,47 +53,101 @@ def command(
     variant: str | None,
     faults: tuple[str, ...],
     groups: tuple[str, ...],
+    sample: int,
+    repeat: int,
+    jobs: int,
+    out: Path | None,
     details: bool,
 ) -> None:
-    """Hold every known fault of PROTOCOL against every case, in simulation.
+    """Hold every known fault of PROTOCOL against every case, and every legal odd server too.
 
-    Exits 0 when each wrong server is found out, no legal one is failed, and every case earns its place.
+    Exits 0 when each wrong server is found out, no legal one is failed, every MUST and SHOULD case kills a fault or
+    says why not, and at least 95 % of the kills blame a clause that is broken; 1 when not, a line for each complaint.
+
+    \b
+    wireproof self-check throttr --out reports/kill-matrix
+    wireproof self-check throttr --profile 7.3.2 --variant uint8 --group UPDATE --details
     """
-    began = time.monotonic()
-    suite, spoken = load_suite(name), protocol(name)
-    run = Run(
-        protocol=name,
-        profile=profile or spoken.default_profile,
-        variant=variant or spoken.default_variant,
-        target="simulation",
-        implementation="impostors",
-        namespace="selfcheck",
-    )
-    plan = Plan(run, suite, select(suite, run.profile, run.variant, heavy=False), Settings())
-    chosen = [
-        one
-        for one in applicable(deviations(name).values(), suite, run.profile, run.variant)
-        if not one.live
-        and (not faults or any(fnmatch.fnmatch(one.name, pattern) for pattern in faults))
-        and (not groups or any(suite.clauses[clause].group in groups for clause in one.clauses))
-    ]
-    ground = Ground(plan)
-    trials = run_trials(ground, chosen)
-    cases = [case for case in plan.cases if not groups or suite.clauses[case.clauses[0]].group in groups]
-    matrix = KillMatrix(run.profile, run.variant, plan.cases, ground.levels, trials)
+    spoken, began = protocol(name), time.monotonic()
     console = Console(highlight=False, soft_wrap=True)
+    try:
+        profile = _known("profile", profile or spoken.default_profile, spoken.profiles)
+        variant = _known("variant", variant or spoken.default_variant, spoken.profiles[profile].variants)
+        check = Check(load_suite(name), profile, variant, jobs)
+        chosen = _chosen(check, _Wanted(faults, groups, sample))
+        matrix = _checked(check, chosen, repeat, console)
+        if out is not None:
+            report.write(out, report.document(check.suite, matrix))
+    except FaultlessError as error:
+        click.echo(f"wireproof: {error}", err=True)
+        context.exit(UNPROVED)
+    except (OutputError, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+    except CaseError as error:
+        click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
+        context.exit(HARNESS)
     if details:
-        for trial in trials:
-            console.print(f"{trial.deviation.name}: {len(trial.kills)} kills, {len(trial.misblamed)} misblamed")
-            for one in trial.kills[:400]:
-                mark = "" if one not in trial.misblamed else "  MISBLAMED"
-                console.print(f"    {one.case} {one.verdict} {one.blamed} {one.got}{mark}", markup=False)
-    mine = {case.id for case in cases}
-    for line in matrix.complaints():
-        if " kills nothing" not in line or line.split()[0] in mine:
-            console.print(line, markup=False)
+        _details(console, matrix)
+    complaints = list(matrix.complaints(groups))
+    for line in complaints:
+        console.print(line, markup=False)
+    _sum_up(console, matrix, f"sampled 1 in {sample}, " if sample > 1 else "", time.monotonic() - began)
+    context.exit(UNPROVED if complaints else PROVED)
+
+
+def _known(what: str, given: str, known: Collection[str]) -> str:
+    """Return `given`; ValueError when it is none of `known`."""
+    if given not in known:
+        raise ValueError(f"unknown {what} {given!r}: expected {' or '.join(known)}")
+    return given
+
+
+def _chosen(check: Check, wanted: _Wanted) -> list[Deviation]:
+    """Return the departures to try; ValueError when none is left."""
+    found = [
+        one
+        for one in check.applicable(deviations(check.suite.protocol).values())
+        if (not wanted.faults or any(fnmatch.fnmatch(one.name, pattern) for pattern in wanted.faults))
+        and (not wanted.groups or any(check.suite.clauses[clause].group in wanted.groups for clause in one.clauses))
+    ][:: wanted.sample or 1]
+    if not found:
+        asked = " ".join((*wanted.faults, *wanted.groups)) or "all"
+        raise ValueError(
+            f"no fault of {asked} shows in {check.profile} {check.variant}; see 'wireproof impostor --list'"
+        )
+    return found
+
+
+def _checked(check: Check, chosen: list[Deviation], repeat: int, console: Console) -> KillMatrix:
+    """Return the matrix, the same each time; `FaultlessError` names what differs."""
+    matrices = []
+    for number in range(1, repeat + 1):
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task(f"{check.profile} {check.variant}, run {number}", total=len(chosen))
+            matrices.append(check.run(chosen, _advance(progress, task)))
+        if matrices[-1].differs_from(matrices[0]):
+            raise FaultlessError(f"run {number} differs from the first: {matrices[-1].differs_from(matrices[0])}")
+    return matrices[0]
+
+
+def _advance(progress: Progress, task: object) -> Callable[[Trial], None]:
+    return lambda trial: progress.advance(task)  # type: ignore[arg-type]
+
+
+def _details(console: Console, matrix: KillMatrix) -> None:
+    for trial in matrix.trials:
+        console.print(f"{trial.deviation.name}: {len(trial.kills)} kills, {len(trial.misblamed)} misblamed")
+        for one in trial.kills:
+            mark = "  MISBLAMED" if one in trial.misblamed else ""
+            console.print(f"    {one.case} {one.verdict} {one.blamed}: {(one.got or '')[:160]}{mark}", markup=False)
+
+
+def _sum_up(console: Console, matrix: KillMatrix, how: str, seconds: float) -> None:
     right, kills = matrix.blame
+    found = len(matrix.faults) - len(matrix.survivors) - sum(one.error is not None for one in matrix.faults)
+    legal = len(matrix.trials) - len(matrix.faults)
     console.print(
-        f"{len(trials)} departures x {len(plan.cases)} cases under {run.profile} {run.variant}: {kills} kills, "
-        f"{right} blame a broken clause; {time.monotonic() - began:.1f} s"
+        f"{matrix.profile} {matrix.variant}: {how}{found} of {len(matrix.faults)} wrong servers found out, "
+        f"{legal - len(matrix.false_alarms)} of {legal} legal ones passed; "
+        f"{len(matrix.cases)} cases, {kills} kills, {right} blame a broken clause; {seconds:.1f} s"
     )

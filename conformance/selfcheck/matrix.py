@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from conformance.cases import Case
+from conformance.cases import Case, Suite
 from conformance.selfcheck.trial import Finding
 from conformance.verdicts import Level
 from reference_server.deviation import Deviation
@@ -44,6 +44,7 @@ class KillMatrix:
 
     profile: str
     variant: str
+    suite: Suite
     cases: Sequence[Case]
     levels: Mapping[str, Level]
     """Case id -> its level."""
@@ -93,8 +94,8 @@ class KillMatrix:
         kills = sum(len(one.kills) for one in self.faults)
         return kills - sum(len(one.misblamed) for one in self.faults), kills
 
-    def complaints(self) -> Iterable[str]:
-        """Yield what keeps the suite from being proved, a line each; nothing when it is."""
+    def complaints(self, groups: Collection[str] = ()) -> Iterable[str]:
+        """Yield what keeps the suite from being proved, a line each; of cases, only those of `groups` when given."""
         for trial in self.survivors:
             yield f"{trial.deviation.name} survives: {trial.deviation.told} ({', '.join(trial.deviation.clauses)})"
         for trial in self.false_alarms:
@@ -103,7 +104,13 @@ class KillMatrix:
         for trial in self.untried:
             yield f"{trial.deviation.name} could not be tried: {trial.error}"
         for case in self.toothless:
-            yield f"{case.id} kills nothing and does not say why (no_fault)"
+            if not groups or self.suite.clauses[case.clauses[0]].group in groups:
+                yield f"{case.id} kills nothing and does not say why (no_fault)"
         right, kills = self.blame
         if kills and right < BLAME_WANTED * kills:
             yield f"only {right} of {kills} kills blame a broken clause; wanted {BLAME_WANTED:.0%}"
+
+    def differs_from(self, other: KillMatrix) -> str:
+        """Return the name of the first departure whose findings are not the same in `other`; empty when all are."""
+        pairs = zip(self.trials, other.trials, strict=True)
+        return next((one.deviation.name for one, two in pairs if list(one.findings) != list(two.findings)), "")

@@ -18,7 +18,7 @@ from reference_server.clock import VirtualClock
 from reference_server.registry import create_service
 from reference_server.service import Service, seeded_ids
 
-__all__ = ["RED", "Finding", "Ground", "factory_of"]
+__all__ = ["RED", "FaultlessError", "Finding", "Ground", "factory_of"]
 
 RED = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.CRASH, Verdict.HANG})
 SEED = 1
@@ -32,6 +32,8 @@ class Finding:
     verdict: Verdict
     blamed: str | None
     got: str | None
+    deliveries: tuple[str, ...] = ()
+    """Those that it shows under, when it is not seen by whole writes."""
 
     @property
     def kills(self) -> bool:
@@ -51,6 +53,10 @@ def factory_of(plan: Plan, fault: str | None) -> ServiceFactory:
     return create
 
 
+class FaultlessError(ValueError):
+    """Raised when the faultless server does not pass a case: nothing can be proved then."""
+
+
 class Ground:
     """The cases of one plan with their tapes: what every departure is held against, in simulation."""
 
@@ -59,12 +65,12 @@ class Ground:
 
     @cached_property
     def tapes(self) -> Sequence[tuple[Case, Tape]]:
-        """Each case and its tape; ValueError names the first that the faultless server does not pass."""
+        """Each case and its tape; `FaultlessError` names the first that the faultless server does not pass."""
         found = []
         for case in self.plan.cases:
             outcome, tape = record(self.plan.player(case), factory_of(self.plan, None))
             if outcome.verdict is not Verdict.PASS:
-                raise ValueError(f"the faultless server does not pass {case.id}: {outcome.verdict}, {outcome.got}")
+                raise FaultlessError(f"the faultless server does not pass {case.id}: {outcome.verdict}, {outcome.got}")
             found.append((case, tape))
         return found
 
