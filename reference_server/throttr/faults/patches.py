@@ -5,7 +5,7 @@ A change takes what it changes and an `Ask` (who asks, what, when, on which serv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,17 @@ from protocols.fields import Kind
 from protocols.frames import FrameContext
 from protocols.messages import Message, Request
 from protocols.profile import Profile
-from protocols.throttr.replies import Status
+from protocols.throttr.replies import (
+    ChannelsFragment,
+    ChannelsReply,
+    ConnectionsFragment,
+    ConnectionsReply,
+    ListFragment,
+    ListReply,
+    StatsFragment,
+    StatsReply,
+    Status,
+)
 from reference_server.throttr.faults.fault import HandlerPatch, ProfilePatch
 from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handler, Handlers, State
@@ -35,9 +45,16 @@ __all__ = [
     "with_handler",
     "with_reply",
     "with_request",
+    "with_rows",
 ]  # fmt: skip
 
 NO_LIMIT = 1 << 62
+FRAGMENTS: Mapping[type[Message], type[Any]] = {
+    ListReply: ListFragment,
+    StatsReply: StatsFragment,
+    ConnectionsReply: ConnectionsFragment,
+    ChannelsReply: ChannelsFragment,
+}
 Kinds = type[Request] | Iterable[type[Request]]
 changed = msgspec.structs.replace
 """`changed(message, field=value)`: the same message with other fields."""
@@ -118,9 +135,26 @@ def both(*patches: HandlerPatch) -> HandlerPatch:
     return patch
 
 
-def lead(message: type[Message], byte: int) -> ProfilePatch:
-    """Begin `message` with another byte; a profile without it stays as it is."""
-    return lambda profile: _derived(profile, leads={message: bytes([byte])})
+def with_rows(
+    kinds: Kinds, change: Callable[[list[Any], Ask], Iterable[Any]] | None = None, size: int = 0
+) -> HandlerPatch:
+    """Answer the rows `change(rows, ask)`, `size` a fragment (0: as many as in the first one of the right answer)."""
+
+    def on_reply(reply: Any, ask: Ask) -> Message:
+        rows = [row for fragment in reply.fragments for row in fragment.rows]
+        number = size or max([len(fragment.rows) for fragment in reply.fragments[:1]], default=1)
+        wrong = rows if change is None else list(change(rows, ask))
+        starts = range(0, len(wrong), number)
+        part = FRAGMENTS[type(reply)]
+        parts = (part(place, tuple(wrong[at : at + number])) for place, at in enumerate(starts, 1))
+        return type(reply)(tuple(parts))  # type: ignore[no-any-return]
+
+    return with_reply(kinds, on_reply)
+
+
+def lead(message: type[Message], *first: int) -> ProfilePatch:
+    """Begin `message` with other bytes, or none; all but the first byte of a request may be anything."""
+    return lambda profile: _derived(profile, leads={message: bytes(first)})
 
 
 def field_kind(message: type[Message], name: str, kind: Kind) -> ProfilePatch:

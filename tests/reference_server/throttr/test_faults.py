@@ -6,12 +6,16 @@ import pytest
 
 from conformance.cases import load_suite
 from protocols import protocol
+from protocols.frames import FrameContext
 from protocols.profile import Profile
-from protocols.throttr.replies import QueryReply
+from protocols.throttr.replies import ListFragment, ListReply, ListRow, QueryReply
+from protocols.throttr.requests import List
 from reference_server.clock import VirtualClock
 from reference_server.deviation import Deviation
 from reference_server.registry import create_service, demonstration_faults, deviations
+from reference_server.service import Limits
 from reference_server.throttr.faults import patches
+from reference_server.throttr.state import State
 
 CLAUSES = load_suite("throttr").clauses
 PROFILES = protocol("throttr").profiles
@@ -56,3 +60,29 @@ def test_a_wire_patch_changes_the_layout(patch: patches.ProfilePatch, wire: str)
 
 def test_bytes_are_swapped_within_their_size() -> None:
     assert patches.swapped(0x0102, 2) == 0x0201
+
+
+def test_a_lead_may_be_none_or_several_bytes() -> None:
+    assert protocol("throttr").codec(patches.lead(QueryReply)(V710), "uint8").encode(QueryReply(1, 2, 3)) == b"\1\2\3"
+    assert protocol("throttr").codec(patches.lead(List, 7, 9)(V710), "uint8").encode(List()) == b"\7\x09"
+
+
+@pytest.mark.parametrize(
+    ("patch", "fragments"),
+    [
+        (patches.with_rows(List, lambda rows, ask: rows[::-1]), [[b"d", b"c", b"b"], [b"a"]]),
+        (patches.with_rows(List, lambda rows, ask: rows[:1]), [[b"a"]]),
+        (patches.with_rows(List, lambda rows, ask: ()), []),
+        (patches.with_rows(List, size=2), [[b"a", b"b"], [b"c", b"d"]]),
+    ],
+)
+def test_rows_are_changed_and_cut_again(patch: patches.HandlerPatch, fragments: list[list[bytes]]) -> None:
+    state = State(V710, "uint8", VirtualClock(), lambda: bytes(16), Limits())
+    rows = [ListRow(name, 0, 4, 1, 1) for name in (b"a", b"b", b"c", b"d")]
+    right = ListReply((ListFragment(1, tuple(rows[:3])), ListFragment(2, tuple(rows[3:]))))
+    answer = patch({List: lambda request, session, now: state.codec.encode(right)}, state)[List]
+
+    reply, _ = state.codec.replies[List](answer(List(), None, 0), 0, 1 << 20, FrameContext(1 << 20))  # type: ignore[arg-type]
+
+    assert [[row.key for row in one.rows] for one in reply.fragments] == fragments
+    assert [one.fragment for one in reply.fragments] == list(range(1, len(fragments) + 1))
