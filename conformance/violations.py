@@ -14,10 +14,12 @@ MISREAD = "misread"
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Who did what where: `offset` counts from the beginning of that side's stream."""
+    """Who did what, and where."""
 
     side: Guilty
     connection: str
+    stream: Guilty
+    """Whose bytes `offset` counts from the beginning of: a harness may misread the target's."""
     offset: int
     error: str
     """A code of `protocols.errors`, `NOT_MEANT` or `MISREAD`."""

@@ -46,6 +46,8 @@ class Watched:
     def see(self, number: int, event: TraceEvent) -> None:
         """Take the next event of the connection; `number` is its place in the trace."""
         self._number, self._at_us = number, event.at_us
+        if event.kind in (Kind.SENT, Kind.RECEIVED) and not event.data:
+            return
         if event.kind is Kind.SENT:
             self._sent_at = number, event.at_us
             self._send(event.data)
@@ -82,7 +84,7 @@ class Watched:
             return None
         told = f"the player's decoder refuses ({refused.code}) what the monitor's reads"
         where = refused.offset, MISREAD, None, refused.event, refused.at_us, told
-        return Violation(Guilty.HARNESS, self.name, *where)
+        return Violation(Guilty.HARNESS, self.name, Guilty.TARGET, *where)
 
     @property
     def _judged(self) -> bool:
@@ -94,7 +96,8 @@ class Watched:
     def _blame_us(self, offset: int, error: str, told: str, *, clause: str | None = None, sent: bool = True) -> None:
         if self._ours is None:
             number, at_us = self._sent_at if sent else (self._number, self._at_us)
-            self._ours = Violation(Guilty.HARNESS, self.name, offset, error, clause, number, at_us, told)
+            stream = Guilty.HARNESS if sent else Guilty.TARGET
+            self._ours = Violation(Guilty.HARNESS, self.name, stream, offset, error, clause, number, at_us, told)
         self._deaf = True
 
     # what the harness sent
@@ -190,7 +193,7 @@ class Watched:
             return
         offset = self._asking.span[1] if error.offset is None else error.offset
         where = offset, error.code, error.clause, self._number, self._at_us, error.message
-        self._theirs = Violation(Guilty.TARGET, self.name, *where)
+        self._theirs = Violation(Guilty.TARGET, self.name, Guilty.TARGET, *where)
 
     def _hear(self, message: Message, span: tuple[int, int]) -> None:
         """Hold a message of the target against what the player took it for."""

@@ -1,0 +1,76 @@
+"""Traces written by hand, with the account of a harness that meant what it sent; and the monitor's report on them."""
+
+from __future__ import annotations
+
+from conformance.ledger import Account, Ledger, Meant, Refusal
+from conformance.monitor import Report, monitored
+from conformance.trace import Kind, Trace, TraceEvent
+from protocols import Message, Request, protocol
+
+THROTTR = protocol("throttr")
+TICK = 1000
+"""Microseconds between two events."""
+
+
+class Tale:
+    """What happened, event by event; connections are opened at their first use."""
+
+    def __init__(self, profile: str = "7.1.0", variant: str = "uint16", *, accounted: bool = True) -> None:
+        self.profile, self.variant = profile, variant
+        self.codec = THROTTR.codec(THROTTR.profiles[profile], variant)
+        self.trace = Trace()
+        self.ledger: Ledger = {}
+        self._accounted = accounted
+        self._accounts: dict[str, Account] = {}
+
+    def happens(self, kind: Kind, name: str = "a", data: bytes = b"") -> Tale:
+        if kind is not Kind.OPENED:
+            self.account(name)
+        self.trace.append(TraceEvent(len(self.trace) * TICK, name, kind, data))
+        if kind is Kind.CLOSED:
+            del self._accounts[name]
+        return self
+
+    def account(self, name: str = "a") -> Account:
+        if name not in self._accounts:
+            self._accounts[name] = self.ledger[len(self.trace)] = Account()
+            self.happens(Kind.OPENED, name)
+        return self._accounts[name]
+
+    def sends(self, *messages: Message, name: str = "a", crossed: bytes | None = None) -> Tale:
+        """The harness means these messages; `crossed` are the bytes that left, if they are others."""
+        meant = [(self.codec.encode(message), message) for message in messages]
+        self.account(name).meant += [Meant(len(self.trace), data, message) for data, message in meant]
+        data = b"".join(data for data, _ in meant)
+        return self.happens(Kind.SENT, name, data if crossed is None else crossed)
+
+    def sends_by_hand(self, data: str | bytes, name: str = "a", like: type[Request] | None = None) -> Tale:
+        data = bytes.fromhex(data) if isinstance(data, str) else data
+        self.account(name).meant.append(Meant(len(self.trace), data, like=like))
+        return self.happens(Kind.SENT, name, data)
+
+    def sends_wrongly(self, data: str, message: Message, name: str = "a") -> Tale:
+        """The harness means that message and gives other bytes to the driver, which sends them."""
+        self.account(name).meant.append(Meant(len(self.trace), bytes.fromhex(data), message))
+        return self.happens(Kind.SENT, name, bytes.fromhex(data))
+
+    def comes(self, *data: str | bytes | Message, name: str = "a") -> Tale:
+        """The target sends messages, hexadecimal or bytes, all in one."""
+        return self.happens(Kind.RECEIVED, name, b"".join(map(self._bytes, data)))
+
+    def understood(self, message: Message, first: int, stop: int, name: str = "a") -> Tale:
+        self.account(name).heard.append(((first, stop), message))
+        return self
+
+    def refused(self, offset: int, code: str = "bad_status", name: str = "a") -> Tale:
+        self.account(name).refused = Refusal(len(self.trace) - 1, self.trace[-1].at_us, offset, code)
+        return self
+
+    def _bytes(self, one: str | bytes | Message) -> bytes:
+        if isinstance(one, Message):
+            return bytes(self.codec.encode(one))
+        return bytes.fromhex(one) if isinstance(one, str) else one
+
+    def report(self) -> Report:
+        ledger = self.ledger if self._accounted else None
+        return monitored(self.trace, THROTTR, self.profile, self.variant, ledger)
