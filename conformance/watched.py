@@ -46,10 +46,11 @@ class Watched:
     def see(self, number: int, event: TraceEvent) -> None:
         """Take the next event of the connection; `number` is its place in the trace."""
         self._number, self._at_us = number, event.at_us
-        if event.kind in (Kind.SENT, Kind.RECEIVED) and not event.data:
-            return
         if event.kind is Kind.SENT:
             self._sent_at = number, event.at_us
+        if not event.data and event.kind in (Kind.SENT, Kind.RECEIVED):
+            return
+        if event.kind is Kind.SENT:
             self._send(event.data)
             return
         self._settle()
