@@ -85,7 +85,9 @@ class Conversation:
             self.note("connect", name)
             answer = yield from self.do(Open(name), name)
             if answer.kind is not Kind.OPENED:
-                raise Stopped(Verdict.CRASH, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
+                began = any(event.kind is Kind.SENT for event in self.trace)
+                verdict = Verdict.CRASH if began else Verdict.UNTESTABLE
+                raise Stopped(verdict, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
             line = self.lines[name] = Line(name, self.symbols)
             self.ledger[len(self.trace) - 1] = line.account
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.trace import Trace
+from conformance.trace import Kind, Trace
 from conformance.verdicts import Guilty, Verdict
 from protocols import Message
 
@@ -38,6 +39,15 @@ class Outcome:
     observed: str | None = None
     place: Place | None = None
     """Where it stopped."""
+    extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What else the driver can witness."""
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether the target took no connection before the case had sent a byte: nobody there, and not its doing."""
+        if self.verdict is not Verdict.UNTESTABLE or any(one.kind is Kind.SENT for one in self.trace):
+            return False
+        return any(one.kind is Kind.RESET for one in self.trace)
 
 
 @dataclass(frozen=True, slots=True)

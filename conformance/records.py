@@ -162,5 +162,5 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, delivery: st
         "got": outcome.got,
         "exchange": _exchange(outcome.trace),
         "duration_us": duration_us,
-        "extra": {},
+        "extra": dict(outcome.extra),
     }

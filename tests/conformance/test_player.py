@@ -84,10 +84,17 @@ def test_trickling_bytes_do_not_move_the_deadline() -> None:
     assert [one.timeout for one in target.actions if hasattr(one, "timeout")] == [2.0, 2.0]
 
 
-def test_a_target_that_takes_no_connection_has_crashed() -> None:
-    outcome = play({"send": ASK, "expect": "refused"}, target=ScriptedTarget(takes=0))
+def test_who_finds_nobody_there_has_not_ended_the_target() -> None:
+    outcome = play({"connect": "b"}, {"send": ASK, "expect": "refused"}, target=ScriptedTarget(takes=1))
 
-    assert (outcome.verdict, outcome.expected, outcome.got) == (Verdict.CRASH, "a connection", "reset: refused")
+    assert outcome.unreachable
+    assert (outcome.expected, outcome.got) == ("a connection", "reset: refused")
+
+
+def test_a_target_that_takes_no_connection_after_bytes_were_sent_has_crashed() -> None:
+    outcome = play({"send": {"raw": "00"}}, {"connect": "b"}, target=ScriptedTarget(takes=1))
+
+    assert (outcome.verdict, outcome.unreachable) == (Verdict.CRASH, False)
 
 
 @pytest.mark.parametrize("end", [Kind.ENDED, Kind.RESET])

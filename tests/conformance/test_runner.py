@@ -12,19 +12,23 @@ from conformance.outcome import Outcome
 from conformance.outputs import OutputError
 from conformance.player import Player
 from conformance.records import Record, Run
-from conformance.runner import Plan, Settings, _Run, play_all, simulate, waits
+from conformance.rounds import Round
+from conformance.runner import Plan, Settings, play_all, simulate, waits
 from conformance.selection import select
 from conformance.targets import Address
-from conformance.trace import Trace
+from conformance.trace import Kind, Trace, TraceEvent
 from conformance.verdicts import Guilty, Verdict
 from reference_server.registry import create_service
 from tests.conformance import servers
 from tests.conformance.scripted import make_case
 
 SUITE = load_suite("throttr")
+SUITE_WITHOUT = Suite("throttr", SUITE.clauses, (), (), {})
 PASS = Outcome(Verdict.PASS, Trace())
 LATE = Outcome(Verdict.UNTESTABLE, Trace(), Guilty.HARNESS, got="too late")
 CRASH = Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, got="refused")
+NOBODY = Outcome(Verdict.UNTESTABLE, Trace([TraceEvent(0, "a", Kind.RESET, b"refused")]), Guilty.NOBODY, got="refused")
+STAYS_UP = make_case({"alive": True}, id="robustness/stays-up")
 Script = Callable[[str, int], Outcome]
 
 
@@ -56,13 +60,13 @@ class CountingDriver:
 
 
 def plan_of(cases: list[Case], **settings: Any) -> Plan:
-    suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
+    suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
     return Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings(**settings))
 
 
 def run(cases: list[Case], driver: CountingDriver) -> list[Record]:
     records: list[Record] = []
-    asyncio.run(_Run(plan_of(cases), driver, records.append).go())  # type: ignore[arg-type]
+    asyncio.run(Round(plan_of(cases), driver, records.append).go())  # type: ignore[arg-type]
     return records
 
 
@@ -136,13 +140,69 @@ def test_who_found_no_room_to_connect_is_played_again_alone() -> None:
     assert {one["verdict"] for one in records} == {"pass"}
 
 
-def test_a_target_that_is_gone_is_not_asked_over_and_over() -> None:
-    driver = CountingDriver(4, lambda case, attempt: CRASH)
-    records = run([*some(50), *some(0)], driver)
+def verdicts(records: list[Record]) -> dict[str, str]:
+    return {one["case"]: one["verdict"] for one in records}
 
-    assert len(records) == 50
-    assert {one["verdict"] for one in records} == {"crash"}
+
+def test_a_target_that_is_gone_is_not_asked_over_and_over() -> None:
+    driver = CountingDriver(4, lambda case, attempt: NOBODY)
+    records = run(some(50), driver)
+
     assert len(driver.order) == 51
+    assert verdicts(records) == {case.id: "untestable" for case in some(50)} | {STAYS_UP.id: "crash"}
+    assert "with no case under way" in records[-1]["got"]
+
+
+def test_who_was_alone_with_the_target_when_it_went_is_the_crash_and_nobody_else() -> None:
+    cases = [*[make_case(id=f"alone/{number}", exclusive=True) for number in range(4)], *some(20), STAYS_UP]
+    fates = {"alone/0": [PASS], "alone/1": [CRASH, NOBODY]}
+    driver = CountingDriver(4, lambda case, attempt: fates.get(case, [NOBODY] * 3)[attempt and 1])
+    found = verdicts(run(cases, driver))
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {"alone/1"}
+    assert found["alone/0"] == "pass"
+    assert sum(verdict == "untestable" for verdict in found.values()) == 23
+    assert driver.order == ["alone/0", "alone/1", "alone/1"]
+
+
+def test_of_several_under_way_nobody_is_accused_and_the_run_is_the_crash() -> None:
+    driver = CountingDriver(4, lambda case, attempt: NOBODY if attempt or int(case[5:]) > 3 else CRASH)
+    records = run(some(30), driver)
+    found, last = verdicts(records), records[-1]
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {STAYS_UP.id}
+    assert last["extra"]["ends"][0]["under_way"] == ["made/0", "made/1", "made/2", "made/3"]
+    assert "3 other cases were under way" in next(one["got"] for one in records if one["case"] == "made/0")
+
+
+def test_the_only_one_under_way_is_the_crash() -> None:
+    driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/7" and not attempt else NOBODY)
+    found = verdicts(run(some(30), driver))
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {"made/7"}
+
+
+def test_where_no_case_stands_for_the_run_all_under_way_are_crashes() -> None:
+    driver = CountingDriver(4, lambda case, attempt: NOBODY if attempt or int(case[5:]) > 3 else CRASH)
+    plan = plan_of(some(30))
+    plan.suite = SUITE_WITHOUT
+    records: list[Record] = []
+    asyncio.run(Round(plan, driver, records.append).go())  # type: ignore[arg-type]
+
+    assert sum(one["verdict"] == "crash" for one in records) == 4
+
+
+def test_a_target_that_comes_back_tells_the_guilty_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serves(self: Round) -> bool:
+        return True
+
+    monkeypatch.setattr(Round, "_serves", serves)
+    driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/1" or not attempt else PASS)
+    found = verdicts(run([*some(8), STAYS_UP], driver))
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {"made/1"}
+    assert found[STAYS_UP.id] == "pass"
+    assert len(found) == 9
 
 
 def test_an_unexpected_exception_is_the_record_of_its_case() -> None:
@@ -215,5 +275,5 @@ def test_a_server_that_answers_nobody_is_soon_left_alone() -> None:
 
     asyncio.run(main())
 
-    assert len(records) == 30
-    assert {one["verdict"] for one in records} == {"crash", "untestable"}
+    assert len(records) == 31
+    assert [one["case"] for one in records if one["verdict"] != "untestable"] == [STAYS_UP.id]

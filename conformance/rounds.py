@@ -1,0 +1,218 @@
+"""One run over sockets: who plays alone, who side by side, who once more, and who is to blame when the target goes.
+
+Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
+next and give up their place while they wait, so waiting costs the longest, not the sum. Cases that came too late to
+tell are played again among themselves; what is still doubtful, alone. What goes wrong in one case becomes its record.
+
+A target that goes away is a crash of the case that was alone with it. Where several were under way nobody can tell:
+they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is the crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from conformance.cases import Case
+from conformance.gate import Gate
+from conformance.outcome import Outcome, harness_error
+from conformance.player import Player
+from conformance.probe import Spoken, reply_to
+from conformance.records import Record
+from conformance.sockets import SocketDriver
+from conformance.trace import Trace
+from conformance.verdicts import Guilty, Verdict
+
+if TYPE_CHECKING:
+    from conformance.runner import Plan
+
+Report = Callable[[Record], None]
+SHOWN = 20
+"""Cases named where many were under way; the record's `extra` has them all."""
+
+
+def waits(case: Case) -> bool:
+    """Say whether a case lets time pass."""
+
+    def inside(spec: Any) -> bool:
+        if isinstance(spec, Mapping):
+            return "wait" in spec or "wait_until" in spec or any(inside(one) for one in spec.values())
+        return isinstance(spec, list | tuple) and any(inside(one) for one in spec)
+
+    return inside(case.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """An end of the target: how, and which cases were under way."""
+
+    how: str
+    """As in "it ..."."""
+    cases: Sequence[str]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Round:
+    """One run over sockets: alone, then side by side, the late ones once more so, then alone what is doubtful."""
+
+    def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
+        self.plan = plan
+        self.driver = driver
+        self.gate = driver.gate or Gate(1)
+        self._report = report
+        self._again: list[tuple[Case, Outcome, float]] = []
+        self.gone = ""
+        """Why no case can be played any more, as in "it ..."."""
+        self.guilty: set[str] = set()
+        """The cases that end the target."""
+        self.deaths: list[Death] = []
+        self._under_way: list[tuple[Case, Outcome, float]] = []
+        """The cases side by side that lost the target, with no chance to be played again."""
+
+    async def go(self) -> None:
+        """Play everything."""
+        mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
+        await self.one_by_one([case for case in sorted(mine, key=lambda case: not case.pristine) if case.exclusive])
+        await self.side_by_side([case for case in mine if not case.exclusive])
+        first, self._again = self._again, []
+        late = [case for case, outcome, _ in first if outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable]
+        self._again = [one for one in first if one[0] not in late]
+        await self.side_by_side(late, attempt=1)
+        for case, outcome, began in self._again:
+            await self._once_more(case, outcome, began)
+        self._accuse()
+        await self._last()
+
+    async def one_by_one(self, cases: Sequence[Case]) -> None:
+        """Play cases that need the target for themselves."""
+        for case in cases:
+            began = time.monotonic()
+            outcome = nobody_there(self.gone) if self.gone else await self.play(case)
+            await self._once_more(case, outcome, began, alone=True)
+
+    async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
+        """Play cases that bear others beside them; those that wait begin first."""
+        async with asyncio.TaskGroup() as tasks:
+            for case in sorted(cases, key=waits, reverse=True):
+                tasks.create_task(self._shared(case, attempt))
+
+    async def _shared(self, case: Case, attempt: int) -> None:
+        async with self.gate:
+            began = time.monotonic()
+            outcome = nobody_there(self.gone) if self.gone else await self.play(case, attempt)
+        self.settle(case, outcome, began)
+
+    def settle(self, case: Case, outcome: Outcome, began: float) -> None:
+        """Report a case, or keep it for another try when its outcome is doubtful."""
+        if _doubtful(outcome):
+            self._again.append((case, outcome, began))
+        else:
+            self.report(case, outcome, began)
+
+    def report(self, case: Case, outcome: Outcome, began: float) -> None:
+        """Report a case; who is reported as a crash has ended the target."""
+        if outcome.verdict is Verdict.CRASH:
+            self.guilty.add(case.id)
+        self._report(self.plan.record(case, outcome, began))
+
+    async def _once_more(self, case: Case, outcome: Outcome, began: float, *, alone: bool = False) -> None:
+        """Report a case that has the target for itself, played again first when its outcome is doubtful.
+
+        `alone`: it had it for itself the first time, too.
+        """
+        lost = outcome.verdict is Verdict.CRASH
+        if _doubtful(outcome) and not self.gone:
+            again_at = time.monotonic()
+            again = await self.play_again(case)
+            if not (lost and again.unreachable):
+                outcome, began, lost = again, again_at, False
+        if lost and not alone:
+            self._under_way.append((case, outcome, began))
+        else:
+            self.report(case, outcome, began)
+
+    async def play_again(self, case: Case) -> Outcome:
+        """Play a case that has the target for itself; note it when the target is gone behind it."""
+        outcome = await self.play(case, attempt=2)
+        lost = outcome.verdict is Verdict.CRASH or outcome.unreachable
+        if lost and not self.gone and not await self._serves():
+            self.gone = f"answers nobody since {case.id}"
+        return outcome
+
+    async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
+        """Play one case; what goes wrong here is its outcome."""
+        player = player or self.plan.player(case, attempt)
+        try:
+            outcome = await self.driver.play(player)
+        except Exception as error:
+            return broken(player, error)
+        if outcome.verdict is Verdict.HANG and not await self._serves():
+            return self.deaf(case, outcome)
+        return outcome
+
+    def deaf(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return what to make of a case that is not answered, and nobody else is either."""
+        self.gone = self.gone or f"answers nobody since {case.id}"
+        return replace(outcome, verdict=Verdict.CRASH, got=f"{outcome.got}; the target answers nobody any more")
+
+    async def _serves(self) -> bool:
+        """Say whether a new client gets an answer."""
+        run, timeout = self.plan.run, self.plan.settings.timeout
+        spoken = Spoken(run.profile, run.variant)
+        return await reply_to(self.plan.suite, self.driver.address, spoken, None, timeout) is not None
+
+    def _accuse(self) -> None:
+        """Report who lost the target side by side with others: of one alone it can be told that it did it."""
+        lost, others = self._under_way, len(self._under_way) - 1
+        shared = others > 0 and self.plan.stays_up is not None
+        for case, outcome, began in lost:
+            self.report(case, _one_of_many(outcome, others) if shared else outcome, began)
+        if shared:
+            self.deaths.append(Death("was gone and did not come back", [case.id for case, _, _ in lost]))
+
+    async def _last(self) -> None:
+        """Report the case that stands for the whole run: ends of the target that no case is known to cause."""
+        case, began = self.plan.stays_up, time.monotonic()
+        if self.gone and not self.deaths and not self.guilty:
+            self.deaths.append(Death(self.gone, ()))
+        unexplained = [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
+        if case is not None and unexplained:
+            self.report(case, _unexplained(unexplained), began)
+        elif case is not None and case in self.plan.cases:
+            await self.one_by_one([case])
+
+
+def nobody_there(why: str) -> Outcome:
+    """Return the outcome of a case that was not begun; `why` as in "it ..."."""
+    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
+
+
+def _one_of_many(outcome: Outcome, others: int) -> Outcome:
+    got = f"{outcome.got}; {others} other cases were under way, and which of them did it cannot be told"
+    return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
+
+
+def _unexplained(deaths: Sequence[Death]) -> Outcome:
+    """Return the outcome of the case that stands for the run when the target ended and no case is known to do it."""
+    told = [f"it {one.how}, with {_listed(one.cases)} under way, none of which is known to do it" for one in deaths]
+    expected = "a target that stays up through the run"
+    extra = {"ends": [{"how": one.how, "under_way": list(one.cases), **one.extra} for one in deaths]}
+    return Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, expected=expected, got="; ".join(told), extra=extra)
+
+
+def _listed(cases: Sequence[str]) -> str:
+    shown = ", ".join(cases[:SHOWN])
+    return f"{len(cases)} cases ({shown}{', …' if len(cases) > SHOWN else ''})" if cases else "no case"
+
+
+def broken(player: Player, error: Exception) -> Outcome:
+    """Return the outcome of a play that ended in an exception of ours."""
+    return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)
+
+
+def _doubtful(outcome: Outcome) -> bool:
+    """The harness came too late to tell or broke, or the target took no connection while others had theirs."""
+    return outcome.guilty is Guilty.HARNESS or outcome.verdict is Verdict.CRASH or outcome.unreachable
