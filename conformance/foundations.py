@@ -2,63 +2,84 @@
 
 Groups of clauses stand on a ladder. A failed case of a lower group explains a failed one above it that used the lower
 group's request, when both stopped at the same place (the same field of the reply to the same request) or when the lower
-one is a foundation. Pure: the outcomes of one run in, the same with the explained ones marked out.
+one is a foundation. Pure: the failures of one run in, the cause of each explained one out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from conformance.cases import Case, Suite
-from conformance.outcome import Outcome
+from conformance.outcome import Place
+from conformance.records import Record
 from conformance.verdicts import Guilty, Verdict
 
-__all__ = ["explained"]
+__all__ = ["BY_ITSELF", "Failure", "explained", "settled"]
 
-FAILED = frozenset({Verdict.FAIL, Verdict.HANG})
+BY_ITSELF = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.HANG})
+"""Verdicts that may be the consequence of another failure; a crash never is."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
-    """One failed case and where it stands."""
+class Failure:
+    """One play that failed, and where."""
 
+    key: str
+    """Names the play: one case fails once for each delivery."""
     case: Case
-    outcome: Outcome
-    group: str
-    rung: int
+    place: Place
+    blamed: str | None
 
-    def explains(self, other: _Failure) -> bool:
-        """Say whether `other` failed because this did."""
-        here, there = self.outcome.place, other.outcome.place
-        beneath = (self.rung, not self.case.foundation) < (other.rung, not other.case.foundation)
-        if here is None or there is None or not beneath or self.group not in there.asked:
-            return False
-        if self.rung < other.rung and (here.reply_to, here.field) == (there.reply_to, there.field):
-            return True
-        return self.case.foundation
+    def told(self, got: str | None) -> str:
+        """Return what an explained play got, with this as its cause."""
+        return f"{got}; rests on {self.case.id}, which fails ({self.blamed})"
 
 
-def explained(suite: Suite, played: Iterable[tuple[Case, Outcome]]) -> Mapping[str, Outcome]:
-    """Return case id -> outcome for the failures that others explain; those that explain them stay failures."""
+def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure]:
+    """Return key -> cause for the failures that others explain; what explains is never explained itself."""
     rungs = {group: rung for rung, group in enumerate(suite.ladder)}
-    failures = []
-    for case, outcome in played:
-        if outcome.verdict in FAILED:
-            group = suite.clauses[case.clauses[0]].group
-            failures.append(_Failure(case, outcome, group, rungs.get(group, len(rungs))))
-    failures.sort(key=lambda one: (one.rung, not one.case.foundation))
-    roots: list[_Failure] = []
-    found: dict[str, Outcome] = {}
-    for one in failures:
-        cause = next((root for root in roots if root.explains(one)), None)
+
+    def group_of(one: Failure) -> str:
+        return suite.clauses[one.case.clauses[0]].group
+
+    def height(one: Failure) -> tuple[int, bool]:
+        return rungs.get(group_of(one), len(rungs)), not one.case.foundation
+
+    def explains(low: Failure, high: Failure) -> bool:
+        if height(low) >= height(high) or group_of(low) not in high.place.asked:
+            return False
+        same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
+        return low.case.foundation or (same and height(low)[0] < height(high)[0])
+
+    causes: list[Failure] = []
+    found: dict[str, Failure] = {}
+    for one in sorted(failures, key=height):
+        cause = next((low for low in causes if explains(low, one)), None)
         if cause is None:
-            roots.append(one)
+            causes.append(one)
         else:
-            found[one.case.id] = _consequence(one.outcome, cause)
+            found[one.key] = cause
     return found
 
 
-def _consequence(outcome: Outcome, cause: _Failure) -> Outcome:
-    told = f"{outcome.got}; rests on {cause.case.id}, which fails ({cause.outcome.blamed})"
-    return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.TARGET, got=told)
+def settled(suite: Suite, records: Sequence[Record]) -> list[Record]:
+    """Return the records of a whole run with consequences made untestable; all others are the same objects."""
+    cases = {case.id: case for case in suite.cases}
+    failures = [
+        Failure(one["record_id"], cases[one["case"]], Place.of(one["extra"]), one["blamed"])
+        for one in records
+        if one["verdict"] in BY_ITSELF and "asked" in one["extra"]
+    ]
+    causes = explained(suite, failures)
+    return [_consequence(one, causes[one["record_id"]]) if one["record_id"] in causes else one for one in records]
+
+
+def _consequence(record: Record, cause: Failure) -> Record:
+    return {
+        **record,
+        "verdict": Verdict.UNTESTABLE.value,
+        "guilty": Guilty.TARGET.value,
+        "got": cause.told(record["got"]),
+        "extra": {**record["extra"], "rests_on": cause.case.id},
+    }

@@ -22,6 +22,16 @@ class Place:
     asked: frozenset[str]
     """Names of the requests sent up to there."""
 
+    @staticmethod
+    def of(extra: Mapping[str, str]) -> Place:
+        """Return the place that `told` gave."""
+        return Place(extra["reply_to"], extra["field"], frozenset(extra["asked"].split()))
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The place as a record's extras have it."""
+        return {"reply_to": self.reply_to, "field": self.field, "asked": " ".join(sorted(self.asked))}
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -46,8 +46,17 @@ class RunFolder:
     def add(self, record: Record) -> None:
         """Write one record."""
         with _told(self._records.name):
-            self._records.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+            self._records.write(_line(record))
             self._records.flush()
+
+    def rewrite(self, records: Sequence[Record]) -> None:
+        """Hold these records instead, what was written before being whole until then."""
+        path, fresh = self.folder / "records.jsonl", self.folder / "records.jsonl.new"
+        with _told(path):
+            with fresh.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                file.writelines(map(_line, records))
+            self._records.close()
+            fresh.replace(path)
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write run.json."""
@@ -55,6 +64,10 @@ class RunFolder:
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
         with _told(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def _line(record: Record) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 @contextmanager

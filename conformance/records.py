@@ -162,5 +162,5 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, delivery: st
         "got": outcome.got,
         "exchange": _exchange(outcome.trace),
         "duration_us": duration_us,
-        "extra": dict(outcome.extra),
+        "extra": {**(outcome.place.told if outcome.place else {}), **outcome.extra},
     }

@@ -16,6 +16,7 @@ from conformance.baseline import BaselineError, Comparison, compare, failing, re
 from conformance.cases import CaseError, Suite, load_suite
 from conformance.console import LiveProgress, console_of, show_failures, summary_table
 from conformance.delivery import DELIVERIES
+from conformance.foundations import settled
 from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from conformance.probe import ProbeError, Spoken, detect, is_pristine, version_of
 from conformance.records import Record, Run, wireproof_version
@@ -126,6 +127,7 @@ class _Test:
                 self._play(plan, records, folder)
             except KeyboardInterrupt:
                 return self._interrupted(plan, records, folder)
+            records = self._settle(records, folder)
             comparison = compare(baseline, records, [case.id for case in self.suite.cases])
             code = self._code(records, comparison)
             if folder:
@@ -138,6 +140,13 @@ class _Test:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
         return code
+
+    def _settle(self, records: list[Record], folder: RunFolder | None) -> list[Record]:
+        """Return the records with consequences told from causes, and keep them so."""
+        found = settled(self.suite, records)
+        if folder and any(one is not old for one, old in zip(found, records, strict=True)):
+            folder.rewrite(found)
+        return found
 
     def _leave_out(self, plan: Plan) -> int:
         """Drop the cases that need a server which holds nothing yet, when it does hold something; say how many."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from conformance.cases import Case
-from conformance.foundations import explained
+from conformance.foundations import BY_ITSELF, Failure, explained
 from conformance.outcome import Outcome
 from conformance.records import level_of, weigh
 from conformance.runner import Plan
@@ -83,13 +83,21 @@ class Ground:
         """Return what the cases say of the server that departs in the way `fault` names."""
         factory = factory_of(self.plan, fault)
         played = [(case, self._outcome(case, factory)) for case, tape in self.tapes if not self._agrees(tape, factory)]
-        consequences = explained(self.plan.suite, played)
+        causes = explained(
+            self.plan.suite,
+            [
+                Failure(case.id, case, outcome.place, outcome.blamed)
+                for case, outcome in played
+                if outcome.verdict in BY_ITSELF and outcome.place is not None
+            ],
+        )
         found = []
         for case, outcome in played:
-            outcome = consequences.get(case.id, outcome)
-            verdict = weigh(outcome, self.levels[case.id])
+            verdict, got = weigh(outcome, self.levels[case.id]), outcome.got
+            if case.id in causes:
+                verdict, got = Verdict.UNTESTABLE, causes[case.id].told(got)
             if verdict is not Verdict.PASS:
-                found.append(Finding(case.id, verdict, outcome.blamed, outcome.got))
+                found.append(Finding(case.id, verdict, outcome.blamed, got))
         return found
 
     def _agrees(self, tape: Tape, factory: ServiceFactory) -> bool:

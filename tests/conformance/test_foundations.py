@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.cases import Case, Suite, load_suite
-from conformance.foundations import explained
+from conformance.cases import Suite, load_suite
+from conformance.foundations import Failure, explained, settled
 from conformance.outcome import Outcome, Place
+from conformance.records import Record, Run, record
 from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
 
@@ -17,12 +18,9 @@ SUITE = Suite("throttr", REAL.clauses, (), (), {}, ("INSERT", "QUERY", "UPDATE")
 TEMPLATE = REAL.cases[0]
 
 
-def failure(
-    name: str, clause: str, place: tuple[str, str], *asked: str, foundation: bool = False, how: Verdict = Verdict.FAIL
-) -> tuple[Case, Outcome]:
+def failure(name: str, clause: str, place: tuple[str, str], *asked: str, foundation: bool = False) -> Failure:
     case = replace(TEMPLATE, id=name, clauses=(clause,), foundation=foundation)
-    where = Place(*place, frozenset(asked))
-    return case, Outcome(how, Trace(), Guilty.TARGET, clause, got="what came", place=where)
+    return Failure(name, case, Place(*place, frozenset(asked)), clause)
 
 
 LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
@@ -37,16 +35,11 @@ LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
         (failure("without it", "THR-UPDATE-9", ("QUERY", "quota"), "INSERT", "UPDATE"), False),
         (failure("below", "THR-INSERT-2", ("QUERY", "quota"), "INSERT", "QUERY"), False),
         (failure("beside", "THR-QUERY-7", ("QUERY", "quota"), "INSERT", "QUERY"), False),
-        (failure("crash", "THR-UPDATE-9", ("QUERY", "quota"), "QUERY", how=Verdict.CRASH), False),
     ],
-    ids=lambda one: one[0].id if isinstance(one, tuple) else "",
+    ids=lambda one: one.key if isinstance(one, Failure) else "",
 )
-def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(
-    other: tuple[Case, Outcome], is_explained: bool
-) -> None:
-    found = explained(SUITE, [other, LOW])
-
-    assert (other[0].id in found) is is_explained
+def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(other: Failure, is_explained: bool) -> None:
+    assert (other.key in explained(SUITE, [other, LOW])) is is_explained
 
 
 def test_what_uses_the_request_of_a_failed_foundation_rests_on_it_wherever_it_stopped() -> None:
@@ -58,10 +51,29 @@ def test_what_uses_the_request_of_a_failed_foundation_rests_on_it_wherever_it_st
     assert set(explained(SUITE, [second, above, beside, root])) == {"above", "beside"}
 
 
-def test_a_consequence_is_untestable_and_names_its_cause() -> None:
-    above = failure("above", "THR-UPDATE-9", ("QUERY", "quota"), "QUERY", "UPDATE")
+def test_groups_that_are_not_on_the_ladder_stand_on_top_of_it() -> None:
+    top = failure("top", "THR-TTL-1", ("QUERY", "quota"), "QUERY")
 
-    outcome = explained(SUITE, [above, LOW])["above"]
+    assert explained(SUITE, [top, LOW])["top"] is LOW
 
-    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.TARGET)
-    assert outcome.got == "what came; rests on low, which fails (THR-QUERY-6)"
+
+def played(case: str, verdict: Verdict, place: Place | None) -> Record:
+    run = Run("throttr", "7.1.0", "uint16", "here", "x")
+    found = next(one for one in REAL.cases if one.id == case)
+    outcome = Outcome(verdict, Trace(), Guilty.TARGET, found.clauses[0], got="what came", place=place)
+    return record(run, REAL, found, outcome, delivery="whole", duration_us=1)
+
+
+def test_records_of_consequences_are_untestable_and_name_their_cause() -> None:
+    place = Place("QUERY", "quota", frozenset({"INSERT", "QUERY", "UPDATE"}))
+    low = played("query/starts-with-02", Verdict.FAIL, place)
+    high = played("update/change-patch", Verdict.FAIL, place)
+    crash = played("update/change-increase", Verdict.CRASH, place)
+    passed = played("update/change-decrease", Verdict.PASS, None)
+
+    root, explained_one, *others = settled(REAL, [low, high, crash, passed])
+
+    assert (root, *others) == (low, crash, passed)
+    assert (explained_one["verdict"], explained_one["guilty"]) == ("untestable", "target")
+    assert explained_one["got"] == "what came; rests on query/starts-with-02, which fails (THR-QUERY-1)"
+    assert explained_one["extra"]["rests_on"] == "query/starts-with-02"
