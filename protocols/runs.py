@@ -7,6 +7,7 @@ there is for the ordinary decoders to tell.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ Call = Callable[..., Any]
 """Takes the fields of a message in wire order."""
 Run = Callable[[bytes, int, int, int, list[int], list[Any]], int]
 """`run(buf, at, stop_at, limit, counts, results) -> at`: calls for the frames that begin before `stop_at` and are at
-most `limit` bytes, appends what the calls return, counts them by lead byte, and returns where it stopped."""
+most `limit` bytes, appends what the calls return, counts them by lead byte once it stops, and returns where that is."""
 
 
 class DeclinedError(Exception):
@@ -27,51 +28,55 @@ class DeclinedError(Exception):
 
 
 def compile_run(calls: Sequence[tuple[Layout, Call]], byte_order: str) -> Run:
-    """Return the run of `calls`, whose layouts are flat and begin with one byte each, all different."""
-    scope: dict[str, Any] = {"DeclinedError": DeclinedError}
-    frames: dict[int, list[str]] = {}
+    """Return the run of `calls`, in the order they are looked for: the most frequent first.
+
+    Their layouts are flat and begin with one byte each, all different.
+    """
+    scope: dict[str, Any] = {"DeclinedError": DeclinedError, "struct_error": struct.error}
+    leads: list[int] = []
+    choice: list[str] = []
     for layout, call in calls:
         (lead,) = layout.lead
         header = header_struct(layout, byte_order)
         scope |= {f"unpack_{lead}": header.unpack_from, f"call_{lead}": call}
-        frames[lead] = _frame(layout, lead, header.size)
+        leads.append(lead)
+        choice += [f"if lead == {lead}:", *(f"    {line}" for line in _frame(layout, lead, header.size))]
     source = [
         "def run(buf, at, stop_at, limit, counts, results):",
         "    end = len(buf)",
+        "    small = end - at <= limit",
+        f"    {''.join(f'n_{lead} = ' for lead in leads)}0",
         "    try:",
         "        while at < stop_at:",
         "            lead = buf[at]",
-        *[f"            {line}" for line in _choice(sorted(frames), frames)],
+        *(f"            {line}" for line in choice),
+        "            break",
         "    except DeclinedError:",
         "        pass",
+        *(f"    if n_{lead}: counts[{lead}] += n_{lead}" for lead in leads),
         "    return at",
     ]
     run: Run = build("run", "run", source, **scope)
     return run
 
 
-def _choice(leads: list[int], frames: dict[int, list[str]]) -> list[str]:
-    """Find the lead byte by halving: the last frame is found as fast as the first."""
-    if not leads:
-        return ["break"]
-    if len(leads) == 1:
-        return [f"if lead != {leads[0]}: break", *frames[leads[0]]]
-    half = len(leads) // 2
-    lower, upper = _choice(leads[:half], frames), _choice(leads[half:], frames)
-    indented = ["    " + line for line in lower], ["    " + line for line in upper]
-    return [f"if lead < {leads[half]}:", *indented[0], "else:", *indented[1]]
-
-
 def _frame(layout: Layout, lead: int, size: int) -> list[str]:
+    """Take one frame; the fixed parts tell themselves when they are not whole."""
     reading = Reading.of(layout)
-    lines = [f"body = at + {size}", "if body > end: break"]
+    lines = [f"body = at + {size}"]
     if size == 2:
-        lines.append(f"{reading.targets.rstrip(', ')} = buf[at + 1]")
+        lines += ["try:", f"    {reading.targets.rstrip(', ')} = buf[at + 1]", "except IndexError: break"]
     elif reading.targets:
-        lines.append(f"{reading.targets}= unpack_{lead}(buf, at)")
+        lines += ["try:", f"    {reading.targets}= unpack_{lead}(buf, at)", "except struct_error: break"]
     lines += [*reading.checks, *reading.bodies]
     if not reading.bounded:
-        lines.append(f"if {reading.stop} - at > limit: break")
+        lines.append(f"if not small and {reading.stop} - at > limit: break")
     if reading.bodies:
         lines.append(f"if {reading.stop} > end: break")
-    return [*lines, f"results.append(call_{lead}({reading.values}))", f"counts[{lead}] += 1", f"at = {reading.stop}"]
+    return [
+        *lines,
+        f"results.append(call_{lead}({reading.values}))",
+        f"n_{lead} += 1",
+        f"at = {reading.stop}",
+        "continue",
+    ]

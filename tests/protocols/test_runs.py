@@ -61,6 +61,8 @@ def test_a_frame_beyond_the_limit_ends_the_run() -> None:
 
     assert runs(codec, frame, limit=len(frame))[0] == len(frame)
     assert runs(codec, frame, limit=len(frame) - 1)[0] == 0
+    assert runs(codec, frame * 3, limit=len(frame))[0] == 3 * len(frame)
+    assert runs(codec, codec.encode(Get(b"k")) + frame * 3, limit=len(frame) - 1)[0] == 3
 
 
 def test_no_frame_is_begun_at_or_after_the_end_of_the_stretch() -> None:
