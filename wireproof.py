@@ -12,6 +12,7 @@ COMMANDS = {
     "vectors": ("conformance.commands.vectors", "Build, check and show the byte-exact vectors."),
     "self-check": ("conformance.commands.selfcheck", "Prove the suite: every known fault against every case."),
     "impostor": ("conformance.commands.impostor", "Serve a server that is wrong in one known way; --list them."),
+    "clauses": ("conformance.commands.clauses", "Tell what stands behind each clause: cases, faults, verdicts seen."),
     "matrix": ("conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
     "docs": ("conformance.commands.docs", "Render the pages that repeat the data (clauses, layouts)."),
     "demo": ("conformance.commands.demo", "Test the reference servers and two wrong ones, and show the matrix."),

@@ -1,0 +1,124 @@
+"""`wireproof clauses`: each clause with its cases, faults and verdicts; holes fail, open questions are listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from conformance.cases import load_suite
+from conformance.clause_ledger import Entry, Runs, holes, ledger, open_questions, read_runs
+from protocols import protocol_names
+from reference_server.registry import deviations
+
+PRINTED_WIDTH = 150
+"""Columns where the output is no terminal."""
+NAMED = 3
+"""Cases and faults named of each clause in the table."""
+
+
+@click.command()
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.option("--runs", multiple=True, type=click.Path(path_type=Path, exists=True), help="Runs to read. Repeatable.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only these clause groups. Repeatable.")
+@click.option("--brief", is_flag=True, help="One line a group instead of one a clause.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    name: str,
+    runs: tuple[Path, ...],
+    groups: tuple[str, ...],
+    brief: bool,
+    as_json: bool,
+) -> None:
+    """Tell for each clause of PROTOCOL which cases play it, which known faults break it, and what was seen in RUNS.
+
+    Exits 1 when a clause has no case, or is a MUST or SHOULD that no fault breaks without a reason.
+    """
+    suite = load_suite(name)
+    found = read_runs(runs) if runs else Runs()
+    entries = [
+        one for one in ledger(suite, deviations(name).values(), found) if not groups or one.clause.group in groups
+    ]
+    if not entries:
+        known = ", ".join(dict.fromkeys(one.group for one in suite.clauses.values()))
+        raise click.UsageError(f"no clause in {', '.join(groups)}: the groups are {known}")
+    missing = list(holes(entries))
+    if as_json:
+        click.echo(json.dumps({"clauses": [_told(one) for one in entries], "holes": missing}, indent=1))
+    else:
+        _show(entries, missing, found, brief=brief)
+    context.exit(1 if missing else 0)
+
+
+def _show(entries: Sequence[Entry], missing: Sequence[str], runs: Runs, *, brief: bool) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PRINTED_WIDTH
+    console.print(_by_group(entries) if brief else _by_clause(entries))
+    questions = open_questions(entries)
+    if questions:
+        console.print("\nThe document is silent, and implementations differ:")
+    for one in questions:
+        console.print(f"  {one.clause.id} {one.clause.text}", markup=False)
+        for who, what in one.seen.items():
+            console.print(f"      {who}: {what}", markup=False)
+    for line in missing:
+        console.print(line, markup=False, soft_wrap=True)
+    told = f"; {len(runs.records)} records read" if runs.records or runs.skipped else ""
+    told += f", {runs.skipped} lines are none" if runs.skipped else ""
+    console.print(f"{len(entries)} clauses, {len(missing)} holes, {len(questions)} open questions{told}")
+
+
+def _by_clause(entries: Sequence[Entry]) -> Table:
+    table = Table(box=None, header_style="bold")
+    for title in ("clause", "level", "cases", "faults", "seen"):
+        table.add_column(title, overflow="fold")
+    for one in entries:
+        levels = "/".join(dict.fromkeys(one.clause.levels.values()))
+        seen = ", ".join(sorted(set(one.seen.values())))
+        faults = _few(one.faults) or (f"none: {one.clause.no_fault}" if one.clause.no_fault else "")
+        table.add_row(one.clause.id, levels, _few(one.cases), faults, seen)
+    return table
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return " ".join(names[:NAMED]) + more
+
+
+def _by_group(entries: Sequence[Entry]) -> Table:
+    table = Table(box=None, header_style="bold")
+    for title in ("group", "clauses", "with cases", "binding", "with faults"):
+        table.add_column(title, justify="left" if title == "group" else "right")
+    for group, some in groupby(entries, key=lambda one: one.clause.group):
+        members = list(some)
+        binding = [one for one in members if one.binds and not one.clause.no_fault]
+        cells = (
+            len(members),
+            sum(bool(one.cases) for one in members),
+            len(binding),
+            sum(bool(b.faults) for b in binding),
+        )
+        table.add_row(group, *map(str, cells))
+    return table
+
+
+def _told(one: Entry) -> dict[str, object]:
+    return {
+        "id": one.clause.id,
+        "text": one.clause.text,
+        "levels": {profile: level.value for profile, level in one.clause.levels.items()},
+        "cases": list(one.cases),
+        "faults": list(one.faults),
+        "no_fault": one.clause.no_fault or None,
+        "seen": dict(one.seen),
+        "silent": one.is_silent,
+    }
