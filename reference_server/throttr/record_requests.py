@@ -25,8 +25,8 @@ __all__ = ["RecordRequests"]
 _UNITS: dict[int, int] = {int(kind): ns for kind, ns in NANOSECONDS_PER_UNIT.items()}
 SHOWN_UNIT = [_UNITS.get(byte, _UNITS[TTLType.SECONDS]) for byte in range(256)]
 """TTL type byte -> ns of the unit that a TTL is stored and echoed in; unknown ones are seconds where legal (T17)."""
-CHANGE_UNIT = [_UNITS.get(byte, 0) for byte in range(256)]
-"""TTL type byte -> ns of the unit of UPDATE on a TTL; an unknown type makes every amount no time (T17)."""
+KNOWN_UNIT = [_UNITS.get(byte, 0) for byte in range(256)]
+"""The same, an unknown type being no time: so UPDATE takes the amounts of such a TTL (T17)."""
 SHORT = 128
 """Bytes of a value that GET answers without asking whether there is place for it."""
 
@@ -41,7 +41,8 @@ class RecordRequests:
         self._get = state.store.records.get
         self._minutes = state.minutes
         self._max = state.value_max
-        self._ttl_types = frozenset(_UNITS) if state.rules.unknown_ttl_type == "refuse" else frozenset(range(256))
+        self._units = KNOWN_UNIT if state.rules.unknown_ttl_type == "refuse" else SHOWN_UNIT
+        """TTL type byte -> ns of the unit that INSERT and SET take it for; 0 when they refuse it."""
         self._overwrites = state.rules.set_overwrites
         self._touches = state.rules.reads_counted == "touches"
         self._pack_query = state.packer(QueryReply)
@@ -49,8 +50,9 @@ class RecordRequests:
         self._pack_stat = state.packer(StatReply)
 
     def calls(self) -> Calls:
-        """Return request class -> call, for answers that are short."""
-        return {**self._all(), Get: self.get_short}
+        """Return request class -> call, for answers that are short, the most frequent first."""
+        calls = {**self._all(), Get: self.get_short}
+        return {request: calls[request] for request in (Get, Query, Set, Insert, Update, Purge, Stat)}
 
     def handlers(self) -> Handlers:
         """Return request class -> handler: the same for requests that are messages already."""
@@ -69,10 +71,10 @@ class RecordRequests:
 
     def insert(self, quota: int, ttl_type: int, ttl: int, key: bytes) -> bytes:
         """Store a counter; a live record under the key stays (T19)."""
-        held, now = self._get(key), self._state.now
-        if (held is not None and held.due > now) or ttl_type not in self._ttl_types:
+        held, now, unit = self._get(key), self._state.now, self._units[ttl_type]
+        if (held is not None and held.due > now) or not unit:
             return DENIED
-        self._store.add(Counter(key, ttl_type, self._minutes.index, quota=quota), now + ttl * SHOWN_UNIT[ttl_type])
+        self._store.add(Counter(key, ttl_type, self._minutes.index, quota=quota), now + ttl * unit)
         return ACCEPTED
 
     def query(self, key: bytes) -> bytes:
@@ -125,19 +127,18 @@ class RecordRequests:
 
     def set(self, ttl_type: int, ttl: int, key: bytes, value: bytes) -> bytes:
         """Store a buffer; on a live one, what the profile says (T19)."""
-        held, now = self._get(key), self._state.now
-        if held is not None and held.due > now:
-            return self._overwrite(held, ttl_type, ttl, value) if self._overwrites else DENIED
-        if ttl_type not in self._ttl_types:
+        held, now, unit = self._get(key), self._state.now, self._units[ttl_type]
+        if not unit:
             return DENIED
-        self._store.add(Buffer(key, ttl_type, self._minutes.index, value=value), now + ttl * SHOWN_UNIT[ttl_type])
-        return ACCEPTED
-
-    def _overwrite(self, held: Record, ttl_type: int, ttl: int, value: bytes) -> bytes:
-        if not isinstance(held, Buffer) or ttl_type not in self._ttl_types:
+        if held is None or held.due <= now:
+            self._store.add(Buffer(key, ttl_type, self._minutes.index, value=value), now + ttl * unit)
+        elif not self._overwrites or type(held) is not Buffer:
             return DENIED
-        self._store.overwrite(held, ttl_type, value, self._state.now + ttl * SHOWN_UNIT[ttl_type])
-        held.wrote(self._minutes.index)
+        else:
+            self._store.overwrite(held, ttl_type, value, now + ttl * unit)
+            if held.minute != self._minutes.index:
+                held.roll(self._minutes.index)
+            held.writes += 1
         return ACCEPTED
 
     def update(self, attribute: int, change: int, value: int, key: bytes) -> bytes:
@@ -150,7 +151,7 @@ class RecordRequests:
         if attribute == Attribute.QUOTA and isinstance(record, Counter):
             done = self._change_quota(record, change, value)
         elif attribute == Attribute.TTL:
-            done = self._change_ttl(record, change, value * CHANGE_UNIT[record.ttl_type])
+            done = self._change_ttl(record, change, value * KNOWN_UNIT[record.ttl_type])
         else:
             return DENIED
         if done:

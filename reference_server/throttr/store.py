@@ -47,10 +47,18 @@ class Store:
         self._scheduler.schedule(record, due)
 
     def overwrite(self, record: Buffer, ttl_type: int, value: bytes, due: int) -> None:
-        """Give a buffer another value and expiry."""
-        self.buffer_bytes += len(value) - len(record.value)
-        record.value, record.ttl_type, record.get_until = value, ttl_type, 0
-        self._reschedule(record, due)
+        """Give a buffer another value and expiry; a hot path, so it writes only what changes."""
+        if len(value) != len(record.value):
+            self.buffer_bytes += len(value) - len(record.value)
+        record.value = value
+        if record.ttl_type != ttl_type:
+            record.ttl_type = ttl_type
+        if record.get_until:
+            record.get_until = 0
+        if due >= record.due:
+            record.due = due
+        else:
+            self._reschedule(record, due)
 
     def move(self, record: Record, due: int) -> None:
         """Let `record` expire at `due` instead."""
