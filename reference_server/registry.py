@@ -8,13 +8,22 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from protocols.profile import Profile
+from protocols.registry import PACKAGES
 from protocols.registry import protocol as codec_of
 from reference_server.clock import Clock
 from reference_server.deviation import Deviation
 from reference_server.model import Model
 from reference_server.service import Ids, Limits, Service, Trace
 
-__all__ = ["SERVICES", "create_service", "demonstration_faults", "deviations", "model_of", "served_protocols"]
+__all__ = [
+    "SERVICES",
+    "create_service",
+    "demonstration_faults",
+    "deviations",
+    "model_of",
+    "served_protocols",
+    "server_packages",
+]
 
 SERVICES = {"throttr": "reference_server.throttr"}
 """Protocol -> the package whose `create` makes its service."""
@@ -29,6 +38,11 @@ def deviations(protocol: str) -> Mapping[str, Deviation]:
     """Return name -> the known ways to depart from the reference server of `protocol`: faults and legal varieties."""
     found: Mapping[str, Deviation] = import_module(SERVICES[protocol]).FAULTS
     return found
+
+
+def server_packages(protocol: str) -> tuple[str, str]:
+    """Return the packages whose code answers for a server of `protocol`: its semantics and its codec."""
+    return SERVICES[protocol], PACKAGES[protocol]
 
 
 def demonstration_faults(protocol: str) -> tuple[str, ...]:

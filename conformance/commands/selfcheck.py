@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import time
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from conformance.outputs import OutputError
 from conformance.selfcheck import report
 from conformance.selfcheck.check import Check, FaultlessError
 from conformance.selfcheck.matrix import KillMatrix, Trial
+from conformance.selfcheck.mutants import Fate, Tried
 from protocols import protocol, protocol_names
 from reference_server.deviation import Deviation
 from reference_server.registry import deviations
@@ -41,6 +43,10 @@ class _Wanted:
 @click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only faults and cases of these clause groups.")
 @click.option("--sample", type=click.IntRange(0), default=0, help="Only every Nth fault, said in the summary; 0: all.")
 @click.option("--repeat", type=click.IntRange(1), default=1, help="Check as often; findings must be identical.")
+@click.option(
+    "--mutants", type=click.IntRange(0), default=0, help="Try as many automatic mutants too; survivors are told."
+)
+@click.option("--seed", type=int, default=1, help="Which mutants: the same ones for the same seed.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Processes; 0: one a core.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write kill-matrix.json and a page here.")
 @click.option("--details", is_flag=True, help="Tell each fault's kills, and those that blame another clause.")
@@ -55,6 +61,8 @@ def command(
     groups: tuple[str, ...],
     sample: int,
     repeat: int,
+    mutants: int,
+    seed: int,
     jobs: int,
     out: Path | None,
     details: bool,
@@ -76,8 +84,9 @@ def command(
         check = Check(load_suite(name), profile, variant, jobs)
         chosen = _chosen(check, _Wanted(faults, groups, sample))
         matrix = _checked(check, chosen, repeat, console)
+        tried = check.mutants(mutants, seed)
         if out is not None:
-            report.write(out, report.document(check.suite, matrix))
+            report.write(out, report.document(check.suite, matrix, tried))
     except FaultlessError as error:
         click.echo(f"wireproof: {error}", err=True)
         context.exit(UNPROVED)
@@ -91,6 +100,7 @@ def command(
     complaints = list(matrix.complaints(groups))
     for line in complaints:
         console.print(line, markup=False)
+    _tell_mutants(console, tried)
     _sum_up(console, matrix, f"sampled 1 in {sample}, " if sample > 1 else "", time.monotonic() - began)
     context.exit(UNPROVED if complaints else PROVED)
 
@@ -140,6 +150,16 @@ def _details(console: Console, matrix: KillMatrix) -> None:
         for one in trial.kills:
             mark = "  MISBLAMED" if one in trial.misblamed else ""
             console.print(f"    {one.case} {one.verdict} {one.blamed}: {(one.got or '')[:160]}{mark}", markup=False)
+
+
+def _tell_mutants(console: Console, tried: Sequence[Tried]) -> None:
+    """Tell what became of the mutants; survivors are questions to a reader, not complaints: some change nothing."""
+    for one in tried:
+        if one.fate is Fate.SURVIVED:
+            console.print(f"mutant survives: {one.mutant}", markup=False)
+    if tried:
+        counts = Counter(one.fate for one in tried)
+        console.print(f"{len(tried)} mutants: {', '.join(f'{counts[fate]} {fate}' for fate in Fate)}")
 
 
 def _sum_up(console: Console, matrix: KillMatrix, how: str, seconds: float) -> None:

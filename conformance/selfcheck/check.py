@@ -11,9 +11,11 @@ from conformance.runner import Plan, Settings
 from conformance.selection import select
 from conformance.selfcheck.departures import applicable
 from conformance.selfcheck.matrix import KillMatrix, Trial
+from conformance.selfcheck.mutants import Tried, sample, try_mutants
 from conformance.selfcheck.trial import FaultlessError, Ground
 from conformance.selfcheck.trials import run_trials
 from reference_server.deviation import Deviation
+from reference_server.registry import server_packages
 
 __all__ = ["Check", "FaultlessError"]
 
@@ -49,3 +51,7 @@ class Check:
         ground = self.ground
         trials = run_trials(ground, chosen, jobs=self._jobs, report=report)
         return KillMatrix(self.profile, self.variant, self.suite, ground.plan.cases, ground.levels, trials)
+
+    def mutants(self, number: int, seed: int) -> list[Tried]:
+        """Try `number` automatic mutants of the server's own code and its codec."""
+        return try_mutants(self.ground, sample(server_packages(self.suite.protocol), number, seed), jobs=self._jobs)

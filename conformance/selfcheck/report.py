@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from conformance.cases import Suite
 from conformance.outputs import OutputError
 from conformance.records import wireproof_version
 from conformance.selfcheck.matrix import KillMatrix, Trial
+from conformance.selfcheck.mutants import Tried
 
 __all__ = ["SCHEMA", "document", "write"]
 
@@ -21,7 +22,7 @@ TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 Document = dict[str, Any]
 
 
-def document(suite: Suite, matrix: KillMatrix) -> Document:
+def document(suite: Suite, matrix: KillMatrix, mutants: Sequence[Tried] = ()) -> Document:
     """Return the kill matrix as plain data: faults x cases, who kills whom, who survives, what kills nothing."""
     right, kills = matrix.blame
     killers = matrix.killers
@@ -33,6 +34,7 @@ def document(suite: Suite, matrix: KillMatrix) -> Document:
         "variant": matrix.variant,
         "blame": {"right": right, "kills": kills},
         "complaints": list(matrix.complaints()),
+        "mutants": [{"edit": str(one.mutant), "fate": one.fate.value, "case": one.case or None} for one in mutants],
         "faults": [_fault(suite, trial) for trial in matrix.trials],
         "cases": [
             {
