@@ -283,6 +283,15 @@ def test_the_released_server_counts_touches_and_shows_them_at_the_minute(release
     assert client.ask(Stat(b"k")) == StatReply(0, 0, 7, 2)
 
 
+def test_each_set_that_stores_is_a_write_of_its_minute(released: Server) -> None:
+    client = released.client()
+    for _ in range(3):
+        client.ask(Set(S, 600, b"k", b"v"))
+        released.wait(30)
+
+    assert client.ask(Stat(b"k")) == StatReply(0, 2, 0, 2)
+
+
 def test_the_document_shows_the_last_full_minute_beside_live_totals(document: Server) -> None:
     client = document.client()
     client.asks(Insert(1, S, 600, b"k"), Query(b"k"), Query(b"k"))

@@ -6,10 +6,11 @@ import pytest
 
 from protocols.throttr import REFUSED, Attribute, Change, TTLType
 from protocols.throttr.replies import GetReply, QueryReply
-from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Update
+from protocols.throttr.requests import Get, Info, Insert, Purge, Query, Set, Update
 from tests.reference_server.throttr.simulated import Client, Server
 
 S, H = TTLType.SECONDS, TTLType.HOURS
+SECOND = 1_000_000_000
 
 
 def update(attribute: int, change: int, value: int, key: bytes = b"k") -> Update:
@@ -194,6 +195,21 @@ def test_set_on_a_buffer_overwrites_in_the_released_server(released: Server) -> 
 
     assert client.ok(Set(H, 1, b"k", b"longer"))
     assert client.ask(Get(b"k")) == GetReply(H, 1, b"longer")
+
+
+@pytest.mark.parametrize("value", [b"", b"new", b"longer"])
+@pytest.mark.parametrize("ttl", [30, 60, 90])
+def test_the_last_set_decides_size_and_expiry(released: Server, value: bytes, ttl: int) -> None:
+    client = released.client()
+    client.asks(Set(S, 60, b"k", b"old"), Set(S, ttl, b"k", value))
+    size = client.ask(Info()).allocated_bytes_on_buffers
+    released.clock.advance(ttl * SECOND - 1)
+    before = client.ask(Get(b"k"))
+    released.clock.advance(1)
+
+    assert size == len(value)
+    assert (before, client.ask(Get(b"k"))) == (GetReply(S, 0, value), REFUSED)
+    assert client.ask(Info()).keys == 0
 
 
 def test_set_on_a_counter_is_refused(client: Client) -> None:
