@@ -49,7 +49,12 @@ class Sleep:
     seconds: float
 
 
-Action = Open | Write | Read | Shut | Sleep
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Say what the target's process takes now: a JSON object of figures, or nothing where it is not ours."""
+
+
+Action = Open | Write | Read | Shut | Sleep | Measure
 
 
 @dataclass(frozen=True, slots=True)

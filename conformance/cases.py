@@ -52,6 +52,8 @@ class Case:
     steps: tuple[Mapping[str, Any], ...]
     variables: Mapping[str, Any]
     heavy: bool = False
+    budget: bool = False
+    """Measures what the target's process takes: only for a server that wireproof started, and on a fresh one."""
     no_fault: str = ""
     """Why no known fault fails it."""
     foundation: bool = False
@@ -197,10 +199,11 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 id=entry["id"] + suffix,
                 title=_title(entry, variables, where),
                 level=Level(entry["level"]) if "level" in entry else None,
-                exclusive=entry.get("exclusive", False) or entry.get("pristine", False),
+                exclusive=any(entry.get(one, False) for one in ("exclusive", "pristine", "budget")),
                 pristine=entry.get("pristine", False),
                 slow=entry.get("slow", False),
                 heavy=entry.get("heavy", False),
+                budget=entry.get("budget", False),
                 no_fault=entry.get("no_fault", ""),
                 foundation=entry.get("foundation", False),
                 steps=tuple(entry["steps"]),

@@ -58,6 +58,8 @@ class Conversation:
         self.observed: list[str] = []
         self.clause = ""
         self.given = False
+        self.asleep = False
+        """The case lets time pass at the moment."""
         self.asked: set[str] = set()
         """Names of the requests sent."""
         self.reply_to = self.field = ""
@@ -96,7 +98,9 @@ class Conversation:
     def sleep(self, seconds: float) -> Asking[None]:
         """Let time pass."""
         self.note("wait", "", seconds=seconds)
+        self.asleep = True
         yield from self.do(Sleep(seconds))
+        self.asleep = False
 
     def shut(self, name: str, how: str) -> Asking[None]:
         """End a connection: `half`, `close` or `reset`."""

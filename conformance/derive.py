@@ -61,7 +61,7 @@ class Deriver:
             if self._applies(frame):
                 self._document(found, frame.topic)["frames"].append(self.frame(frame))
         for case in self.suite.cases:
-            if self._applies(case) and not (case.slow or case.heavy):
+            if self._applies(case) and not (case.slow or case.heavy or case.budget):
                 document, conversation = self._document(found, case.topic), self.conversation(case)
                 if sum(len(step.get("hex", "")) // 2 for step in conversation["steps"]) <= LONGEST:
                     document["conversations"].append(conversation)

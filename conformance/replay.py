@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.trace import Kind, Trace, TraceEvent
@@ -21,6 +21,7 @@ ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
     Read: ENDS,
     Shut: frozenset({Kind.HALF_CLOSED, Kind.CLOSED}),
     Sleep: frozenset({Kind.WAITED}),
+    Measure: frozenset({Kind.MEASURED}),
 }
 """Action -> what may have come of it."""
 
@@ -55,7 +56,7 @@ class ReplayDriver:
         if at >= len(self._trace):
             raise ReplayError(f"event {at}: the trace ends here, the case goes on with {type(action).__name__}")
         event = self._trace[at]
-        connection = "" if isinstance(action, Sleep) else action.connection
+        connection = "" if isinstance(action, Sleep | Measure) else action.connection
         if event.connection != connection or event.kind not in ANSWERS[type(action)]:
             asked = f"{type(action).__name__} on {connection or 'nothing'}"
             raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")

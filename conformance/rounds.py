@@ -75,7 +75,8 @@ class Round:
     async def go(self) -> None:
         """Play everything."""
         mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
-        await self.one_by_one([case for case in sorted(mine, key=lambda case: not case.pristine) if case.exclusive])
+        alone = [case for case in mine if case.exclusive and not case.budget]
+        await self.one_by_one(sorted(alone, key=lambda case: not case.pristine))
         await self.side_by_side([case for case in mine if not case.exclusive])
         first, self._again = self._again, []
         late = [case for case, outcome, _ in first if outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable]
@@ -84,6 +85,10 @@ class Round:
         for case, outcome, began in self._again:
             await self._once_more(case, outcome, began)
         self._accuse()
+        for case in mine:
+            if case.budget:
+                await self.fresh()
+                await self.one_by_one([case])
         await self._last()
 
     async def one_by_one(self, cases: Sequence[Case]) -> None:
@@ -133,6 +138,9 @@ class Round:
             self._under_way.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
+
+    async def fresh(self) -> None:
+        """Get a target on which nothing was done yet, where that can be had."""
 
     async def play_again(self, case: Case) -> Outcome:
         """Play a case that has the target for itself; note it when the target is gone behind it."""

@@ -11,15 +11,19 @@ from conformance.delivery import DELIVERIES, Delivery
 from conformance.gate import Gate
 from conformance.outcome import Outcome
 from conformance.player import Player
+from conformance.processes import ServerProcess
 from conformance.records import Record, Run, record
 from conformance.rounds import Report, Round, broken, waits
 from conformance.simulation import ServiceFactory, SimulationDriver
 from conformance.sockets import SocketDriver
+from conformance.supervision import SupervisedRound
 from conformance.symbols import DEFAULT_PARAMETERS, Symbols
 from conformance.targets import Address
 from protocols import protocol
 
 __all__ = ["Plan", "Settings", "play_all", "simulate", "waits"]
+
+DEFAULT_RESTARTS = 50
 
 
 @dataclass(frozen=True)
@@ -79,10 +83,21 @@ def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
         report(plan.record(case, outcome, began))
 
 
-async def play_all(plan: Plan, address: Address, report: Report) -> None:
-    """Play every case against the target at `address`; what `report` raises ends the run and is raised here."""
-    driver = SocketDriver(address, timeout=plan.settings.timeout, gate=Gate(plan.settings.jobs))
+async def play_all(
+    plan: Plan, target: Address | ServerProcess, report: Report, *, restarts: int = DEFAULT_RESTARTS
+) -> None:
+    """Play every case against the target; what `report` raises ends the run and is raised here.
+
+    A server of ours is started again when it died, `restarts` times at most.
+    """
+    gate, timeout = Gate(plan.settings.jobs), plan.settings.timeout
+    playing: Round
+    if isinstance(target, ServerProcess):
+        driver = SocketDriver(target.address, timeout=timeout, gate=gate, usage=target.usage)
+        playing = SupervisedRound(plan, driver, report, target, restarts)
+    else:
+        playing = Round(plan, SocketDriver(target, timeout=timeout, gate=gate), report)
     try:
-        await Round(plan, driver, report).go()
+        await playing.go()
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None

@@ -85,6 +85,7 @@ def select(
     level: Level = Level.MAY,
     slow: bool = True,
     heavy: bool = True,
+    budget: bool = False,
 ) -> list[Case]:
     """Return the cases that apply, of at least `level` (MUST > SHOULD > MAY); `SelectionError` when none is left."""
     test = parse(expression) if expression.strip() else None
@@ -95,6 +96,7 @@ def select(
         if level_of(case, suite, profile) in wanted
         and (slow or not case.slow)
         and (heavy or not case.heavy)
+        and (budget or not case.budget)
         and (test is None or test(text_of(case)))
     ]
     if not chosen:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.trace import Kind
@@ -75,6 +75,8 @@ class Simulation:
             case Sleep(seconds):
                 self._clock.advance(round(seconds * 1e9))
                 return self._answer(Kind.WAITED)
+            case Measure():
+                return self._answer(Kind.MEASURED)
 
     def _open(self, name: str) -> Answer:
         wire = self._wires[name] = _Wire()

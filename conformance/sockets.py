@@ -11,9 +11,12 @@ import errno
 import socket
 import struct
 import time
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
-from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+import msgspec
+
+from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
 from conformance.gate import Gate
 from conformance.outcome import Outcome
 from conformance.player import Player
@@ -165,10 +168,19 @@ async def connect(address: Address, timeout: float) -> Wire:
 class SocketDriver:
     """Plays cases against the target at one address; a case that waits leaves its place at the `gate` meanwhile."""
 
-    def __init__(self, address: Address, *, timeout: float = 5.0, gate: Gate | None = None) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        timeout: float = 5.0,
+        gate: Gate | None = None,
+        usage: Callable[[], Any] | None = None,
+    ) -> None:
+        """`usage` tells what the target's process takes, as an object of figures, where it is ours."""
         self.address = address
         self.timeout = timeout
         self.gate = gate
+        self.usage = usage
         self.unanswered = 0
         """Connects in a row that were neither taken nor refused."""
 
@@ -225,6 +237,9 @@ class _Session:
             case Sleep(seconds):
                 await self._sleep(seconds)
                 return self._answer(Kind.WAITED)
+            case Measure():
+                usage = self._driver.usage
+                return self._answer(Kind.MEASURED, msgspec.json.encode(usage()) if usage else b"")
 
     async def _sleep(self, seconds: float) -> None:
         gate = self._driver.gate

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.actions import Sleep
+from conformance.budgets import Budget
 from conformance.conversation import Asking, Conversation, Line
 from conformance.ledger import Meant
 from conformance.outcome import Stopped
@@ -63,6 +64,21 @@ def _repeat(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None
         talk.symbols.variables.update(values)
         for one in spec["steps"]:
             yield from play_step(talk, one)
+
+
+def _measure(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
+    """Play the steps and hold what the target took meanwhile against the limits, in as many rounds as may be needed."""
+    budget = Budget(talk, spec)
+    after = yield from budget.reading()
+    for number in range(1, budget.rounds + 1):
+        before = after
+        talk.symbols.variables["round"] = number
+        for one in spec["steps"]:
+            yield from play_step(talk, one)
+        after = yield from budget.reading()
+        if budget.is_kept(before, after):
+            return
+    raise budget.exceeded()
 
 
 def _connect(talk: Conversation, spec: str, on: str) -> Asking[None]:
@@ -224,5 +240,6 @@ VERBS: Mapping[str, Verb] = {
     "wait_until": _wait_until,
     "alive": _alive,
     "repeat": _repeat,
+    "measure": _measure,
 }
 """Name -> verb, in the order in which a step with several of them does them."""

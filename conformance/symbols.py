@@ -15,8 +15,15 @@ from conformance.expressions import ExpressionError, Number, evaluate
 from protocols import Message, Protocol
 from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
 
-DEFAULT_PARAMETERS: Mapping[str, Number] = {"TOLERANCE": 0.25}
-"""What a case may not fix for every target: lateness of expiry allowed, in seconds (T20)."""
+DEFAULT_PARAMETERS: Mapping[str, Number] = {
+    "TOLERANCE": 0.25,
+    "MEMORY_SLACK": 16 << 20,
+    "DESCRIPTOR_SLACK": 32,
+    "IDLE_CPU": 0.25,
+    "ANSWER_TIME": 1.0,
+}
+"""What a case may not fix for every target (docs/writing-cases.md): lateness of expiry allowed in seconds (T20), bytes
+and descriptors that may stay taken, CPU of an idle server in seconds a second, seconds to an answer."""
 DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message", "nest"})
 """The keys of a mapping that describes bytes."""
 

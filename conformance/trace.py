@@ -24,6 +24,8 @@ class Kind(StrEnum):
     """Nothing came within the deadline."""
     WAITED = "waited"
     """The case let time pass."""
+    MEASURED = "measured"
+    """What the target's process takes, as a JSON object; nothing where nobody can tell."""
 
 
 class TraceEvent(msgspec.Struct, frozen=True, gc=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
 from conformance.cases import Case
 from conformance.delivery import DELIVERIES
 from conformance.outcome import Note, Outcome
@@ -51,6 +51,7 @@ class ScriptedTarget:
         self.written: dict[str, bytes] = {}
         self.actions: list[Action] = []
         self.open: set[str] = set()
+        self.figures: list[bytes] = []
 
     def play(self, player: Player) -> Outcome:
         """Run a player to its outcome."""
@@ -89,6 +90,8 @@ class ScriptedTarget:
                 return Kind.CLOSED, b""
             case Sleep(seconds):
                 self._now += seconds + self._lag
+            case Measure():
+                return Kind.MEASURED, self.figures.pop(0) if self.figures else b""
         return Kind.WAITED, b""
 
     def _read(self, name: str, timeout: float) -> tuple[Kind, bytes]:

@@ -1,0 +1,259 @@
+"""One run against a server that wireproof started: each death is traced to the case behind it, and the run goes on.
+
+Cases that were under way when it died, or had ended just before, play again alone on a fresh process, those that sent
+last first; who ends it again, as the first on its process, is the crash. Cases that were only waiting come last, by
+halves. A death that nobody repeats is the crash of the case that stands for the whole run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from conformance.cases import Case
+from conformance.outcome import Outcome
+from conformance.player import Player
+from conformance.processes import ServerProcess, StartError
+from conformance.rounds import Death, Report, Round, nobody_there, waits
+from conformance.sockets import SocketDriver
+from conformance.trace import Kind
+from conformance.verdicts import Guilty, Verdict
+
+if TYPE_CHECKING:
+    from conformance.runner import Plan
+
+GRACE = 0.25
+"""Seconds after the end of a case in which a death may still come from it."""
+SETTLE = 0.05
+"""The same for a case that passes alone."""
+TICK = 0.02
+ALONE = 3
+"""Number of the attempt that is made alone, on a fresh process."""
+QUOTED = 3
+"""Last lines of the server shown with the verdict; the record's `extra` has more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A case that may have ended the server."""
+
+    case: Case
+    began: float
+    sent: float
+    """When it sent last; both are `time.monotonic`."""
+    asleep: bool
+    """It let time pass when the server died."""
+    outcome: Outcome | None
+    """None: it was not finished."""
+    ended: float
+
+    @classmethod
+    def of(cls, case: Case, player: Player, began: float, outcome: Outcome | None) -> Suspect:
+        """Return what is known of a case that was played from `began` until now."""
+        sent = max((one.at_us for one in player.talk.trace if one.kind is Kind.SENT), default=0) / 1e6
+        asleep = outcome is None and player.talk.asleep
+        return cls(case, began, began + sent, asleep, outcome, time.monotonic())
+
+
+@dataclass
+class Batch:
+    """Cases that play until all are done or the server dies."""
+
+    death: asyncio.Future[None]
+    ended: deque[Suspect] = field(default_factory=deque)
+    """Not reported yet: a death may still come from them."""
+    cut: list[Suspect] = field(default_factory=list)
+    left: list[Case] = field(default_factory=list)
+    """Not begun."""
+
+
+class SupervisedRound(Round):
+    """A round that starts the server again when it died, `restarts` times at most."""
+
+    def __init__(self, plan: Plan, driver: SocketDriver, report: Report, server: ServerProcess, restarts: int) -> None:
+        super().__init__(plan, driver, report)
+        self._server = server
+        self._most = restarts
+        self._restarts = 0
+
+    async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
+        """See `Round`."""
+        await self._play_on(sorted(cases, key=waits, reverse=True), attempt, alone=False)
+
+    async def one_by_one(self, cases: Sequence[Case]) -> None:
+        """See `Round`."""
+        await self._play_on(list(cases), 0, alone=True)
+
+    async def play_again(self, case: Case) -> Outcome:
+        """See `Round`; a case that needs a server which holds nothing gets one."""
+        if case.pristine:
+            await self.fresh()
+        if self.gone:
+            return nobody_there(self.gone)
+        outcome, death = await self._alone(case)
+        if death is not None:
+            await self._start_again(death)
+        return outcome
+
+    async def fresh(self) -> None:
+        """See `Round`."""
+        if not self.gone:
+            await self._start("for a case that wants a fresh one")
+
+    def deaf(self, case: Case, outcome: Outcome) -> Outcome:
+        """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
+        self._server.give_up("answered nobody any more, and was ended by wireproof")
+        return outcome
+
+    async def _play_on(self, cases: list[Case], attempt: int, *, alone: bool) -> None:
+        batches = deque([cases])
+        while batches:
+            cases = batches.popleft()
+            if self.gone:
+                self._give_up(cases)
+                continue
+            batch = Batch(asyncio.get_running_loop().create_future())
+            watch = asyncio.create_task(self._watch(batch))
+            try:
+                await self._play_batch(batch, cases, attempt, alone=alone)
+            finally:
+                watch.cancel()
+            if batch.death.done():
+                batches.extendleft(reversed(await self._find(batch)))
+
+    async def _watch(self, batch: Batch) -> None:
+        while self._server.death() is None:
+            await asyncio.sleep(TICK)
+        batch.death.set_result(None)
+
+    async def _play_batch(self, batch: Batch, cases: list[Case], attempt: int, *, alone: bool) -> None:
+        if alone:
+            for case in cases:
+                await self._play_one(batch, case, attempt)
+        else:
+            async with asyncio.TaskGroup() as tasks:
+                for case in cases:
+                    tasks.create_task(self._play_one(batch, case, attempt))
+        if batch.ended:
+            await asyncio.wait({batch.death}, timeout=GRACE)
+        self._flush(batch, 0.0)
+
+    async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
+        async with self.gate:
+            if batch.death.done():
+                batch.left.append(case)
+                return
+            began, player = time.monotonic(), self.plan.player(case, attempt)
+            playing = asyncio.create_task(self.play(case, attempt, player))
+            either: set[asyncio.Future[Any]] = {playing, batch.death}
+            try:
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                playing.cancel()
+            (outcome,) = await asyncio.gather(playing, return_exceptions=True)
+        if isinstance(outcome, Outcome):
+            batch.ended.append(Suspect.of(case, player, began, outcome))
+        else:
+            batch.cut.append(Suspect.of(case, player, began, None))
+        self._flush(batch, GRACE)
+
+    def _flush(self, batch: Batch, seconds: float) -> None:
+        """Settle the cases that ended so many seconds ago, while the server lives."""
+        until = time.monotonic() - seconds
+        while batch.ended and batch.ended[0].ended <= until and self._server.death() is None:
+            one = batch.ended.popleft()
+            assert one.outcome is not None
+            self.settle(one.case, one.outcome, one.began)
+
+    async def _find(self, batch: Batch) -> list[list[Case]]:
+        """Find out which case ended the server; return the batches that are still to be played."""
+        death = self._server.death() or "is gone"
+        suspects = sorted((*batch.ended, *batch.cut), key=lambda one: (one.asleep, -one.sent))
+        self.deaths.append(Death(death, [one.case.id for one in suspects], self._evidence(death)))
+        await self._start_again(death)
+        waiting = [one for one in suspects if one.asleep]
+        if len(waiting) > 1:
+            suspects = [one for one in suspects if not one.asleep]
+        else:
+            waiting = []
+        for number, one in enumerate(suspects):
+            if self.gone:
+                return [[*self._cleared([*suspects[number:], *waiting]), *batch.left]]
+            if await self._is_guilty(one, first=not number):
+                return [[*self._cleared([*suspects[number + 1 :], *waiting]), *batch.left]]
+        half = len(waiting) // 2
+        return [[one.case for one in waiting[:half]], [one.case for one in waiting[half:]], batch.left]
+
+    async def _is_guilty(self, one: Suspect, *, first: bool) -> bool:
+        """Play a suspect alone and say whether it ends the server; `first`: nobody played on this process before."""
+        began = time.monotonic()
+        outcome, death = await self._alone(one.case)
+        if death is not None and not first and await self._start_again(death):
+            outcome, death = await self._alone(one.case)
+        if death is None:
+            self.settle(one.case, outcome, began)
+            return False
+        self.report(one.case, outcome, began)
+        await self._start_again(death)
+        return True
+
+    def _cleared(self, suspects: Sequence[Suspect]) -> list[Case]:
+        """Settle those that had passed; return the others, whose play was cut short or spoilt by the death."""
+        spoilt = []
+        for one in suspects:
+            if one.outcome is not None and one.outcome.verdict is Verdict.PASS:
+                self.settle(one.case, one.outcome, one.began)
+            else:
+                spoilt.append(one.case)
+        return spoilt
+
+    async def _alone(self, case: Case) -> tuple[Outcome, str | None]:
+        """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
+        outcome = await self.play(case, ALONE)
+        deadline = time.monotonic() + (SETTLE if outcome.verdict is Verdict.PASS else GRACE)
+        while (death := self._server.death()) is None and time.monotonic() < deadline:
+            await asyncio.sleep(TICK)
+        return (outcome if death is None else self._crash(case, outcome, death)), death
+
+    def _crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
+        evidence = self._evidence(death)
+        words = " | ".join(evidence["last_words"][-QUOTED:])
+        got = [f"it {death}", *([outcome.got] if outcome.got else []), *([f"its last words: {words}"] if words else [])]
+        return replace(
+            outcome,
+            verdict=Verdict.CRASH,
+            guilty=Guilty.TARGET,
+            blamed=outcome.blamed or case.clauses[0],
+            expected=outcome.expected or "a target that stays up",
+            got="; ".join(got),
+            extra={**outcome.extra, "process": evidence},
+        )
+
+    def _evidence(self, death: str) -> dict[str, Any]:
+        return {"death": death, "start": self._server.starts, "last_words": self._server.last_words()}
+
+    async def _start_again(self, death: str) -> bool:
+        """Start the server again after a death, unless that was often enough."""
+        if self._restarts >= self._most:
+            self.gone = self.gone or f"died once more after {self._most} restarts (--restarts)"
+        else:
+            self._restarts += 1
+            await self._start(f"after it {death}")
+        return not self.gone
+
+    async def _start(self, why: str) -> None:
+        try:
+            await self._server.restart(why)
+        except StartError as error:
+            self.gone = f"does not start again: {error}"
+            return
+        self.driver.address = self._server.address
+        self.driver.unanswered = 0
+
+    def _give_up(self, cases: Sequence[Case]) -> None:
+        for case in cases:
+            self.report(case, nobody_there(self.gone), time.monotonic())
