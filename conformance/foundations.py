@@ -2,7 +2,8 @@
 
 Groups of clauses stand on a ladder. A failed case of a lower group explains a failed one above it that used the lower
 group's request, when both stopped at the same place (the same field of the reply to the same request) or when the lower
-one is a foundation. Pure: the failures of one run in, the cause of each explained one out.
+one is a foundation. Of several foundations of one group the later ones, in order of their files, rest on the earlier.
+Pure: the failures of one run in, the cause of each explained one out.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ class Failure:
 def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure]:
     """Return key -> cause for the failures that others explain; what explains is never explained itself."""
     rungs = {group: rung for rung, group in enumerate(suite.ladder)}
+    foundations = {case.id: place for place, case in enumerate(suite.cases) if case.foundation}
 
     def group_of(one: Failure) -> str:
         return suite.clauses[one.case.clauses[0]].group
 
-    def height(one: Failure) -> tuple[int, bool]:
-        return rungs.get(group_of(one), len(rungs)), not one.case.foundation
+    def height(one: Failure) -> tuple[int, int]:
+        return rungs.get(group_of(one), len(rungs)), foundations.get(one.case.id, len(suite.cases))
 
     def explains(low: Failure, high: Failure) -> bool:
         if height(low) >= height(high) or group_of(low) not in high.place.asked:

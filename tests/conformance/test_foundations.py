@@ -46,9 +46,20 @@ def test_what_uses_the_request_of_a_failed_foundation_rests_on_it_wherever_it_st
     root = failure("root", "THR-QUERY-1", ("QUERY", ""), "QUERY", foundation=True)
     above = failure("above", "THR-UPDATE-9", ("UPDATE", "ok"), "QUERY", "UPDATE")
     beside = failure("beside", "THR-QUERY-6", ("QUERY", "quota"), "QUERY")
-    second = failure("second", "THR-QUERY-2", ("QUERY", ""), "QUERY", foundation=True)
+    elsewhere = failure("elsewhere", "THR-INSERT-2", ("QUERY", ""), "QUERY", foundation=True)
+    suite = replace(SUITE, cases=(root.case, elsewhere.case))
 
-    assert set(explained(SUITE, [second, above, beside, root])) == {"above", "beside"}
+    assert set(explained(suite, [elsewhere, above, beside, root])) == {"above", "beside"}
+
+
+def test_a_foundation_rests_on_those_of_its_group_that_come_before_it() -> None:
+    first = failure("first", "THR-QUERY-2", ("QUERY", ""), "QUERY", foundation=True)
+    second = failure("second", "THR-QUERY-1", ("QUERY", "quota"), "QUERY", foundation=True)
+    above = failure("above", "THR-QUERY-6", ("QUERY", "quota"), "QUERY")
+    suite = replace(SUITE, cases=(first.case, second.case))
+
+    assert explained(suite, [above, second, first]) == {"second": first, "above": first}
+    assert explained(suite, [above, second]) == {"above": second}
 
 
 def test_groups_that_are_not_on_the_ladder_stand_on_top_of_it() -> None:
