@@ -19,10 +19,12 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Send these bytes, in these chunks (the delivery), each a write of its own."""
+    """Send these bytes."""
 
     connection: str
-    chunks: tuple[bytes, ...]
+    data: bytes
+    apart: float | None = None
+    """Where the delivery asks for it: they leave in segments of their own, and nothing follows for so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)

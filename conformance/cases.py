@@ -54,6 +54,8 @@ class Case:
     heavy: bool = False
     budget: bool = False
     """Measures what the target's process takes: only for a server that wireproof started, and on a fresh one."""
+    counted: bool = False
+    """Counts the requests or bytes of a connection: no delivery may add any."""
     no_fault: str = ""
     """Why no known fault fails it."""
     foundation: bool = False
@@ -204,6 +206,7 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 slow=entry.get("slow", False),
                 heavy=entry.get("heavy", False),
                 budget=entry.get("budget", False),
+                counted=entry.get("counted", False),
                 no_fault=entry.get("no_fault", ""),
                 foundation=entry.get("foundation", False),
                 steps=tuple(entry["steps"]),

@@ -10,8 +10,9 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
 from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
-from conformance.delivery import Delivery
+from conformance.delivery import Carrier, Delivery
 from conformance.ledger import Account, Ledger, Meant, Refusal
+from conformance.neighbours import Neighbours
 from conformance.outcome import Note, Stopped
 from conformance.symbols import Symbols
 from conformance.trace import Kind, Trace, TraceEvent
@@ -32,6 +33,7 @@ class Line:
         self.name = name
         self.codec = symbols.protocol.client(symbols.codec)
         self.account = Account()
+        self.neighbours = Neighbours(symbols, self.codec)
         self.received = bytearray()
         self.ended: Kind | None = None
         """How the target ended it."""
@@ -64,7 +66,10 @@ class Conversation:
         """Names of the requests sent."""
         self.reply_to = self.field = ""
         """The request whose reply is being judged, and the field that differs."""
-        self._delivery = delivery
+        self.carrier = Carrier(delivery, symbols)
+        self.asks_no_more = False
+        """What is written now is the last request: the delivery may end our side behind it."""
+        self._ended_early: list[Line] = []
         self._scribe = scribe
 
     def do(self, action: Action, connection: str = "", data: bytes = b"") -> Asking[Answer]:
@@ -112,23 +117,40 @@ class Conversation:
             del self.lines[name]
 
     def write(self, line: Line, meant: list[Meant]) -> Asking[None]:
-        """Send frames, cut as the delivery says. What a lost connection still holds is found by reading it."""
-        frames = [one.data for one in meant]
+        """Send frames as the delivery says. What a lost connection still holds is found by reading it."""
+        if self.carrier.delivery.joins and (behind := line.neighbours.behind(len(self.trace), meant)):
+            self.carrier.changes += 1
+            meant = meant + behind
         messages = tuple(one.message for one in meant if one.message is not None)
-        data = b"".join(frames)
+        data = b"".join(one.data for one in meant)
         self.note("send", line.name, data=data, messages=messages)
         line.account.meant += meant
         self.asked.update(one.NAME for one in messages)
-        answer = yield from self.do(Write(line.name, self._delivery.cut(frames)), line.name, data)
-        if answer.kind is not Kind.SENT:
-            line.account.lost = len(self.trace) - 1
+        for piece, apart in self.carrier.pieces(data):
+            answer = yield from self.do(Write(line.name, piece, apart), line.name, piece)
+            if answer.kind is not Kind.SENT:
+                line.account.lost = len(self.trace) - 1
+                break
         if answer.kind is Kind.SILENT:
             raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
+        if self.asks_no_more and self.carrier.delivery.half_closes:
+            line.codec.end_requests()
+            yield from self.shut(line.name, "half")
+            self.carrier.changes += 1
+            self._ended_early.append(line)
+
+    def opening(self, line: Line) -> list[Meant]:
+        """Return what a write begins with: the request that the delivery puts before the case's own, if any."""
+        joins = self.carrier.delivery.joins and line.ended is None and not line.half_closed
+        return line.neighbours.before(len(self.trace)) if joins else []
 
     def event(self, line: Line, seconds: float) -> Asking[Message | EndOfStream | None]:
         """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
+        return (yield from self._await(line, seconds, lambda: False))
+
+    def _await(self, line: Line, seconds: float, enough: Callable[[], bool]) -> Asking[Message | EndOfStream | None]:
         deadline = self.now + seconds
-        while (event := self._decoded(line)) is None and line.ended is None and self.now < deadline:
+        while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
             answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
             if answer.kind is Kind.RECEIVED:
                 line.received += answer.data
@@ -137,6 +159,13 @@ class Conversation:
                 line.ended = answer.kind
                 line.codec.receive_data(b"")
         return event or (EndOfStream(0) if line.ended else None)
+
+    def _own(self, line: Line) -> Message | EndOfStream | None:
+        """Return the next message that does not answer a neighbour."""
+        event = self._decoded(line)
+        while line.neighbours.drops(event):
+            event = self._decoded(line)
+        return event
 
     def _decoded(self, line: Line) -> Message | EndOfStream | None:
         try:
@@ -154,7 +183,8 @@ class Conversation:
 
     def next(self, line: Line, wanted: Any) -> Asking[Message]:
         """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it."""
-        self.reply_to, self.field = next((one.NAME for one in line.codec.pending), ""), ""
+        asked = line.neighbours.first_of(line.codec.pending)
+        self.reply_to, self.field = asked.NAME if asked else "", ""
         event = yield from self.event(line, self.timeout)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
@@ -177,10 +207,13 @@ class Conversation:
 
         Where the target can be trusted to know that requests have ended, it is told so and read to the end: no sleep.
         """
+        for line in self.lines.values():
+            yield from self._settled(line)
         judged = [line for line in self.lines.values() if line.framed and not line.codec.pending]
         ending = [line for line in judged if line.ended is None and not line.half_closed]
         for line in ending:
             yield from self.shut(line.name, "half")
+        ending += self._ended_early
         for line in judged:
             try:
                 event = yield from self.event(line, LAST_WORDS if line in ending else 0.0)
@@ -189,6 +222,16 @@ class Conversation:
                 raise
             if isinstance(event, Message):
                 raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+
+    def _settled(self, line: Line) -> Asking[None]:
+        """Take the answers to neighbours that are still due, where nothing else is due before them."""
+        neighbours = line.neighbours
+        if neighbours.due and neighbours.alone:
+            event = yield from self._await(line, self.timeout, lambda: not neighbours.due)
+            if isinstance(event, Message):
+                raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+            if neighbours.due:
+                raise neighbours.missing(line.ended)
 
     def close_all(self) -> Asking[None]:
         """Close what is still open."""

@@ -1,44 +1,117 @@
-"""How the bytes of a step reach the target: whole, or cut; the same verdict is required for each (T33-like clauses)."""
+"""How the bytes of a case reach the target: whole, cut, slowly, joined with others, with an end behind them.
+
+A delivery changes neither what a case asks nor what it expects, so the verdict must be the one of `whole`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+from conformance.anatomy import anatomy
+from conformance.symbols import Symbols
+
+Boundaries = Callable[[], Sequence[int]]
+Cut = Callable[[int, Boundaries], Iterable[int]]
+"""(size of a write, what finds the boundaries of its fields) -> offsets to cut at."""
+
+MOST_PIECES = 512
+"""Pieces of one write; where a delivery asks for more cuts, as many are made, evenly spread."""
+GAP = 0.001
+"""Seconds between two pieces, so that the target has read the first when the second comes."""
+SLOW_GAP = 0.01
+SLOW_PIECES = 64
+SLOWEST = 2.0
+"""Seconds of gaps in one play of a slow delivery; what is sent after that comes whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A named way to cut the frames of one step into writes."""
+    """A named way to send what a case sends."""
 
     name: str
-    cut: Callable[[list[bytes]], tuple[bytes, ...]]
+    told: str
+    """What it does, for people."""
+    cut: Cut | None = None
+    gap: float = 0.0
+    """Seconds between two pieces."""
+    joins: bool = False
+    """Each write stands between two harmless requests, in one segment with them."""
+    half_closes: bool = False
+    """Our sending side ends right behind the last request."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is done to what is sent."""
+        return not (self.cut or self.joins or self.half_closes)
+
+    @property
+    def slow(self) -> bool:
+        """Whether it takes so long that a case about time would be another case."""
+        return self.gap > GAP
 
 
-def _whole(frames: list[bytes]) -> tuple[bytes, ...]:
-    return (b"".join(frames),)
+def _every_byte(size: int, boundaries: Boundaries) -> Iterable[int]:
+    return range(1, size)
 
 
-def _frames(frames: list[bytes]) -> tuple[bytes, ...]:
-    return tuple(frames)
+def _at_fields(size: int, boundaries: Boundaries) -> Iterable[int]:
+    return boundaries()
 
 
-def _bytes(frames: list[bytes]) -> tuple[bytes, ...]:
-    data = b"".join(frames)
-    return tuple(data[at : at + 1] for at in range(len(data))) if len(data) <= 600 else _halves(frames)
-
-
-def _halves(frames: list[bytes]) -> tuple[bytes, ...]:
-    """Cut each frame in its middle and join each half with its neighbour's."""
-    data, cuts, at = b"".join(frames), [0], 0
-    for frame in frames:
-        cuts.append(at + len(frame) // 2)
-        at += len(frame)
-    cuts.append(at)
-    return tuple(data[start:stop] for start, stop in pairwise(cuts) if start < stop)
+def _beside_fields(size: int, boundaries: Boundaries) -> Iterable[int]:
+    """One byte before and one behind each boundary, the end of the last field included, but never on one."""
+    at = set(boundaries())
+    return {beside for one in (*at, size) for beside in (one - 1, one + 1)} - at if at else ()
 
 
 DELIVERIES: Mapping[str, Delivery] = {
-    name: Delivery(name, cut)
-    for name, cut in (("whole", _whole), ("frames", _frames), ("bytes", _bytes), ("halves", _halves))
+    one.name: one
+    for one in (
+        Delivery("whole", "each write in one piece"),
+        Delivery("bytes", "byte by byte", _every_byte, GAP),
+        Delivery("fields", "cut at every field boundary", _at_fields, GAP),
+        Delivery("beside", "cut one byte before and behind every field boundary", _beside_fields, GAP),
+        Delivery("joined", "in one segment with a request before and one behind", joins=True),
+        Delivery("dripped", "byte by byte, slowly", _every_byte, SLOW_GAP),
+        Delivery("half-closed", "our side ended right behind the last request", half_closes=True),
+    )
 }
+WHOLE = DELIVERIES["whole"]
+
+
+class Carrier:
+    """Cuts the writes of one play, and counts what was done to them."""
+
+    def __init__(self, delivery: Delivery, symbols: Symbols) -> None:
+        self.delivery = delivery
+        self.changes = 0
+        """Cuts, joins and early ends so far: with none, a play shows no more than `whole` does."""
+        self._symbols = symbols
+        self._left = SLOWEST
+
+    def pieces(self, data: bytes) -> Sequence[tuple[bytes, float | None]]:
+        """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it."""
+        delivery = self.delivery
+        if delivery.cut is None:
+            return [(data, 0.0 if delivery.joins else None)]
+        wanted = delivery.cut(len(data), lambda: anatomy(self._symbols, data).boundaries)
+        cuts = spread(sorted(one for one in wanted if 0 < one < len(data)), self._most())
+        self.changes += len(cuts)
+        if delivery.slow:
+            self._left -= len(cuts) * delivery.gap
+        chunks = [data[start:stop] for start, stop in pairwise((0, *cuts, len(data)))]
+        return [(chunk, delivery.gap) for chunk in chunks[:-1]] + [(chunks[-1], 0.0)]
+
+    def _most(self) -> int:
+        if not self.delivery.slow:
+            return MOST_PIECES - 1
+        return max(0, min(SLOW_PIECES - 1, int(self._left / self.delivery.gap)))
+
+
+def spread(cuts: list[int], most: int) -> list[int]:
+    """Return at most `most` of the cuts, evenly spread, the first and the last among them."""
+    if len(cuts) <= most:
+        return cuts
+    return [cuts[round(number * (len(cuts) - 1) / max(1, most - 1))] for number in range(most)]

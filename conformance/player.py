@@ -14,6 +14,7 @@ from conformance.delivery import Delivery
 from conformance.outcome import Note, Outcome, Place, Stopped, harness_error
 from conformance.steps import play_step
 from conformance.symbols import SymbolError, Symbols
+from conformance.traits import last_request
 from conformance.verdicts import Guilty, Verdict
 from protocols import LocalProtocolError
 
@@ -48,8 +49,10 @@ class Player:
     def _outcome(self) -> Asking[Outcome]:
         talk = self.talk
         try:
-            for number, spec in enumerate(talk.symbols.here(list(self.case.steps))):
-                self._step = number
+            steps = talk.symbols.here(list(self.case.steps))
+            last = last_request(steps)
+            for number, spec in enumerate(steps):
+                self._step, talk.asks_no_more = number, number == last
                 talk.clause, talk.given = self.case.clauses[0], False
                 yield from play_step(talk, spec)
             talk.latest = None
@@ -66,7 +69,7 @@ class Player:
         if verdict is Verdict.FAIL and talk.latest is not None and talk.now > talk.latest:
             verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
             got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
-        if talk.given and verdict in (Verdict.FAIL, Verdict.HANG):
+        if talk.given and talk.carrier.delivery.plain and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict, guilty = Verdict.UNTESTABLE, Guilty.NOBODY
         place = Place(talk.reply_to, talk.field, frozenset(talk.asked))
         return Outcome(verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got, place=place)

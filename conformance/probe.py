@@ -64,7 +64,7 @@ async def detect(suite: Suite, address: Address, timeout: float) -> Spoken:
 
 async def _ask(wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST) -> bytes:
     """Write, then read until the peer is quiet or ends, `enough` came, or `timeout` seconds are over."""
-    await wire.write((data,), timeout)
+    await wire.write(data, timeout)
     answer, deadline = b"", time.monotonic() + timeout
     kind, chunk = await wire.read(timeout)
     while kind is Kind.RECEIVED:
@@ -88,7 +88,7 @@ async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, tim
             wire = await connect(address, timeout)
             try:
                 request = symbols.protocol.barrier() if ask is None else symbols.message(ask)
-                await wire.write((client.send(request),), timeout)
+                await wire.write(client.send(request), timeout)
                 while event is NEED_DATA or isinstance(event, Push):
                     event = client.next_event()
                     if event is NEED_DATA:

@@ -60,8 +60,8 @@ class ReplayDriver:
         if event.connection != connection or event.kind not in ANSWERS[type(action)]:
             asked = f"{type(action).__name__} on {connection or 'nothing'}"
             raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")
-        if isinstance(action, Write) and event.kind is Kind.SENT and b"".join(action.chunks) != event.data:
-            raise ReplayError(f"event {at}: the case sends {b''.join(action.chunks).hex()}, it was {event.data.hex()}")
+        if isinstance(action, Write) and event.kind is Kind.SENT and action.data != event.data:
+            raise ReplayError(f"event {at}: the case sends {action.data.hex()}, it was {event.data.hex()}")
         return Answer(event.kind, event.at_us / 1e6, b"" if event.kind is Kind.SENT else event.data)
 
 

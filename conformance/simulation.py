@@ -66,8 +66,8 @@ class Simulation:
         match action:
             case Open(name):
                 return self._open(name)
-            case Write(name, chunks):
-                return self._write(self._wires[name], chunks)
+            case Write(name, data, apart):
+                return self._write(self._wires[name], data, apart or 0.0)
             case Read(name, timeout):
                 return self._read(self._wires[name], timeout)
             case Shut(name, how):
@@ -86,14 +86,13 @@ class Simulation:
         wire.session = self._service.connect(peer, wire.written.append, wire.close)
         return self._answer(Kind.OPENED, str(port).encode())
 
-    def _write(self, wire: _Wire, chunks: tuple[bytes, ...]) -> Answer:
+    def _write(self, wire: _Wire, data: bytes, pause: float) -> Answer:
         assert wire.session is not None
         if wire.closed:
             return self._answer(Kind.RESET, b"closed")
-        for chunk in chunks:
-            if not wire.closed and chunk:
-                wire.session.data_received(chunk)
-                self._clock.advance(0)
+        if data:
+            wire.session.data_received(data)
+        self._clock.advance(round(pause * 1e9))
         return self._answer(Kind.SENT)
 
     def _read(self, wire: _Wire, timeout: float) -> Answer:

@@ -12,16 +12,19 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
 
 from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
 from conformance.gate import Gate
-from conformance.outcome import Outcome
+from conformance.outcome import Outcome, harness_error
 from conformance.player import Player
+from conformance.segments import Cuts, evidence, missed
 from conformance.targets import Address
 from conformance.trace import Kind
+from conformance.verdicts import Verdict
 
 HELD = 16 * 1024 * 1024
 """Bytes kept for a reader; beyond, the target is not read from."""
@@ -46,6 +49,7 @@ class Wire(asyncio.Protocol):
         self.ended: Kind | None = None
         self.lost = False
         self.why = b""
+        self.cuts = Cuts()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let small writes leave at once (no Nagle), so that a delivery's cuts reach the wire."""
@@ -113,17 +117,16 @@ class Wire(asyncio.Protocol):
             return Kind.RECEIVED, data
         return (self.ended, self.why) if self.ended else (Kind.SILENT, b"")
 
-    async def write(self, chunks: tuple[bytes, ...], timeout: float) -> tuple[Kind, bytes]:
-        """Send each chunk by a write of its own; SILENT when the target stops reading, RESET when it is gone."""
+    async def write(self, data: bytes, timeout: float, apart: float | None = None) -> tuple[Kind, bytes]:
+        """Send; SILENT when the target stops reading, RESET when it is gone. `apart`: see `Write`."""
         deadline = self._loop.time() + timeout
-        for chunk in chunks:
-            if not self.lost:
-                self.transport.write(chunk)
-            if len(chunks) > 1:
-                await asyncio.sleep(0)
-            while not self._writable and not self.lost:
-                if not await self._something(deadline) and not self._writable:
-                    return Kind.SILENT, b"the target stopped reading"
+        if not self.lost:
+            self.transport.write(data)
+        while not self._writable and not self.lost:
+            if not await self._something(deadline) and not self._writable:
+                return Kind.SILENT, b"the target stopped reading"
+        if apart is not None and not self.lost:
+            await self.cuts.leave(self.transport, apart)
         return (Kind.RESET, self.why or b"closed") if self.lost else (Kind.SENT, b"")
 
     def end_writing(self) -> None:
@@ -207,8 +210,7 @@ class SocketDriver:
             while True:
                 action = play.send(await session.perform(action))
         except StopIteration as stop:
-            outcome: Outcome = stop.value
-            return outcome
+            return session.witnessed(stop.value)
         finally:
             session.close()
 
@@ -219,6 +221,7 @@ class _Session:
     def __init__(self, driver: SocketDriver) -> None:
         self._driver = driver
         self._wires: dict[str, Wire] = {}
+        self._cuts: list[Cuts] = []
         self._began = time.monotonic()
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
@@ -228,8 +231,8 @@ class _Session:
         match action:
             case Open(name):
                 return await self._open(name)
-            case Write(name, chunks):
-                return self._answer(*await self._wires[name].write(chunks, self._driver.timeout))
+            case Write(name, data, apart):
+                return self._answer(*await self._wires[name].write(data, self._driver.timeout, apart))
             case Read(name, timeout):
                 return self._answer(*await self._wires[name].read(timeout))
             case Shut(name, how):
@@ -260,6 +263,7 @@ class _Session:
             if error.errno in OURS:
                 raise
             return self._answer(Kind.RESET, (str(error) or "no answer to connect").encode())
+        self._cuts.append(wire.cuts)
         mine = wire.transport.get_extra_info("sockname") if self._driver.address.scheme == "tcp" else None
         return self._answer(Kind.OPENED, str(mine[1]).encode() if mine else b"")
 
@@ -269,6 +273,16 @@ class _Session:
             return self._answer(Kind.HALF_CLOSED)
         await self._wires.pop(name).close(reset=how == "reset")
         return self._answer(Kind.CLOSED)
+
+    def witnessed(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with what the kernel says of the cuts; a pass that they did not reach is our own fault."""
+        told = evidence(self._cuts)
+        if told is None:
+            return outcome
+        why = missed(self._cuts)
+        if why is not None and outcome.verdict is Verdict.PASS:
+            outcome = harness_error(why, outcome.trace)
+        return replace(outcome, extra={**outcome.extra, "wire": told})
 
     def close(self) -> None:
         for wire in self._wires.values():

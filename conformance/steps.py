@@ -87,7 +87,7 @@ def _connect(talk: Conversation, spec: str, on: str) -> Asking[None]:
 
 def _send(talk: Conversation, spec: Any, on: str) -> Asking[None]:
     line = yield from talk.line(on)
-    meant: list[Meant] = []
+    meant = talk.opening(line)
     for values, item in _items(talk, spec):
         talk.symbols.variables.update(values)
         if isinstance(item, dict) and "raw" in item:
@@ -164,7 +164,7 @@ def _silent(talk: Conversation, spec: str, on: str) -> Asking[None]:
     """Nothing may have come on the connection: a barrier's reply must be the next message."""
     line = yield from talk.line(talk.symbols.filled(spec))
     barrier = talk.symbols.protocol.barrier()
-    yield from talk.write(line, [_encoded(talk, line, barrier)])
+    yield from talk.write(line, [*talk.opening(line), _encoded(talk, line, barrier)])
     message = yield from talk.next(line, f"the reply to {barrier.NAME}")
     talk.heard(line, message, "any")
     if line.codec.answered is not barrier:

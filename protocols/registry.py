@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from protocols.connection import Client, Connection
-from protocols.messages import Message, Request
+from protocols.messages import Message, Reply, Request
 from protocols.profile import Profile
 
 PACKAGES = {"throttr": "protocols.throttr"}
@@ -34,6 +34,8 @@ class Protocol:
     """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
     barrier: Callable[[], Request]
     """A request any server answers at once: its reply proves that what came before it was handled."""
+    neighbour: Callable[[bytes], tuple[Request, Reply]]
+    """A name that nobody else uses -> a request that changes nothing, and its reply, which is led by a status byte."""
     push_name: str = "PUSH"
     """The name cases use for a push in every profile."""
 

@@ -19,6 +19,7 @@ PROTOCOL = Protocol(
     server=ServerConnection,
     names={"ttl_type": TTLType, "attribute": Attribute, "change": Change, "key_type": KeyType},
     barrier=lambda: Query(b"\0wireproof barrier"),
+    neighbour=lambda key: (Query(key), REFUSED),
 )
 
 __all__ = [

@@ -77,8 +77,8 @@ class ScriptedTarget:
                     return Kind.RESET, b"refused"
                 self.open.add(name)
                 return Kind.OPENED, b"40000"
-            case Write(name, chunks):
-                self.written[name] = self.written.get(name, b"") + b"".join(chunks)
+            case Write(name, data):
+                self.written[name] = self.written.get(name, b"") + data
                 return self.write_ends, b""
             case Read(name, timeout):
                 return self._read(name, timeout)

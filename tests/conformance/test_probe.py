@@ -43,7 +43,7 @@ def test_a_server_that_holds_something_is_not_pristine() -> None:
     async def main() -> bool:
         async with servers.reference() as address:
             wire = await connect(address, 5.0)
-            await wire.write((bytes.fromhex("01 0700 04 3c00 01 6b"),), 5.0)
+            await wire.write(bytes.fromhex("01 0700 04 3c00 01 6b"), 5.0)
             assert await wire.read(5.0) == (Kind.RECEIVED, b"\x01")
             await wire.close()
             return await is_pristine(SUITE, address, Spoken("7.1.0", "uint16"), 5.0)

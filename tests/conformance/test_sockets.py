@@ -182,7 +182,7 @@ def test_the_actions_one_by_one() -> None:
         async with servers.reference() as address:
             session = sockets._Session(SocketDriver(address))
             actions = [
-                Open("a"), Read("a", 0.0), Write("a", (b"\x02", b"\x01k")), Read("a", 5.0), Sleep(0.0),
+                Open("a"), Read("a", 0.0), Write("a", b"\x02\x01k"), Read("a", 5.0), Sleep(0.0),
                 Shut("a", "half"), Read("a", 5.0), Shut("a", "close"), Open("a"), Shut("a", "reset"),
             ]  # fmt: skip
             return [(await session.perform(action)).kind for action in actions]

@@ -1,0 +1,82 @@
+"""The requests that the delivery `joined` puts beside a case's own, on one connection, and their answers.
+
+They change nothing and their answers are dropped, so the case is the same; an answer that is wrong or never comes fails
+it all the same, because it was asked for in the same segment.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from conformance.anatomy import anatomy
+from conformance.ledger import Meant
+from conformance.outcome import Stopped
+from conformance.symbols import Symbols
+from conformance.verdicts import Verdict
+from conformance.wording import describe
+from protocols import Message, Push
+
+NAME = "$beside"
+"""A key of the case's own that no case uses."""
+
+
+class Neighbours:
+    """What stands beside the requests of one connection; `codec` is its client's side."""
+
+    def __init__(self, symbols: Symbols, codec: Any) -> None:
+        self._symbols = symbols
+        self._codec = codec
+        self._due: deque[Message] = deque()
+        self._open = True
+        """Only whole requests were sent so far, so that others can be told from them."""
+
+    @property
+    def due(self) -> int:
+        """How many answers have not come."""
+        return len(self._due)
+
+    @property
+    def alone(self) -> bool:
+        """Whether no answer but theirs is due."""
+        return len(self._codec.pending) == len(self._due)
+
+    def before(self, event: int) -> list[Meant]:
+        """Return the request before a write that begins at `event`, if one may stand there."""
+        return [self._another(event)] if self._open else []
+
+    def behind(self, event: int, meant: list[Meant]) -> list[Meant]:
+        """Return the request behind a write of `meant`, if one may stand there."""
+        self._open = self._open and anatomy(self._symbols, b"".join(one.data for one in meant)).whole
+        return self.before(event)
+
+    def _another(self, event: int) -> Meant:
+        request, _ = self._symbols.protocol.neighbour(self._symbols.data(NAME))
+        self._due.append(request)
+        return Meant(event, self._codec.send(request), request)
+
+    def first_of(self, pending: tuple[Message, ...]) -> Message | None:
+        """Return the oldest of the pending requests that is the case's own."""
+        return next((one for one in pending if not any(one is other for other in self._due)), None)
+
+    def drops(self, event: object) -> bool:
+        """Say whether an event is the answer to one of them; `Stopped` when it is not the answer it must get."""
+        if not self._due or not isinstance(event, Message) or isinstance(event, Push):
+            return False
+        if self._codec.answered is not self._due[0]:
+            return False
+        request = self._due.popleft()
+        _, expected = self._symbols.protocol.neighbour(self._symbols.data(NAME))
+        if event != expected:
+            raise Stopped(Verdict.FAIL, f"{describe(expected)} to {self._told(request)}", describe(event), byte=0)
+        return True
+
+    def missing(self, ended: str | None) -> Stopped:
+        """Return what stops a play whose neighbours were not answered; `ended`: how the target ended the connection."""
+        expected = f"an answer to {self._told(self._due[0])}"
+        if ended:
+            return Stopped(Verdict.FAIL, expected, f"the target closed the connection ({ended})", byte=0)
+        return Stopped(Verdict.HANG, expected, "nothing", byte=0)
+
+    def _told(self, request: Message) -> str:
+        return f"a {request.NAME} sent in one segment with the case's own requests"

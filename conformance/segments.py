@@ -1,0 +1,95 @@
+"""What the kernel tells of the writes of a play: whether each left by itself, and how many segments there were.
+
+Linux tells it of TCP; of other sockets, and elsewhere, nothing is known and nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+UNACKNOWLEDGED, RETRANSMITTED, NOT_SENT, DATA_SEGMENTS = 24, 100, 144, 156
+"""Offsets in `struct tcp_info` (linux/tcp.h) of unacked, total_retrans, notsent_bytes and data_segs_out."""
+TCP_INFO_SIZE = 160
+LEAVING = 0.2
+"""Seconds a write has to leave this machine by itself."""
+ACKNOWLEDGING = 0.002
+"""Seconds its acknowledgement is waited for: a target may delay it, and what has left cannot be joined any more."""
+LOOK_AGAIN = 0.0005
+
+
+@dataclass(slots=True)
+class Cuts:
+    """What became of the writes that had to leave by themselves, on one connection."""
+
+    asked: int = 0
+    seen: int = 0
+    """Those of which nothing was left in the kernel before the next was written."""
+    segments: int | None = None
+    """Segments with data that the connection sent, each counted once; None where nobody tells."""
+
+    async def leave(self, transport: asyncio.Transport, pause: float) -> None:
+        """Wait, bounded, until what was written has left; `pause` seconds at least. A closing transport has no cuts."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await asyncio.sleep(pause)
+        while not transport.is_closing():
+            late, state = loop.time() - began, sending(transport.get_extra_info("socket"))
+            left = state is not None and state.sent and not transport.get_write_buffer_size()
+            if state is None or late >= LEAVING or (left and (state.acknowledged or late >= ACKNOWLEDGING)):
+                self.asked += 1
+                self.seen += left
+                self.segments = state.segments if state else None
+                return
+            await asyncio.sleep(LOOK_AGAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How the sending side of a connection stands."""
+
+    sent: bool
+    """Nothing waits in the kernel."""
+    acknowledged: bool
+    segments: int
+
+
+def sending(sock: Any) -> Sending | None:
+    """Return how the sending side of a socket stands, or None where nobody tells."""
+    if sys.platform != "linux" or sock.family == socket.AF_UNIX:
+        return None
+    try:
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
+    except OSError:
+        return None
+    if len(info) < TCP_INFO_SIZE:
+        return None
+    unacknowledged, again, waiting, segments = (
+        int(struct.unpack_from("=I", info, offset)[0])
+        for offset in (UNACKNOWLEDGED, RETRANSMITTED, NOT_SENT, DATA_SEGMENTS)
+    )
+    return Sending(waiting == 0, waiting == 0 and unacknowledged == 0, segments - again)
+
+
+def evidence(cuts: Iterable[Cuts]) -> dict[str, int | None] | None:
+    """Return what a record says of the cuts of all connections of a play; None when none was asked for."""
+    made = [one for one in cuts if one.asked]
+    if not made:
+        return None
+    told = [one.segments for one in made if one.segments is not None]
+    return {
+        "writes": sum(one.asked for one in made),
+        "segments": sum(told) if len(told) == len(made) else None,
+    }
+
+
+def missed(cuts: Iterable[Cuts]) -> str | None:
+    """Return in words that a write did not leave by itself; None when all did, or nobody tells."""
+    told = [one for one in cuts if one.segments is not None]
+    asked, seen = sum(one.asked for one in told), sum(min(one.seen, one.segments or 0) for one in told)
+    return None if seen >= asked else f"{asked} writes were to leave by themselves, {seen} did"
