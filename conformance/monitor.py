@@ -80,6 +80,11 @@ class Monitor:
         watched = self._open[name] = Watched(name, number, codec, asking, answering, self._accounts.get(number))
         self._watched.append(watched)
 
+    def finish(self) -> None:
+        """Say that nothing more happened: writes that were begun are done."""
+        for watched in self._open.values():
+            watched.settle(self._number)
+
     def report(self) -> Report:
         """Return what was seen so far."""
         return Report(
@@ -101,4 +106,5 @@ def monitored(
     monitor = Monitor(protocol, profile, variant, accounts)
     for event in trace:
         monitor.feed(event)
+    monitor.finish()
     return monitor.report()

@@ -53,7 +53,7 @@ class Watched:
         if event.kind is Kind.SENT:
             self._send(event.data)
             return
-        self._settle()
+        self.settle(number)
         if event.kind is Kind.RECEIVED:
             self._receive(event.data)
         elif event.kind in (Kind.HALF_CLOSED, Kind.CLOSED):
@@ -148,14 +148,14 @@ class Watched:
         if self._unframed is None and self._written_back(request, self._sent[first:stop], first) and not self._deaf:
             self._asking.await_reply(request)
 
-    def _settle(self) -> None:
-        """Once a write is done, all that was meant must have crossed, as whole messages."""
+    def settle(self, number: int) -> None:
+        """Once the writes before an event are done, all that was meant must have crossed, as whole messages."""
         if not self._judged or self._meaning is None:
             return
-        if self._account is not None and self._account.lost is not None and self._number >= self._account.lost:
+        if self._account is not None and self._account.lost is not None and number >= self._account.lost:
             self._unframed = self._account.lost
             return
-        due, whole = self._meaning.due(self._number), self._answering.received
+        due, whole = self._meaning.due(number), self._answering.received
         if len(self._sent) < due:
             self._blame_us(len(self._sent), NOT_MEANT, f"{due} bytes were to be sent, {len(self._sent)} were")
         elif whole < due and self._meaning.by_hand_since(whole) is None:

@@ -134,6 +134,11 @@ def test_bytes_that_do_not_say_what_was_meant_are_the_harnesss(data: str) -> Non
     assert first.error in (NOT_MEANT, "unknown_type")
 
 
+def test_a_trace_that_ends_in_a_write_tells_that_it_was_cut() -> None:
+    assert guilty_of(Tale().sends(ASK, crossed=b"\x02").report()).event == 1
+    assert guilty_of(Tale().sends_wrongly("02", ASK).report()).event == 1
+
+
 @pytest.mark.parametrize(("data", "error"), [("02 01 6b 0a", "unknown_type"), ("02 01", "truncated")])
 def test_without_an_account_what_no_server_can_read_is_the_harnesss(data: str, error: str) -> None:
     tale = Tale(accounted=False).sends_by_hand(data).happens(Kind.CLOSED)
