@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from conformance.blame import weighed
 from conformance.cases import Case
 from conformance.conversation import Asking, Conversation
 from conformance.delivery import Delivery
@@ -44,7 +45,7 @@ class Player:
         except Exception as error:
             outcome = harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
         yield from self.talk.close_all()
-        return outcome
+        return weighed(outcome, self.talk.symbols, self.talk.ledger)
 
     def _outcome(self) -> Asking[Outcome]:
         talk = self.talk
