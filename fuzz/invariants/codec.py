@@ -1,0 +1,139 @@
+"""Invariants of any codec: of a stream read by one side of a connection, and of a message written.
+
+A stream cut anywhere is the stream whole; only named errors leave; what was consumed never shrinks and is what events
+were made of; what is kept is no more than what came; what was read is written as the same bytes, and the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from fuzz.invariants.violation import Violation
+from protocols import (
+    NEED_DATA,
+    Connection,
+    EndOfStream,
+    LocalProtocolError,
+    Message,
+    ProtocolError,
+    RemoteProtocolError,
+)
+
+__all__ = ["Make", "Reading", "check_message", "check_stream", "check_written", "pieces", "read"]
+
+Make = Callable[[], Connection]
+"""Makes a connection in the state from which a stream is read."""
+PARTS_A_BYTE = 8
+"""Field values that one byte of a stream may turn into, at most: more is memory that grows faster than its input."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a connection made of a stream."""
+
+    events: tuple[tuple[Message | EndOfStream, tuple[int, int]], ...]
+    """Each event and its span in the stream."""
+    error: tuple[str, str, int | None] | None
+    """Code, message and offset of the error it ended with."""
+
+
+def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
+    """Return `data` cut at these offsets; those outside it and empty pieces are left out."""
+    places = [0, *sorted({cut for cut in cuts if 0 < cut < len(data)}), len(data)]
+    return [data[start:stop] for start, stop in pairwise(places) if start < stop]
+
+
+def read(connection: Connection, chunks: Sequence[bytes]) -> Reading:
+    """Feed chunks and the end of the stream, reading all events after each; `Violation` for what may never happen."""
+    events: list[tuple[Message | EndOfStream, tuple[int, int]]] = []
+    fed = consumed = 0
+    try:
+        for chunk in (*chunks, b""):
+            connection.receive_data(chunk)
+            fed += len(chunk)
+            while (event := connection.next_event()) is not NEED_DATA:
+                assert isinstance(event, Message | EndOfStream)
+                events.append((event, connection.span))
+                consumed = _account(connection, fed, consumed)
+            _account(connection, fed, consumed)
+    except RemoteProtocolError as error:
+        return Reading(tuple(events), (error.code, error.message, error.offset))
+    except Violation:
+        raise
+    except Exception as error:
+        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+    return Reading(tuple(events), None)
+
+
+def _account(connection: Connection, fed: int, before: int) -> int:
+    """Return the bytes consumed; `Violation` when they went back or do not add up with what is kept."""
+    consumed = connection.received
+    if not before <= consumed <= fed:
+        raise Violation("consumption is monotone", f"{consumed} bytes consumed after {before}, of {fed}", "consumed")
+    if consumed + connection.buffered != fed:
+        told = f"{consumed} bytes consumed and {connection.buffered} kept of {fed}"
+        raise Violation("no byte is lost or kept twice", told, "kept")
+    return consumed
+
+
+def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
+    """Read `data` whole and cut at `cuts`; return the one reading, or raise `Violation`."""
+    whole = read(make(), [data] if data else [])
+    cut = read(make(), pieces(data, cuts))
+    if cut != whole:
+        first = next((i for i, (a, b) in enumerate(zip(whole.events, cut.events, strict=False)) if a != b), None)
+        at = min(len(whole.events), len(cut.events)) if first is None else first
+        raise Violation("whole is any segmentation", f"event {at} differs: {whole} cut is {cut}"[:400], "segmentation")
+    for event, (start, stop) in whole.events:
+        if isinstance(event, Message) and _parts(event) > PARTS_A_BYTE * (stop - start) + PARTS_A_BYTE:
+            told = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
+            raise Violation("memory is linear in the input", told, event.NAME)
+    return whole
+
+
+def check_written(encode: Callable[[Message], bytes], reading: Reading, data: bytes) -> None:
+    """Every message of a reading is written as the bytes it was read from."""
+    for event, (start, stop) in reading.events:
+        if isinstance(event, Message):
+            written = _encoded(encode, event)
+            if written != data[start:stop]:
+                told = f"{event.NAME} read from {data[start:stop].hex()} is written {written.hex()}"
+                raise Violation("encode(decode(bytes)) is bytes", told[:400], event.NAME)
+
+
+def check_message(encode: Callable[[Message], bytes], message: Message, make: Make) -> None:
+    """A message that can be written is read back as itself by the other side."""
+    data = _encoded(encode, message)
+    found = read(make(), [data] if data else [])
+    if found.error is not None or [event for event, _ in found.events if isinstance(event, Message)] != [message]:
+        raise Violation(
+            "decode(encode(message)) is message", f"{message!r} is {data.hex()}: {found}"[:400], message.NAME
+        )
+
+
+def _encoded(encode: Callable[[Message], bytes], message: Message) -> bytes:
+    try:
+        return encode(message)
+    except LocalProtocolError as error:
+        told = f"{message.NAME} was read and cannot be written: {error}"
+        raise Violation("encode(decode(bytes)) is bytes", told, message.NAME) from error
+    except ProtocolError:
+        raise
+    except Exception as error:
+        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+
+
+def _parts(value: Any) -> int:
+    """Return how many values a message holds, bytes counting one each."""
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, tuple):
+        return sum(map(_parts, value))
+    if isinstance(value, msgspec.Struct):
+        return sum(_parts(getattr(value, name)) for name in value.__struct_fields__)
+    return 1

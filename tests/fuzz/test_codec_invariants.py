@@ -1,0 +1,109 @@
+"""Every invariant of the codec holds for ours, and each can be broken by a connection that is wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fuzz.invariants import codec as invariants
+from fuzz.invariants.violation import Violation
+from fuzz.parser_input import check, combinations, seeds
+from protocols import Connection, protocol, protocol_names
+from protocols.throttr.connection import ServerConnection
+from protocols.throttr.requests import Query
+
+CODEC = protocol("throttr").codec(protocol("throttr").profiles["7.1.0"], "uint16")
+TWO = CODEC.encode(Query(b"abc")) + CODEC.encode(Query(b"de"))
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_a_sample_of_all_seeds_and_of_their_damaged_kin_breaks_nothing(name: str) -> None:
+    source = random.Random(1)
+    sample = source.sample(list(seeds(name)), 300)
+
+    for seed in sample:
+        check(name, seed)
+        damaged = bytearray(seed)
+        damaged[source.randrange(len(damaged))] ^= 1 << source.randrange(8)
+        check(name, bytes(damaged))
+        check(name, seed[: source.randrange(len(seed))])
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_seeds_reach_every_side(name: str) -> None:
+    assert {seed[0] for seed in seeds(name)} == set(range(len(combinations(name))))
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\0\0", b"\xff\xff\xff"])
+def test_any_bytes_are_an_input(data: bytes) -> None:
+    check("throttr", data)
+
+
+def server() -> ServerConnection:
+    return ServerConnection(CODEC)
+
+
+class Overreads(ServerConnection):
+    """Fails with another error than a named one."""
+
+    def next_event(self) -> Any:
+        raise IndexError("index out of range")
+
+
+class Forgets(ServerConnection):
+    """Loses a byte of every chunk."""
+
+    def receive_data(self, data: Any) -> None:
+        super().receive_data(data[1:] or data)
+
+
+class GoesBack(ServerConnection):
+    """Says that it consumed less than before."""
+
+    @property
+    def received(self) -> int:
+        return -super().received
+
+
+class SeesChunks(ServerConnection):
+    """Takes what comes in a small chunk for something else."""
+
+    def receive_data(self, data: Any) -> None:
+        super().receive_data(bytes(data).replace(b"a", b"b") if len(data) < 4 else data)
+
+
+@pytest.mark.parametrize(
+    ("make", "invariant"),
+    [
+        (Overreads, "only named errors"),
+        (Forgets, "no byte is lost or kept twice"),
+        (GoesBack, "consumption is monotone"),
+        (SeesChunks, "whole is any segmentation"),
+    ],
+)
+def test_a_wrong_reader_breaks(make: Callable[[Any], Connection], invariant: str) -> None:
+    with pytest.raises(Violation, match=invariant):
+        invariants.check_stream(lambda: make(CODEC), TWO, cuts=[3, 7])
+
+
+def test_a_message_larger_than_its_bytes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invariants, "PARTS_A_BYTE", 0)
+
+    with pytest.raises(Violation, match="memory is linear in the input: 3 values from 5 bytes of QUERY"):
+        invariants.check_stream(server, TWO)
+
+
+def test_wrong_writers_break() -> None:
+    reading = invariants.check_stream(server, TWO)
+
+    invariants.check_written(CODEC.encode, reading, TWO)
+    with pytest.raises(
+        Violation, match=r"is bytes: QUERY read from 0203616263 is written 02"
+    ):
+        invariants.check_written(lambda message: b"\x02", reading, TWO)
+    invariants.check_message(CODEC.encode, Query(b"abc"), server)
+    with pytest.raises(Violation, match=r"decode\(encode\(message\)\) is message"):
+        invariants.check_message(lambda message: CODEC.encode(Query(b"other")), Query(b"abc"), server)
