@@ -23,7 +23,7 @@ from conformance.player import Player
 from conformance.probe import Spoken, reply_to
 from conformance.records import Record
 from conformance.sockets import SocketDriver
-from conformance.trace import Trace
+from conformance.trace import Kind, Trace
 from conformance.verdicts import Guilty, Verdict
 
 if TYPE_CHECKING:
@@ -157,14 +157,15 @@ class Round:
             outcome = await self.driver.play(player)
         except Exception as error:
             return broken(player, error)
-        if outcome.verdict is Verdict.HANG and not await self._serves():
+        if _unanswered(outcome) and not await self._serves():
             return self.deaf(case, outcome)
         return outcome
 
     def deaf(self, case: Case, outcome: Outcome) -> Outcome:
         """Return what to make of a case that is not answered, and nobody else is either."""
         self.gone = self.gone or f"answers nobody since {case.id}"
-        return replace(outcome, verdict=Verdict.CRASH, got=f"{outcome.got}; the target answers nobody any more")
+        verdict = Verdict.CRASH if outcome.verdict is Verdict.HANG else outcome.verdict
+        return replace(outcome, verdict=verdict, got=f"{outcome.got}; the target answers nobody any more")
 
     async def _serves(self) -> bool:
         """Say whether a new client gets an answer."""
@@ -219,6 +220,14 @@ def _listed(cases: Sequence[str]) -> str:
 def broken(player: Player, error: Exception) -> Outcome:
     """Return the outcome of a play that ended in an exception of ours."""
     return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)
+
+
+def _unanswered(outcome: Outcome) -> bool:
+    """The case waited in vain, be it only in a step that prepares."""
+    if outcome.verdict is Verdict.UNTESTABLE:
+        happened = [one.kind for one in outcome.trace if one.kind is not Kind.CLOSED]
+        return happened[-1:] == [Kind.SILENT]
+    return outcome.verdict is Verdict.HANG
 
 
 def _doubtful(outcome: Outcome) -> bool:

@@ -30,11 +30,18 @@ GRACE = 0.25
 """Seconds after the end of a case in which a death may still come from it."""
 SETTLE = 0.05
 """The same for a case that passes alone."""
+LATE = 1.0
+"""The same for a case that may have ended the server while the next one played."""
+PREDECESSORS = 3
+"""How many cases before that next one are looked at."""
 TICK = 0.02
 ALONE = 3
 """Number of the attempt that is made alone, on a fresh process."""
 QUOTED = 3
 """Last lines of the server shown with the verdict; the record's `extra` has more."""
+
+Played = tuple[Case, Outcome, float]
+"""A case, what came of it, and when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,26 +187,49 @@ class SupervisedRound(Round):
             suspects = [one for one in suspects if not one.asleep]
         else:
             waiting = []
-        for number, one in enumerate(suspects):
-            if self.gone:
-                return [[*self._cleared([*suspects[number:], *waiting]), *batch.left]]
-            if await self._is_guilty(one, first=not number):
-                return [[*self._cleared([*suspects[number + 1 :], *waiting]), *batch.left]]
+        tried, guilty = await self._try(suspects)
+        for case, outcome, began in tried:
+            if case is not guilty:
+                self.settle(case, outcome, began)
+        left = [one for one in suspects if one.case is not guilty and all(one.case is not case for case, _, _ in tried)]
+        if guilty is not None or self.gone:
+            return [[*self._cleared([*left, *waiting]), *batch.left]]
         half = len(waiting) // 2
         return [[one.case for one in waiting[:half]], [one.case for one in waiting[half:]], batch.left]
 
-    async def _is_guilty(self, one: Suspect, *, first: bool) -> bool:
-        """Play a suspect alone and say whether it ends the server; `first`: nobody played on this process before."""
-        began = time.monotonic()
-        outcome, death = await self._alone(one.case)
-        if death is not None and not first and await self._start_again(death):
+    async def _try(self, suspects: Sequence[Suspect]) -> tuple[list[Played], Case | None]:
+        """Play suspects alone until one ends the server, and report that one; return who was tried and the guilty."""
+        tried: list[Played] = []
+        for one in suspects:
+            if self.gone:
+                break
+            began = time.monotonic()
             outcome, death = await self._alone(one.case)
-        if death is None:
-            self.settle(one.case, outcome, began)
-            return False
-        self.report(one.case, outcome, began)
-        await self._start_again(death)
-        return True
+            played = one.case, outcome, began
+            if death is None:
+                tried.append(played)
+                continue
+            guilty = await self._confirmed(played, tried, death)
+            if guilty is not None:
+                self.report(*guilty)
+                await self._start_again(death)
+                return tried, guilty[0]
+        return tried, None
+
+    async def _confirmed(self, last: Played, tried: list[Played], death: str) -> Played | None:
+        """Return who ends the server as the first on its process: the one that played last, or one before it, late."""
+        if not tried:
+            return last
+        for case, patience in ((last[0], SETTLE), *((case, LATE) for case, _, _ in reversed(tried[-PREDECESSORS:]))):
+            if not await self._start_again(death):
+                return last
+            began = time.monotonic()
+            outcome, again = await self._alone(case, patience)
+            if again is not None:
+                return case, outcome, began
+            if case is last[0]:
+                tried.append((case, outcome, began))
+        return None
 
     def _cleared(self, suspects: Sequence[Suspect]) -> list[Case]:
         """Settle those that had passed; return the others, whose play was cut short or spoilt by the death."""
@@ -211,10 +241,10 @@ class SupervisedRound(Round):
                 spoilt.append(one.case)
         return spoilt
 
-    async def _alone(self, case: Case) -> tuple[Outcome, str | None]:
+    async def _alone(self, case: Case, patience: float = SETTLE) -> tuple[Outcome, str | None]:
         """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
         outcome = await self.play(case, ALONE)
-        deadline = time.monotonic() + (SETTLE if outcome.verdict is Verdict.PASS else GRACE)
+        deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:
             await asyncio.sleep(TICK)
         return (outcome if death is None else self._crash(case, outcome, death)), death

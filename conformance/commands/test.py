@@ -14,17 +14,19 @@ from rich.console import Console
 
 from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from conformance.cases import CaseError, Suite, load_suite
+from conformance.commands.target import Target, parameters_of, target_of, target_options
 from conformance.console import LiveProgress, console_of, show_failures, summary_table
 from conformance.delivery import DELIVERIES
 from conformance.foundations import settled
 from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from conformance.probe import ProbeError, Spoken, detect, is_pristine, version_of
+from conformance.processes import StartError
 from conformance.records import Record, Run, wireproof_version
 from conformance.runner import Plan, Settings, play_all, simulate
 from conformance.selection import SelectionError, parse, select
 from conformance.simulation import ServiceFactory
 from conformance.sockets import connect
-from conformance.targets import Address, TargetError, parse_address
+from conformance.targets import Address, TargetError
 from conformance.verdicts import Level, Verdict
 from protocols import protocol, protocol_names
 from reference_server.registry import create_service
@@ -32,12 +34,11 @@ from reference_server.service import seeded_ids
 
 GREEN, FAILURES, USAGE, HARNESS, STALE = range(5)
 INTERRUPTED = 130
-SIMULATION = "simulation"
 
 
 @click.command(context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
-@click.argument("target")
+@click.argument("target", required=False)
 @click.option("--profile", default="auto", help="Document or release the target speaks; auto asks the target.")
 @click.option("--variant", default="auto", help="Layout variant (throttr: uint8, uint16, uint32, uint64); auto asks.")
 @click.option(
@@ -59,9 +60,11 @@ SIMULATION = "simulation"
 @click.option("--implementation", "--name", help="Name of the implementation in records and matrix.")
 @click.option("--implementation-version", help="Its version; asked from the target when it can tell.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
+@target_options
 @click.pass_context
-def command(context: click.Context, /, name: str, target: str, **options: Any) -> None:
-    """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation).
+def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
+    """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation), or against a server
+    that is started for it (--target-command).
 
     Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or nothing to talk to, 3 wireproof's own fault,
     4 the baseline lists failures that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a case.
@@ -69,10 +72,12 @@ def command(context: click.Context, /, name: str, target: str, **options: Any) -
     \b
     wireproof test throttr tcp://127.0.0.1:9000 --out runs/mine
     wireproof test throttr tcp://127.0.0.1:9000 --profile 7.3.2 --variant uint16 -k "insert and not ttl"
+    wireproof test throttr --target-command "my-server --port {port}" --out runs/mine
     """
     try:
-        code = _Test(name, target, options, console_of(quiet=options["quiet"])).run()
-    except (TargetError, SelectionError, ProbeError, OutputError, BaselineError) as error:
+        with target_of(target, options) as found:
+            code = _Test(name, found, options, console_of(quiet=options["quiet"])).run()
+    except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except CaseError as error:
@@ -87,18 +92,18 @@ def command(context: click.Context, /, name: str, target: str, **options: Any) -
 class _Test:
     """One call of the command."""
 
-    def __init__(self, name: str, target: str, options: dict[str, Any], console: Console) -> None:
+    def __init__(self, name: str, target: Target, options: dict[str, Any], console: Console) -> None:
         self.protocol = protocol(name)
         self.target = target
         self.options = options
         self.console = console
-        self.address: Address | None = None if target == SIMULATION else parse_address(target)
+        self.address = target.address
         self.suite: Suite = load_suite(name)
         self.settings = Settings(
             jobs=options["jobs"],
             timeout=options["timeout"],
             delivery=DELIVERIES[options["delivery"]],
-            parameters={"TOLERANCE": options["tolerance"]},
+            parameters=parameters_of(options),
         )
 
     def run(self) -> int:
@@ -118,6 +123,7 @@ class _Test:
             level=level,
             slow=everything or self.address is None,
             heavy=everything,
+            budget=self.target.server is not None and not self.options["no_budgets"],
         )
         left_out = self._leave_out(plan)
         records: list[Record] = []
@@ -184,8 +190,8 @@ class _Test:
             self.protocol.name,
             spoken.profile,
             spoken.variant,
-            str(self.address or SIMULATION),
-            self.options["implementation"] or ("wireproof reference" if self.address is None else str(self.address)),
+            self.target.told,
+            self.options["implementation"] or ("wireproof reference" if self.address is None else self.target.told),
             version,
             options={key: str(value) for key, value in self.options.items() if value not in (None, False, "")},
         )
@@ -224,7 +230,8 @@ class _Test:
             if self.address is None:
                 simulate(plan, self._service(plan.run), report)
             else:
-                _run_loop(play_all(plan, self.address, report))
+                target = self.target.server or self.address
+                _run_loop(play_all(plan, target, report, restarts=self.options["restarts"]))
 
     def _service(self, run: Run) -> ServiceFactory:
         return lambda clock: create_service(

@@ -1,0 +1,126 @@
+"""The target of `wireproof test`: an address, the simulation, or a server started for the run and ended with it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.expressions import Number
+from conformance.outputs import OutputError
+from conformance.processes import ServerProcess, parse_command
+from conformance.runner import DEFAULT_RESTARTS
+from conformance.symbols import DEFAULT_PARAMETERS
+from conformance.targets import Address, TargetError, parse_address
+
+SIMULATION = "simulation"
+LOG = "target.log"
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+LIMITS = [name for name in DEFAULT_PARAMETERS if name != "TOLERANCE"]
+OPTIONS = (
+    click.option(
+        "--target-command",
+        help="Start this server for the run: '{port}' and '{host}' in it are filled in; without '{port}' it must print "
+        "a line 'listening ADDRESS'.",
+    ),
+    click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen."),
+    click.option(
+        "--restarts",
+        type=click.IntRange(0),
+        default=DEFAULT_RESTARTS,
+        help="How often it is started again after it died.",
+    ),
+    click.option(
+        "--no-budgets", is_flag=True, help="Leave out the cases that measure its memory, descriptors and CPU."
+    ),
+    click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="NAME=NUMBER",
+        help=f"Another limit for these cases: {', '.join(f'{name}={DEFAULT_PARAMETERS[name]}' for name in LIMITS)}.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is tested."""
+
+    told: str
+    """As records name it."""
+    address: Address | None
+    """None: the simulation. A server that is started again has another one each time."""
+    server: ServerProcess | None = None
+
+
+def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for a server of our own."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def target_of(text: str | None, options: Mapping[str, Any]) -> Iterator[Target]:
+    """Yield the target; a server that is started for it is gone afterwards, however the block ends.
+
+    Raises `TargetError`, `StartError` when the server does not become ready, `OutputError` when its log cannot be kept.
+    """
+    command: str | None = options["target_command"]
+    if (text is None) == (command is None):
+        both = "neither" if text is None else "both"
+        raise TargetError(
+            f"expected a TARGET (tcp://HOST:PORT, unix:///PATH, simulation) or --target-command; got {both}"
+        )
+    if command is None:
+        yield Target(str(text), None if text == SIMULATION else parse_address(str(text)))
+        return
+    with _ended_by_signals(), ExitStack() as stack:
+        server = _server(command, options)
+        yield Target(command, stack.enter_context(server).address, server)
+
+
+def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
+    folder: Path | None = options["out"]
+    parsed = parse_command(command)
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        return ServerProcess(parsed, log=folder / LOG if folder else None, ready_timeout=options["ready_timeout"])
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let the signals that ask a process to end do what Ctrl-C does, so that the server is ended, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT)) for one in ENDING}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def parameters_of(options: Mapping[str, Any]) -> Mapping[str, Number]:
+    """Return what cases leave open; `TargetError` names a limit that is none."""
+    found: dict[str, Number] = {**DEFAULT_PARAMETERS, "TOLERANCE": options["tolerance"]}
+    for text in options["limits"]:
+        name, _, number = text.partition("=")
+        try:
+            if name not in LIMITS or float(number) < 0:
+                raise ValueError
+        except ValueError:
+            raise TargetError(f"--limit: expected NAME=NUMBER with one of {', '.join(LIMITS)}; got {text!r}") from None
+        found[name] = float(number)
+    return found

@@ -1,0 +1,48 @@
+"""A reference server that dies, in a way that is named, of what begins with byte 12: `python dying.py HOW OPTIONS`."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+from reference_server.cli import main
+from reference_server.throttr.faults import FAULTS
+from reference_server.throttr.faults.fault import fault
+from reference_server.throttr.session import ThrottrSession
+
+
+def segfault() -> None:
+    faulthandler.enable()
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def leave() -> None:
+    print("fatal: nobody unsubscribes here", file=sys.stderr, flush=True)
+    os._exit(70)
+
+
+WAYS: Mapping[str, Callable[[], None]] = {
+    "segfault": segfault,
+    "exit": leave,
+    "late": lambda: asyncio.get_running_loop().call_later(0.1, leave) and None,
+    "deaf": lambda: time.sleep(3600),
+}
+
+
+class Dying(ThrottrSession):
+    def data_received(self, data: bytes) -> None:
+        if data[:1] == b"\x12":
+            WAYS[HOW]()
+        super().data_received(data)
+
+
+if __name__ == "__main__":
+    HOW = sys.argv.pop(1)
+    FAULTS["dies"] = fault("dies", "It dies of what begins with byte 12.", "ROBUSTNESS-1", session=Dying)  # type: ignore[index]
+    sys.argv[1:] = ["throttr", *sys.argv[1:], "--fault", "dies"]
+    main()
