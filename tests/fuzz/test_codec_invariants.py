@@ -100,9 +100,7 @@ def test_wrong_writers_break() -> None:
     reading = invariants.check_stream(server, TWO)
 
     invariants.check_written(CODEC.encode, reading, TWO)
-    with pytest.raises(
-        Violation, match=r"is bytes: QUERY read from 0203616263 is written 02"
-    ):
+    with pytest.raises(Violation, match=r"is bytes: QUERY read from 0203616263 is written 02"):
         invariants.check_written(lambda message: b"\x02", reading, TWO)
     invariants.check_message(CODEC.encode, Query(b"abc"), server)
     with pytest.raises(Violation, match=r"decode\(encode\(message\)\) is message"):

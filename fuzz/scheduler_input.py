@@ -1,0 +1,69 @@
+"""The input of the scheduler's fuzz target: a tick, a slice, then one operation after the other, a few bytes each."""
+
+from __future__ import annotations
+
+from fuzz.invariants.scheduler import ScheduleCheck, small_steps
+
+__all__ = ["check", "seeds"]
+
+TICKS = (1, 2, 5, 16, 1000, 1 << 20)
+CANCEL = 0xFF
+EDGES = (0, 1, -1, 1023, 1024, 2048, 1 << 26, (1 << 64) * 3_600_000_000_000)
+
+
+class _Bytes:
+    """Numbers out of bytes; zeros once they are used up."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def __bool__(self) -> bool:
+        return self._at < len(self._data)
+
+    def byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1] if self._at <= len(self._data) else 0
+
+    def delay(self) -> int:
+        """A delay in ns: an edge, or up to 2^40, a little before now too."""
+        kind = self.byte()
+        if kind < len(EDGES):
+            return EDGES[kind]
+        return (self.byte() + 256 * self.byte() << kind % 25) - kind % 7
+
+    def delay_or_cancel(self) -> int | None:
+        """A delay, or None."""
+        return None if self._data[self._at : self._at + 1] == bytes([CANCEL]) and self.byte() else self.delay()
+
+
+def check(data: bytes) -> None:
+    """Do what `data` says to the scheduler and its model; raises `Violation`."""
+    source = _Bytes(data)
+    tick, items = TICKS[source.byte() % len(TICKS)], 1 + source.byte() % 9
+    with small_steps():
+        found = ScheduleCheck(tick=tick, items=items, start=source.byte() * 13)
+        while source:
+            _step(found, source)
+        found.advance(4 * max(TICKS))
+
+
+def _step(found: ScheduleCheck, source: _Bytes) -> None:
+    kind = source.byte() % 8
+    if kind < 3:
+        found.apply(source.byte(), source.delay_or_cancel())
+    elif kind == 3:
+        found.when_due(source.byte(), source.byte(), source.delay_or_cancel())
+    elif kind == 4:
+        found.between_slices(source.byte(), source.delay_or_cancel(), max(0, source.delay()), source.byte() % 7)
+    else:
+        found.advance(max(0, source.delay()))
+    found.compare()
+
+
+def seeds() -> list[bytes]:
+    """Return inputs to begin with: each operation, at each edge."""
+    edges = range(len(EDGES))
+    found = [bytes([tick, 1, 0]) for tick in range(len(TICKS))]
+    found += [bytes([2, 0, 0, 0, 1, edge, 0, 2, edge, 5, edge, 5, 1]) for edge in edges]
+    found += [bytes([1, 0, 9, 0, 1, 0, 0, 1, CANCEL, 3, 2, 1, edge, 4, 2, edge, 0, 3, 5, 6]) for edge in edges]
+    return found

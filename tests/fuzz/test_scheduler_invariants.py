@@ -1,0 +1,88 @@
+"""The scheduler's invariants hold for ours under random operations, and a wrong scheduler breaks each of them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from fuzz import scheduler_input
+from fuzz.invariants import scheduler as invariants
+from fuzz.invariants.scheduler import Record, ScheduleCheck
+from fuzz.invariants.violation import Violation
+from reference_server.scheduler import Scheduler
+
+
+def test_random_operations_break_nothing() -> None:
+    source = random.Random(2)
+    for seed in scheduler_input.seeds():
+        scheduler_input.check(seed)
+    for _ in range(300):
+        scheduler_input.check(source.randbytes(source.randrange(120)))
+
+
+class Early(Scheduler[Record]):
+    """Delivers a hundred nanoseconds too soon."""
+
+    def schedule(self, item: Record, when_ns: int) -> None:
+        super().schedule(item, when_ns - 100)
+
+
+class Late(Scheduler[Record]):
+    """Delivers a thousand ticks late."""
+
+    def schedule(self, item: Record, when_ns: int) -> None:
+        super().schedule(item, when_ns + 1000)
+        item.due = when_ns
+
+
+class Forgets(Scheduler[Record]):
+    """Takes every third record for scheduled and drops it."""
+
+    count = 0
+
+    def schedule(self, item: Record, when_ns: int) -> None:
+        self.count += 1
+        if self.count % 3:
+            super().schedule(item, when_ns)
+
+
+class CancelsNothing(Scheduler[Record]):
+    """Delivers what was cancelled."""
+
+    def cancel(self, item: Record) -> None:
+        if item.bucket is not None and item.due > self._clock.monotonic_ns() + 50:
+            return
+        super().cancel(item)
+
+
+def check_many(number: int) -> None:
+    source = random.Random(3)
+    for _ in range(number):
+        scheduler_input.check(source.randbytes(60))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "invariant"),
+    [
+        (Early, "never early|what is overdue"),
+        (Late, "late by at most a tick|what is overdue"),
+        (Forgets, "never lost, never kept"),
+        (CancelsNothing, "never lost, never kept|never twice"),
+    ],
+)
+def test_a_wrong_scheduler_is_noticed(wrong: Any, invariant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invariants, "Scheduler", wrong)
+    with pytest.raises(Violation, match=invariant):
+        check_many(300)
+
+
+def test_an_order_that_is_wrong_is_noticed() -> None:
+    check = ScheduleCheck()
+    check.apply(1, 10)
+    check.apply(2, 20)
+    check.model[check.records[1]] = (25, 1, 0)
+
+    with pytest.raises(Violation, match=r"never early"):
+        check.advance(40)
