@@ -58,6 +58,8 @@ class Conversation:
         self.latest: float | None = None
         """The instant after which a failure blames nobody."""
         self.observed: list[str] = []
+        self.extra: dict[str, Any] = {}
+        """What the record keeps beside all else, as texts."""
         self.clause = ""
         self.given = False
         self.asleep = False

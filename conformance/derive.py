@@ -18,6 +18,7 @@ from conformance.records import level_of
 from conformance.resolve import plain, resolved
 from conformance.simulation import SimulationDriver
 from conformance.symbols import SymbolError, Symbols
+from conformance.traits import is_concurrent
 from conformance.verdicts import Verdict
 from protocols import NEED_DATA, Message, Protocol, ProtocolError, Push, Request, protocol
 from reference_server.registry import create_service
@@ -61,7 +62,7 @@ class Deriver:
             if self._applies(frame):
                 self._document(found, frame.topic)["frames"].append(self.frame(frame))
         for case in self.suite.cases:
-            if self._applies(case) and not (case.slow or case.heavy or case.budget):
+            if self._applies(case) and not (case.slow or case.heavy or case.budget or is_concurrent(case)):
                 document, conversation = self._document(found, case.topic), self.conversation(case)
                 if sum(len(step.get("hex", "")) // 2 for step in conversation["steps"]) <= LONGEST:
                     document["conversations"].append(conversation)

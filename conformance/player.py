@@ -63,7 +63,7 @@ class Player:
                 stop.verdict = Verdict.CRASH
                 stop.got += "; the target takes no connection any more"
             return self._stopped(stop)
-        return Outcome(Verdict.PASS, talk.trace, observed=", ".join(talk.observed) or None)
+        return Outcome(Verdict.PASS, talk.trace, observed=", ".join(talk.observed) or None, extra=dict(talk.extra))
 
     def _stopped(self, stop: Stopped) -> Outcome:
         talk, verdict, guilty, got = self.talk, stop.verdict, Guilty.TARGET, stop.got
@@ -71,6 +71,9 @@ class Player:
             verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
             got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
         if talk.given and talk.carrier.delivery.plain and verdict in (Verdict.FAIL, Verdict.HANG):
-            verdict, guilty = Verdict.UNTESTABLE, Guilty.NOBODY
+            verdict = Verdict.UNTESTABLE
+        if verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
+            guilty = Guilty.NOBODY
         place = Place(talk.reply_to, talk.field, frozenset(talk.asked))
-        return Outcome(verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got, place=place)
+        found = (verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got)
+        return Outcome(*found, place=place, extra=dict(talk.extra))

@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.actions import Sleep
 from conformance.budgets import Budget
+from conformance.concurrency.play import play_concurrently
 from conformance.conversation import Asking, Conversation, Line
 from conformance.ledger import Meant
 from conformance.outcome import Stopped
@@ -241,5 +242,6 @@ VERBS: Mapping[str, Verb] = {
     "alive": _alive,
     "repeat": _repeat,
     "measure": _measure,
+    "concurrent": play_concurrently,
 }
 """Name -> verb, in the order in which a step with several of them does them."""

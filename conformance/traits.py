@@ -9,7 +9,7 @@ from conformance.cases import Case
 from conformance.delivery import Delivery
 
 CHOICES = frozenset({"by_profile", "by_variant"})
-WRITING = frozenset({"send", "silent", "alive"})
+WRITING = frozenset({"send", "silent", "alive", "concurrent"})
 """Verbs that send requests."""
 LISTENING = frozenset({"expect", "push"})
 BESIDE = frozenset({"on", "clause", "given"})
@@ -25,6 +25,11 @@ def _holds(spec: Any, keys: frozenset[str]) -> bool:
 def waits(case: Case) -> bool:
     """Say whether a case lets time pass."""
     return _holds(case.steps, frozenset({"wait", "wait_until"}))
+
+
+def is_concurrent(case: Case) -> bool:
+    """Say whether what a case's connections are answered depends on how the target mixes their requests."""
+    return _holds(case.steps, frozenset({"concurrent"}))
 
 
 def last_request(steps: Sequence[Any]) -> int | None:

@@ -6,17 +6,19 @@ one that could not have shown anything: nothing that changed a record overlapped
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 
-from conformance.concurrency.drawing import Names, draw, told
-from conformance.concurrency.history import NEVER, Operation
+from conformance.concurrency.drawing import Names, Teller, draw
+from conformance.concurrency.history import NEVER, Operation, by_connection
 from conformance.concurrency.linearizability import LIMIT, Finding, Placed, Search, check
-from conformance.concurrency.shrink import shrink
-from conformance.wording import describe
+from conformance.concurrency.shrink import Shrunk, shrink
 from reference_server.model import Model
+
+SHOWN_OPERATIONS = 20
+"""Operations beside those needed are drawn, too, up to so many in all."""
 
 
 class Word(StrEnum):
@@ -48,7 +50,7 @@ class Judgement:
     drawing: tuple[str, ...] = ()
     """The shrunk history and where no order goes on."""
     unexplained: Operation | None = None
-    """An operation of it whose answer does not fit."""
+    """The first operation of it whose answer does not fit."""
 
 
 def judge(operations: Sequence[Operation], model: Model, names: Names, *, limit: int = LIMIT) -> Judgement:
@@ -57,13 +59,16 @@ def judge(operations: Sequence[Operation], model: Model, names: Names, *, limit:
     for one in operations:
         keys.setdefault(model.key(one.request), []).append(one)
     searches = {key: check(mine, model, limit=limit) for key, mine in keys.items()}
-    for key, search in searches.items():
-        if search.finding is Finding.NOT_LINEARIZABLE:
-            return _broken(key, keys[key], model, names, limit)
+    broken = {key: keys[key] for key, search in searches.items() if search.finding is Finding.NOT_LINEARIZABLE}
+    if broken:
+        key = min(broken, key=lambda key: searches[key].explored)
+        rule = _rule(broken.values(), model, limit // 10)
+        return _broken(keys[key], Teller(key, model, names), limit, rule)
     for key, search in searches.items():
         if search.finding is Finding.UNKNOWN:
             count = f"{search.explored} configurations of {len(keys[key])} operations"
-            return Judgement(Word.UNKNOWN, f"unknown: no order of those on {describe(key)} was found in {count}")
+            where = Teller(key, model, names).key
+            return Judgement(Word.UNKNOWN, f"unknown: no order of those on {where} was found in {count}")
     return _explained(keys, searches, model)
 
 
@@ -94,35 +99,64 @@ def _changing(order: Sequence[Placed], model: Model) -> set[int]:
     return found
 
 
-def _broken(key: bytes, operations: Sequence[Operation], model: Model, names: Names, limit: int) -> Judgement:
+def _broken(operations: Sequence[Operation], teller: Teller, limit: int, rule: Rule) -> Judgement:
+    model = teller.model
     left = shrink(operations, model, limit=limit)
-    rule = _rule(left, model, limit)
-    search = check(left, model, limit=limit)
+    search = check(left.operations, model, limit=limit, initial=left.initial)
     placed = {one.operation.number for one in search.order}
-    stuck = [one for one in left if one.number not in placed and one.reply is not None]
-    unexplained = min(stuck, key=lambda one: one.returned, default=None)
-    lines = [f"{describe(key)}: {len(left)} of {len(operations)} operations; no order explains their answers,"]
-    lines += ["whether the others happened or not." if len(left) < len(operations) else ""]
-    lines += ["", *draw(left, key, names), "", f"broken: {rule}"]
-    lines += [f"explained: #{one.operation.number}, then {model.tell(one.state)}" for one in search.order]
-    lines += [f"not explained: {told(one, key, names)}" for one in stuck]
-    what = f"; {told(unexplained, key, names)}" if unexplained else ""
-    state = model.tell(search.order[-1].state if search.order else model.initial)
-    return Judgement(
-        Word.NOT_LINEARIZABLE,
-        f"not linearizable: no order explains {len(left)} operations on {describe(key)}{what} where there is {state}",
-        rule,
-        tuple(line for line in lines if line or line is not lines[1]),
-        unexplained,
-    )
+    stuck = _next([one for one in left.operations if one.number not in placed])
+    where = teller.state(search.order[-1].state if search.order else search.start)
+    count = f"{len(left.operations)} operation{'s' * (len(left.operations) > 1)}"
+    line = f"not linearizable: no order explains {count} on {teller.key}; {teller.operation(stuck[0])} where {where} is"
+    fitted = _fitted(stuck[0], operations, left, model, limit)
+    return Judgement(Word.NOT_LINEARIZABLE, line, rule, tuple(_story(left, search, stuck, teller, fitted)), stuck[0])
 
 
-def _rule(operations: Sequence[Operation], model: Model, limit: int) -> Rule:
-    """Return the least of what was asked of an order that none fulfils."""
-    apart = [replace(one, connection=f"{one.connection}/{one.number}") for one in operations]
-    if check(apart, model, limit=limit).finding is Finding.LINEARIZABLE:
+def _story(left: Shrunk, search: Search, stuck: Sequence[Operation], teller: Teller, fitted: str) -> Iterator[str]:
+    """Yield the lines that show what no order explains."""
+    yield f"before: {teller.states(left.initial)}"
+    beside = left.beside if len(left.operations) + len(left.beside) <= SHOWN_OPERATIONS else ()
+    yield from draw(left.operations, beside, teller)
+    if left.beside:
+        drawn = "without >" if beside else "not drawn"
+        yield f"{len(left.beside)} of the same time, {drawn}: whether they happened or not, the others have no order"
+    if search.order:
+        yield f"one order begins with {teller.state(search.start)}"
+    yield from (f"  {teller.operation(one.operation)}: {teller.state(one.state)}" for one in search.order)
+    yield from (f"  then cannot come {teller.operation(one)}" for one in stuck)
+    if fitted:
+        yield fitted
+
+
+def _next(left: Sequence[Operation]) -> list[Operation]:
+    """Return which operations could come next, the most urgent first."""
+    heads = [chain[0] for chain in by_connection(left).values()]
+    first = min(one.returned for one in heads)
+    return sorted((one for one in heads if one.invoked <= first), key=lambda one: one.returned)
+
+
+def _fitted(stuck: Operation, operations: Sequence[Operation], left: Shrunk, model: Model, limit: int) -> str:
+    """Say when a reading would have been right, where it is one of the past."""
+    if not model.reads(stuck.request, stuck.reply):
+        return ""
+    begun = min(one.invoked for one in (*left.operations, *left.beside))
+    past = check([one for one in operations if one.returned < begun], model, limit=limit).order
+    states = [model.initial, *(one.state for one in past)]
+    for at in reversed(range(len(past))):
+        if model.step(states[at], stuck.request, stuck.reply):
+            return f"the answer of #{stuck.number} was right before #{past[at].operation.number}, not after it"
+    return ""
+
+
+def _rule(broken: Collection[Sequence[Operation]], model: Model, limit: int) -> Rule:
+    """Return the least that has to be given up to explain all answers."""
+
+    def explains(given_up: Callable[[Operation], Operation]) -> bool:
+        searches = (check([given_up(one) for one in mine], model, limit=limit) for mine in broken)
+        return all(search.finding is Finding.LINEARIZABLE for search in searches)
+
+    if explains(lambda one: replace(one, connection=f"{one.connection}/{one.number}")):
         return Rule.IN_TURN
-    timeless = [replace(one, invoked=0, returned=NEVER) for one in operations]
-    if check(timeless, model, limit=limit).finding is Finding.LINEARIZABLE:
+    if explains(lambda one: replace(one, invoked=0, returned=NEVER)):
         return Rule.SEEN
     return Rule.AT_ONCE

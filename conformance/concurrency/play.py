@@ -1,8 +1,8 @@
 """The verb `concurrent`: many connections ask about few records at once, and one order must explain all answers.
 
-First the same kinds of requests are asked one after another, on a key of their own: a server that is wrong already then
-is not judged here. Then bytes are written on every connection before any answer is read, so that requests are really
-under way together. What is asked depends on the case alone; only how far each answer had come, on the target.
+First the same kinds of requests are asked on one connection, one after another, on a key of their own: a server that is
+wrong already then is not judged here. Then bytes are written on every connection before any answer is read, so that
+requests are really under way together. What is asked depends on the case alone, which answers were there on the target.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ EXPECTED = "one order of all operations on each key that explains every answer"
 def play_concurrently(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
     """Carry out the verb; `Stopped` unless the history is linearizable and could have shown something."""
     play = _Play(talk, spec)
+    yield from play.alone()
     try:
-        yield from play.alone()
         yield from play.together()
     except Stopped:
         play.judge(partial=True)
@@ -50,11 +50,11 @@ class _Play:
         self._lines: list[Line] = []
 
     def alone(self) -> Asking[None]:
-        """Ask one after another, each on the next connection; it must be right before more can be told."""
+        """Ask on one connection, one after another; it must be right before more can be told."""
         for number in range(1, self._load.connections + 1):
             self._lines.append((yield from self._talk.line(f"p{number}")))
-        for turn, request in enumerate(self._load.alone()):
-            yield from self._ask(self._lines[turn % len(self._lines)], [request])
+        for request in self._load.alone():
+            yield from self._ask(self._lines[0], [request])
         judgement = self._judgement()
         if judgement.word in (Word.NOT_LINEARIZABLE, Word.UNKNOWN):
             self._keep(judgement)

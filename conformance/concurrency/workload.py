@@ -26,10 +26,10 @@ class Workload:
         self.requests = self._number(spec, "requests")
         self.depth = self._number(spec, "depth")
         self.keys = self._number(spec, "keys")
-        self.flow = spec.get("flow", FLOWS[0])
+        self.flow = symbols.filled(spec.get("flow", FLOWS[0]))
         if self.flow not in FLOWS:
             raise SymbolError(f"concurrent.flow: expected {' or '.join(FLOWS)}, got {self.flow!r}")
-        self.random = random.Random(f"wireproof {spec.get('seed', 1)}")
+        self.random = random.Random(f"wireproof {symbols.integer(spec.get('seed', 1), 'seed')}")
         self._draw: Mapping[str, Any] = spec.get("draw", {})
         self._mix = [one for item in spec["of"] for one in self._weighed(item)]
         self._begin: Sequence[Any] = spec.get("begin", ())
@@ -49,7 +49,7 @@ class Workload:
         return [item]
 
     def alone(self) -> Iterator[Request]:
-        """Yield requests on a key of their own (`key` is 0), to be asked one after another."""
+        """Yield requests on a key of their own (`key` is 0), to be asked on one connection."""
         yield from (self._made_of(one, 0, 0) for one in self._begin)
         yield from (self._made_of(self._one_of(self._mix), 0, 0) for _ in range(self.requests))
         yield from (self._made_of(one, 0, 0) for one in self._end)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from protocols.messages import Message, Request
 from protocols.profile import Profile
 from protocols.throttr import Attribute, Change
-from protocols.throttr.enums import NANOSECONDS_PER_UNIT
+from protocols.throttr.enums import NANOSECONDS_PER_UNIT, TTLType
 from protocols.throttr.replies import GetReply, QueryReply, Status
 from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
 
@@ -103,7 +103,8 @@ class ThrottrModel:
             return "no record"
         kind = "counter" if state.is_counter else "buffer"
         content = state.content.hex() or "empty" if isinstance(state.content, bytes) else state.content
-        return f"{kind} {'?' if content is None else content} (TTL {state.ttl_type}:{state.ttl})"
+        unit = TTLType(state.ttl_type).name.lower() if state.ttl_type in UNITS else f"of type {state.ttl_type:#x}"
+        return f"{kind} {'?' if content is None else content} ({'?' if state.ttl is None else state.ttl} {unit})"
 
     def _insert(self, state: State, request: Insert, reply: Status | None) -> States:
         if state is not None:

@@ -5,50 +5,108 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 
-from conformance.concurrency.history import Operation
+from conformance.concurrency.history import NEVER, Operation
 from conformance.concurrency.linearizability import LIMIT, Finding, check
-from conformance.concurrency.shrink import shrink
-from tests.conformance.concurrency.registers import READ, Register, history
+from conformance.concurrency.shrink import Shrunk, parts, shrink
+from tests.conformance.concurrency.registers import READ, Register, brute_force, history
 from tests.conformance.concurrency.test_linearizability import histories
 
-
-def shrunk(operations: list[Operation], **bounds: int) -> list[int]:
-    return [one.number for one in shrink(operations, Register(), **{"limit": LIMIT, **bounds})]
+NO = Finding.NOT_LINEARIZABLE
 
 
-def stale_read(noise: int) -> list[Operation]:
-    """A write that a later read misses, at the end of `noise` operations that have nothing to do with it."""
-    rows: list[Any] = [("a", ("write", 1), "ok", 10 * at, 10 * at + 5) for at in range(noise)]
-    rows += [("b", READ, 1, 10 * at + 6, 10 * at + 7) for at in range(noise)]
-    at = 10 * noise
-    return history(*rows, ("a", ("write", 2), "ok", at, at + 1), ("c", READ, 1, at + 2, at + 3))
+def shrunk(operations: list[Operation], **bounds: int) -> Shrunk:
+    return shrink(operations, Register(), **{"limit": LIMIT, **bounds})
 
 
-def test_what_has_nothing_to_do_with_it_is_left_out() -> None:
-    operations = stale_read(20)
+def numbers(operations: list[Operation]) -> list[int]:
+    return [one.number for one in shrunk(operations).operations]
 
-    assert shrunk(operations) == [40, 41]
+
+def noise(turns: int) -> list[Any]:
+    """Writes and reads that have nothing to do with anything, each answered before the next is sent."""
+    rows: list[Any] = []
+    for at in range(turns):
+        rows += [("a", ("write", at), "ok", 10 * at, 10 * at + 1), ("b", READ, at, 10 * at + 6, 10 * at + 7)]
+    return rows
+
+
+def test_what_was_over_before_is_told_by_the_states_it_led_to() -> None:
+    rows = [*noise(20), ("a", ("write", 50), "ok", 500, 501), ("c", READ, 19, 502, 503)]
+    left = shrunk(history(*rows))
+
+    assert [one.number for one in left.operations] == [41]
+    assert (left.initial, left.beside) == ((50,), ())
+
+
+def test_what_came_after_is_left_out() -> None:
+    rows = [
+        ("a", ("write", 1), "ok", 0, 9),
+        ("b", READ, 7, 1, 2),
+        ("c", ("write", 7), "ok", 3, 9),
+        ("b", READ, 7, 4, 8),
+    ]
+
+    assert numbers(history(*rows)) == [1]
+
+
+def test_a_write_under_way_that_would_explain_a_read_is_needed() -> None:
+    rows = [("a", ("write", 7), "ok", 0, 9), ("b", READ, 7, 1, 3), ("c", READ, 0, 4, 8), ("d", READ, 0, 1, 8)]
+
+    assert numbers(history(*rows)) == [1, 2]
+
+
+def test_a_write_that_explains_nothing_is_left_out_with_a_word() -> None:
+    rows = [("a", ("write", 3), "ok", 0, 9), ("b", READ, 7, 1, 2)]
+    left = shrunk(history(*rows))
+
+    assert [one.number for one in left.operations] == [1]
+    assert (left.initial, [one.number for one in left.beside]) == ((0,), [0])
+
+
+def test_parts_end_where_nothing_is_under_way() -> None:
+    rows = [("a", READ, 0, 0, 5), ("b", READ, 0, 3, 9), ("a", READ, 0, 10, 11), ("c", READ, None, 12, NEVER)]
+    rows += [("a", READ, 0, 20, 21)]
+
+    assert [[one.number for one in part] for part in parts(history(*rows))] == [[0, 1], [2], [3, 4]]
+
+
+def broken(operations: list[Operation]) -> list[Operation]:
+    """Return the history, with an answer that nothing explains at its end unless there is one already."""
+    end = max((max(one.invoked, one.returned) for one in operations if one.returned != NEVER), default=0)
+    last = Operation(len(operations), "z", READ, end + 1, 99, end + 2)
+    return [*operations, last] if brute_force(operations) else operations
 
 
 @given(histories())
 @settings(max_examples=300, deadline=None)
-def test_what_is_left_is_needed_and_inexplicable_whether_or_not_the_rest_happened(operations: list[Operation]) -> None:
-    assume(check(operations, Register()).finding is Finding.NOT_LINEARIZABLE)
+def test_what_is_left_is_inexplicable_whether_or_not_the_rest_happened(operations: list[Operation]) -> None:
+    left = shrunk(broken(operations))
 
-    kept = set(shrunk(operations))
-    weakened = [one if one.number in kept else replace(one, may=True) for one in operations]
+    assert left.operations
+    assert check(left.operations, Register(), initial=left.initial).finding is NO
+    assert check(merged(left), Register(), initial=left.initial).finding is NO
 
-    assert check(weakened, Register()).finding is Finding.NOT_LINEARIZABLE
-    for number in kept:
-        weaker = [replace(one, may=True) if one.number == number else one for one in weakened]
-        assert check(weaker, Register()).finding is Finding.LINEARIZABLE
+
+@given(histories())
+@settings(max_examples=300, deadline=None)
+def test_nothing_is_left_that_is_not_needed(operations: list[Operation]) -> None:
+    left = shrunk(broken(operations))
+
+    for number in [one.number for one in left.operations]:
+        weaker = [replace(one, may=True) if one.number == number else one for one in merged(left)]
+        assert check(weaker, Register(), initial=left.initial).finding is not NO
+
+
+def merged(left: Shrunk) -> list[Operation]:
+    return sorted((*left.operations, *left.beside), key=lambda one: one.number)
 
 
 def test_it_stops_where_the_effort_ends_and_stays_inexplicable() -> None:
-    operations = stale_read(20)
-    left = shrink(operations, Register(), limit=LIMIT, effort=200)
+    rows: list[Any] = [(f"c{at}", ("write", at), "ok", at, 1000 + at) for at in range(7)]
+    operations = history(*rows, ("z", READ, 99, 500, 2000), ("y", ("write", 1), "ok", 0, 3000))
+    left = shrunk(operations, effort=50)
 
-    assert 2 < len(left) <= len(operations)
-    assert check(left, Register()).finding is Finding.NOT_LINEARIZABLE
+    assert len(left.operations) > len(shrunk(operations).operations) == 1
+    assert check(left.operations, Register(), initial=left.initial).finding is NO

@@ -150,9 +150,14 @@ def test_a_ttl_that_is_used_up_ends_the_record() -> None:
 
 
 def test_states_are_told_in_words() -> None:
-    told = [model().tell(state) for state in (None, COUNTER, BUFFER, COUNTER._replace(content=None))]
+    unknown = COUNTER._replace(content=None, ttl_type=9, ttl=None)
 
-    assert told == ["no record", "counter 7 (TTL 5:60)", "buffer 76616c7565 (TTL 5:60)", "counter ? (TTL 5:60)"]
+    assert [model().tell(state) for state in (None, COUNTER, BUFFER, unknown)] == [
+        "no record",
+        "counter 7 (60 minutes)",
+        "buffer 76616c7565 (60 minutes)",
+        "counter ? (? of type 0x9)",
+    ]
 
 
 def test_a_request_about_no_record_is_refused() -> None:
