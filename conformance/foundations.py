@@ -49,7 +49,7 @@ def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure
         return rungs.get(group_of(one), len(rungs)), foundations.get(one.case.id, len(suite.cases))
 
     def explains(low: Failure, high: Failure) -> bool:
-        if height(low) >= height(high) or group_of(low) not in high.place.asked:
+        if height(low) >= height(high) or group_of(low) not in {group_of(high), *high.place.asked}:
             return False
         same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
         return low.case.foundation or (same and height(low)[0] < height(high)[0])

@@ -153,6 +153,9 @@ def _observe(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[Non
         event = yield from talk.next(line, " or ".join(spec))
     else:
         event = yield from talk.event(line, float(talk.symbols.number(spec.get("silent", 0.3), "silent")))
+    if event is None and line.codec.buffered:
+        got = f"{line.codec.buffered} bytes of an unfinished message"
+        raise Stopped(Verdict.HANG, "silence or a whole message", got, byte=line.codec.buffered)
     if isinstance(event, Message):
         talk.heard(line, event, {"any_of": list(patterns.values())})
         named = (label for label, one in patterns.items() if match(one, event, talk.symbols) is None)

@@ -45,7 +45,7 @@ def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(other: Fai
 def test_what_uses_the_request_of_a_failed_foundation_rests_on_it_wherever_it_stopped() -> None:
     root = failure("root", "THR-QUERY-1", ("QUERY", ""), "QUERY", foundation=True)
     above = failure("above", "THR-UPDATE-9", ("UPDATE", "ok"), "QUERY", "UPDATE")
-    beside = failure("beside", "THR-QUERY-6", ("QUERY", "quota"), "QUERY")
+    beside = failure("beside", "THR-QUERY-6", ("PURGE", ""), "PURGE")
     elsewhere = failure("elsewhere", "THR-INSERT-2", ("QUERY", ""), "QUERY", foundation=True)
     suite = replace(SUITE, cases=(root.case, elsewhere.case))
 

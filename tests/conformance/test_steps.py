@@ -36,6 +36,12 @@ def test_observing_notes_silence_and_closing(reads: list[Any], label: str) -> No
     assert (outcome.verdict, outcome.observed) == (Verdict.PASS, label)
 
 
+def test_half_a_message_is_no_silence() -> None:
+    outcome = play({"send": ASK, "observe": {"silent": 0.5, "closed": True}}, reads=[b"\x01\x07"])
+
+    assert (outcome.verdict, outcome.got) == (Verdict.HANG, "2 bytes of an unfinished message")
+
+
 def test_observing_finds_garbage_and_nothing_at_all() -> None:
     labels = {"accepted": "ok", "refused": "refused"}
 

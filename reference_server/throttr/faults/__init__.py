@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reference_server.throttr.faults import demonstration
+from reference_server.throttr.faults import connection, connection_totals, connections, demonstration, whoami
 from reference_server.throttr.faults.fault import Fault
 
 __all__ = ["DEMONSTRATION", "FAULTS", "Fault"]
@@ -25,6 +25,10 @@ def _by_name(*groups: Iterable[Fault]) -> Mapping[str, Fault]:
 
 
 FAULTS = _by_name(
+    connection.FAULTS,
+    connection_totals.FAULTS,
+    connections.FAULTS,
     demonstration.FAULTS,
+    whoami.FAULTS,
 )
 """Name -> fault or legal variety, in the order of the groups."""

@@ -12,7 +12,7 @@ from reference_server.deviation import Deviation
 from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handlers, State
 
-__all__ = ["Fault", "HandlerPatch", "ProfilePatch"]
+__all__ = ["Fault", "HandlerPatch", "ProfilePatch", "fault"]
 
 HandlerPatch = Callable[[Handlers, State], Handlers]
 """(correct handlers, state) -> the handlers to replace."""
@@ -31,9 +31,20 @@ class Fault(Deviation):
     handlers: HandlerPatch | None = None
     session: type[ThrottrSession] = ThrottrSession
 
+    @property
+    def is_of_handlers(self) -> bool:
+        """Whether nothing but handlers is patched."""
+        patched = (self.profile, self.rules, self.state, self.session)
+        return self.handlers is not None and patched == (None, {}, State, ThrottrSession)
+
     def patched_profile(self, profile: Profile) -> Profile:
         """Return the profile the server speaks instead of `profile`; the same object each time."""
         return profile if self.profile is None else _patched(self, profile)
+
+
+def fault(name: str, told: str, *clauses: str, **patches: Any) -> Fault:
+    """Return a `Fault` of `clauses`, written without their `THR-`."""
+    return Fault(name=name, told=told, clauses=tuple(f"THR-{clause}" for clause in clauses), **patches)
 
 
 @cache
