@@ -85,6 +85,9 @@ class Session(ABC):
 class Service(ABC):
     """One server instance of a protocol: the state all its connections share."""
 
+    touched: frozenset[str] | None = None
+    """Names of the requests that a deviation handles otherwise, the only ones in which it can show; None = anything."""
+
     @abstractmethod
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
         """Begin a session. `write` takes bytes in order; `close` ends the stream once they are sent."""

@@ -6,13 +6,14 @@ one did gets the same verdict, and the case need not be judged again. Only where
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from conformance.actions import Action, Answer
+from conformance.actions import Action, Answer, Open, Write
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.simulation import ServiceFactory, Simulation
+from protocols import Connection, Message, ProtocolError
 
 __all__ = ["Tape", "play", "record"]
 
@@ -22,6 +23,12 @@ class Tape:
     """Every action of one play, with its answer."""
 
     exchanges: tuple[tuple[Action, Answer], ...]
+    asked: frozenset[str] | None
+    """Names of the requests sent; None when some bytes are none."""
+
+    def may_show(self, touched: frozenset[str] | None) -> bool:
+        """Say whether a server that handles only the requests `touched` otherwise may answer otherwise."""
+        return touched is None or self.asked is None or bool(touched & self.asked)
 
     def agrees(self, factory: ServiceFactory) -> bool:
         """Say whether a server of `factory` answers every action as it was answered before."""
@@ -51,4 +58,24 @@ def record(player: Player, factory: ServiceFactory) -> tuple[Outcome, Tape]:
         exchanges.append((action, answer))
         return answer
 
-    return play(player, taped), Tape(tuple(exchanges))
+    outcome = play(player, taped)
+    return outcome, Tape(tuple(exchanges), _asked(player, exchanges))
+
+
+def _asked(player: Player, exchanges: Iterable[tuple[Action, Answer]]) -> frozenset[str] | None:
+    """Read what was sent as a server does."""
+    spoken, codec = player.talk.symbols.protocol, player.talk.symbols.codec
+    servers: dict[str, Connection] = {}
+    names: set[str] = set()
+    try:
+        for action, _ in exchanges:
+            if isinstance(action, Open):
+                servers[action.connection] = spoken.server(codec)
+            elif isinstance(action, Write):
+                server = servers[action.connection]
+                server.receive_data(action.data)
+                while isinstance(event := server.next_event(), Message):
+                    names.add(event.NAME)
+    except ProtocolError:
+        return None
+    return frozenset(names)

@@ -82,7 +82,12 @@ class Ground:
     def try_out(self, fault: str) -> list[Finding]:
         """Return what the cases say of the server that departs in the way `fault` names."""
         factory = factory_of(self.plan, fault)
-        played = [(case, self._outcome(case, factory)) for case, tape in self.tapes if not self._agrees(tape, factory)]
+        touched = factory(VirtualClock()).touched
+        played = [
+            (case, self._outcome(case, factory))
+            for case, tape in self.tapes
+            if tape.may_show(touched) and not self._agrees(tape, factory)
+        ]
         causes = explained(
             self.plan.suite,
             [

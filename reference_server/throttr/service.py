@@ -29,7 +29,9 @@ class ThrottrService(Service):
     def __init__(self, state: State, trace: Trace | None = None, fault: Fault | None = None) -> None:
         self.state = state
         self._session = ThrottrSession if fault is None else fault.session
-        handlers = _all_handlers(state, None if fault is None else fault.handlers)
+        handlers, touched = _all_handlers(state, None if fault is None else fault.handlers)
+        if fault is not None and fault.is_of_handlers:
+            self.touched = touched
         calls = RecordRequests(state).calls()
         if fault is not None or trace is not None:
             calls = {}
@@ -65,19 +67,24 @@ def create(
     return ThrottrService(state, trace, patch)
 
 
-def _all_handlers(state: State, patch: HandlerPatch | None) -> Handlers:
-    """Return the handlers of every request of the profile."""
+def _all_handlers(state: State, patch: HandlerPatch | None) -> tuple[Handlers, frozenset[str]]:
+    """Return the handlers of every request of the profile, and the names of those that `patch` changes.
+
+    EVENT is always among these: it carries any request.
+    """
     inner: Handlers = {
         **RecordRequests(state).handlers(),
         **Listings(state).handlers(),
         **ChannelRequests(state).handlers(),
     }
     inner |= ServerRequests(state, inner).handlers()
+    correct = inner.copy()
     if patch is not None:
-        inner |= patch(inner.copy(), state)
+        inner |= patch(correct.copy(), state)
+    touched = {kind.NAME for kind, handler in inner.items() if handler is not correct.get(kind)} | {Event.NAME}
     outer = inner.copy()
     outer |= {kind: _after_own_pushes(inner[kind]) for kind in (Publish, Event)}
-    return {request: outer[request] for request in state.codec.profile.replies}
+    return {request: outer[request] for request in state.codec.profile.replies}, frozenset(touched)
 
 
 def _after_own_pushes(handler: Handler) -> Handler:

@@ -18,6 +18,7 @@ from conformance.selfcheck.departures import applicable, profiles_of
 from conformance.selfcheck.matrix import KillMatrix, Trial
 from conformance.selfcheck.trial import Finding, factory_of
 from conformance.verdicts import Level, Verdict
+from reference_server.clock import VirtualClock
 from reference_server.deviation import Deviation
 from reference_server.registry import deviations
 
@@ -89,6 +90,18 @@ def test_a_tape_agrees_with_the_same_server_and_not_with_another() -> None:
     assert all(right)
     assert wrong
     assert {one.case for one in ground.try_out("quota-low-byte")} <= wrong
+
+
+def test_only_tapes_that_ask_what_a_fault_touches_are_played_again() -> None:
+    ground = Check(SUITE, "7.1.0", "uint16").ground
+    factory = factory_of(ground.plan, "quota-low-byte")
+    touched = factory(VirtualClock()).touched
+    spared = [(case, tape) for case, tape in ground.tapes if not tape.may_show(touched)]
+
+    assert touched == {"QUERY", "EVENT"}
+    assert len(spared) > 100
+    assert all(tape.agrees(factory) for _, tape in spared)
+    assert factory_of(ground.plan, None)(VirtualClock()).touched is None
 
 
 def test_a_suite_that_the_faultless_server_fails_proves_nothing() -> None:
