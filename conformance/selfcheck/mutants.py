@@ -27,6 +27,7 @@ from conformance.selfcheck.mutations import Mutation, mutated, mutations
 from conformance.selfcheck.tape import play
 from conformance.selfcheck.trial import RED, SEED, Ground
 from conformance.simulation import ServiceFactory, Simulation
+from reference_server.clock import VirtualClock
 from reference_server.service import seeded_ids
 
 __all__ = ["Fate", "Mutant", "Tried", "sample", "try_mutants"]
@@ -169,17 +170,24 @@ def _try(mutant: Mutant) -> Tried:
 
 
 def _factory(mutant: Mutant) -> ServiceFactory:
-    """Load the servers with the mutant among them."""
-    for name in [name for name in sys.modules if name.split(".")[0] in FORGOTTEN]:
+    """Load the servers and codecs anew with the mutant among them; the harness keeps those it had."""
+    kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] in FORGOTTEN}
+    for name in kept:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder(mutant))
-    create: Any = import_module("reference_server.registry").create_service
     run = _ground.plan.run
+    server = import_module(import_module("reference_server.registry").SERVICES[run.protocol])
+    profile = import_module("protocols.registry").protocol(run.protocol).profiles[run.profile]
+    limits = import_module("reference_server.service").Limits()
+    for name in [name for name in sys.modules if name.split(".")[0] in FORGOTTEN]:
+        del sys.modules[name]
+    sys.modules.update(kept)
 
     def factory(clock: object) -> Any:
-        return create(run.protocol, profile=run.profile, variant=run.variant, clock=clock, ids=seeded_ids(SEED))
+        ids = seeded_ids(SEED)
+        return server.create(profile, run.variant, clock=clock, ids=ids, limits=limits, trace=None, fault=None)
 
-    factory(import_module("reference_server.clock").VirtualClock()).close()
+    factory(VirtualClock()).close()
     return factory
 
 
