@@ -6,26 +6,34 @@ import json
 import re
 from typing import Any, ClassVar
 
-import jsonschema
+import jsonschema_rs
 import yaml
 
 from conformance.documents import CaseError
 
 _BOOLEAN = "tag:yaml.org,2002:bool"
+_KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
+_NOT_HERE = (_BOOLEAN, "tag:yaml.org,2002:timestamp")
+MOST_TOLD = 3
+"""Errors told of one place."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML in which only true and false are booleans, so that `on` stays the word it is, and no key comes twice."""
+    """YAML that is JSON: only true and false are truths, so that `on` stays the word it is; dates stay words; keys are
+    words, each there once.
+    """
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
-        first: [one for one in resolvers if one[0] != _BOOLEAN]
+        first: [one for one in resolvers if one[0] not in _NOT_HERE]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        """Return the mapping; `yaml.YAMLError` when a key is there twice."""
+        """Return the mapping; `yaml.YAMLError` when a key is no word or there twice."""
         seen: set[str] = set()
         for key, _ in node.value:
+            if key.tag not in _KEYS:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is no word", key.start_mark)
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} twice", key.start_mark)
             seen.add(key.value)
@@ -41,9 +49,14 @@ def checked(text: str, rules: str, name: str) -> Any:
         document = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise CaseError(f"{name}: no YAML: {error}") from None
-    wrong = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(json.loads(rules)).iter_errors(document))
-    if wrong is not None:
-        raise CaseError(f"{name}: {_place(document, list(wrong.absolute_path))}: {wrong.message[:300]}")
+    try:
+        errors = list(jsonschema_rs.validator_for(json.loads(rules)).iter_errors(document))
+    except ValueError as error:
+        raise CaseError(f"{name}: no JSON: {error}") from None
+    if errors:
+        outermost = min((error.instance_path for error in errors), key=len)
+        told = [error.message[:300] for error in errors if error.instance_path == outermost]
+        raise CaseError(f"{name}: {_place(document, outermost)}: {'; '.join(told[:MOST_TOLD])}")
     return document
 
 

@@ -76,6 +76,12 @@ def test_on_stays_a_word_and_true_a_truth(load: Load) -> None:
     assert case.steps == ({"send": "INFO", "on": "b", "given": True},)
 
 
+def test_a_date_stays_a_word(load: Load) -> None:
+    (case,) = load(a_file(GOOD.replace("send: INFO", "send: 2024-01-01"))).cases
+
+    assert case.steps == ({"send": "2024-01-01"},)
+
+
 def test_levels_and_profiles_of_a_clause_may_differ(load: Load) -> None:
     clauses = load(a_file(GOOD)).clauses
 
@@ -86,9 +92,13 @@ def test_levels_and_profiles_of_a_clause_may_differ(load: Load) -> None:
 WRONG = {
     "no YAML": ("protocol: [", "query.yaml: no YAML"),
     "a key twice": (a_file(GOOD.replace("{send: INFO}", "{send: INFO, send: LIST}")), "key 'send' twice"),
-    "no mapping": ("- 1\n", "query.yaml: the document: .* is not of type 'object'"),
-    "empty": ("", "query.yaml: the document: None is not of type 'object'"),
+    "no mapping": ("- 1\n", "query.yaml: the document: .* is not of type .object"),
+    "empty": ("", "query.yaml: the document: null is not of type .object"),
     "an unknown key": (a_file(GOOD.replace("title", "tittle")), "query.yaml: query/one: .*tittle"),
+    "a missing key": (a_file(GOOD.replace("title", "tittle")), "query.yaml: query/one: .*title. is a required"),
+    "a key that is no word": (a_file(GOOD.replace("send: INFO", "send: {1: 2}")), "key '1' is no word(?s:.)*line 3"),
+    "a value that is no JSON": (a_file(GOOD.replace("send: INFO", "send: !!binary aaaa")), "no JSON: .*bytes"),
+    "two wrong steps": (a_file(GOOD.replace("[{send: INFO}]", "[{sned: 1}, {}]")), r"query/one.steps.0: .*'sned'"),
     "an unknown verb": (a_file(GOOD.replace("send", "sned")), r"query.yaml: query/one.steps.0: .*'sned'"),
     "a bad id": (a_file(GOOD.replace("query/one", "Query One")), "query.yaml: Query One.id: .*does not match"),
     "no steps": (a_file(GOOD.replace("[{send: INFO}]", "[]")), "query.yaml: query/one.steps: "),

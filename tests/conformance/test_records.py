@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 
 from conformance.cases import load_suite
@@ -37,7 +37,7 @@ def kept(outcome: Outcome, **changes: Any) -> dict[str, Any]:
 
 def validate(document: Any, schema: str) -> None:
     rules = json.loads((SCHEMAS / schema).read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator(rules).validate(json.loads(json.dumps(document)))
+    jsonschema_rs.Draft202012Validator(rules).validate(json.loads(json.dumps(document)))
 
 
 @pytest.mark.parametrize(

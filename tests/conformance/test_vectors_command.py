@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from click.testing import CliRunner, Result
 
@@ -72,7 +72,7 @@ def test_what_is_built_is_right_by_the_published_schema(call: Call, tmp_path: Pa
     rules = json.loads((tmp_path / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
     document = json.loads((tmp_path / "throttr/7.1.0/uint8/made.json").read_text(encoding="utf-8"))
 
-    jsonschema.Draft202012Validator(rules).validate(document)
+    jsonschema_rs.Draft202012Validator(rules).validate(document)
     assert [one["id"] for one in document["conversations"]] == ["made/one", "made/eight-bits"]
     assert [step["do"] for step in document["conversations"][0]["steps"]] == [
         "connect", "send", "receive", "wait", "half_close", "closed",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StringType, StructType
 
 from spark.schemas import EXCHANGE, LEVELS, RECORD, RECORD_SCHEMA_ID, REQUIRED, ROLES, WORST_FIRST
