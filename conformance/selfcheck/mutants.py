@@ -179,15 +179,15 @@ def _factory(mutant: Mutant) -> ServiceFactory:
     server = import_module(import_module("reference_server.registry").SERVICES[run.protocol])
     profile = import_module("protocols.registry").protocol(run.protocol).profiles[run.profile]
     limits = import_module("reference_server.service").Limits()
-    for name in [name for name in sys.modules if name.split(".")[0] in FORGOTTEN]:
-        del sys.modules[name]
-    sys.modules.update(kept)
 
     def factory(clock: object) -> Any:
         ids = seeded_ids(SEED)
         return server.create(profile, run.variant, clock=clock, ids=ids, limits=limits, trace=None, fault=None)
 
     factory(VirtualClock()).close()
+    for name in [name for name in sys.modules if name.split(".")[0] in FORGOTTEN]:
+        del sys.modules[name]
+    sys.modules.update(kept)
     return factory
 
 
