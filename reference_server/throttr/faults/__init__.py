@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from reference_server.throttr.faults import connection, connection_totals, connections, demonstration, whoami
+from reference_server.throttr.faults import (
+    connection,
+    connection_totals,
+    connections,
+    demonstration,
+    info,
+    info_totals,
+    listings,
+    metrics,
+    rows,
+    stat,
+    whoami,
+)
 from reference_server.throttr.faults.fault import Fault
 
 __all__ = ["DEMONSTRATION", "FAULTS", "Fault"]
@@ -29,6 +41,12 @@ FAULTS = _by_name(
     connection_totals.FAULTS,
     connections.FAULTS,
     demonstration.FAULTS,
+    info.FAULTS,
+    info_totals.FAULTS,
+    listings.FAULTS,
+    metrics.FAULTS,
+    rows.FAULTS,
+    stat.FAULTS,
     whoami.FAULTS,
 )
 """Name -> fault or legal variety, in the order of the groups."""

@@ -27,6 +27,7 @@ from protocols.throttr.replies import (
     Status,
 )
 from reference_server.throttr.faults.fault import HandlerPatch, ProfilePatch
+from reference_server.throttr.records import Record
 from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handler, Handlers, State
 
@@ -36,10 +37,14 @@ __all__ = [
     "both",
     "byte_order",
     "changed",
+    "eating_a_byte",
     "field_kind",
+    "held",
     "lead",
     "order",
+    "showing",
     "swapped",
+    "taking",
     "with_answer",
     "with_found",
     "with_handler",
@@ -121,6 +126,41 @@ def with_reply(kinds: Kinds, change: Callable[[Any, Ask], Message | bytes]) -> H
 def with_found(kinds: Kinds, change: Callable[[Any, Ask], Message | bytes]) -> HandlerPatch:
     """As `with_reply`, for answers that are more than a status byte only."""
     return with_reply(kinds, lambda reply, ask: reply if isinstance(reply, Status) else change(reply, ask))
+
+
+def taking(kinds: Kinds, **fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
+    """Take each field named for `change(its value, ask)`."""
+
+    def change(request: Any, ask: Ask) -> Request:
+        wrong = {name: make(getattr(request, name), ask) for name, make in fields.items()}
+        return changed(request, **wrong)  # type: ignore[no-any-return]
+
+    return with_request(kinds, change)
+
+
+def showing(kinds: Kinds, **fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
+    """Answer, where something was found, each field named as `change(its value, ask)`."""
+
+    def change(reply: Any, ask: Ask) -> Message:
+        wrong = {name: make(getattr(reply, name), ask) for name, make in fields.items()}
+        return changed(reply, **wrong)  # type: ignore[no-any-return]
+
+    return with_found(kinds, change)
+
+
+def held(ask: Ask) -> Record | None:
+    """Return the live record under the key that is asked about."""
+    return ask.state.store.find(ask.request.key, ask.now)
+
+
+def eating_a_byte(kinds: Kinds) -> HandlerPatch:
+    """Take the byte behind a request, where one has come already, for the end of that request."""
+
+    def change(answer: bytes, ask: Ask) -> bytes:
+        ask.session._at += 1
+        return answer
+
+    return with_answer(kinds, change)
 
 
 def both(*patches: HandlerPatch) -> HandlerPatch:

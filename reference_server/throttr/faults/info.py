@@ -1,0 +1,187 @@
+"""Faults of INFO: how the answer begins and ends, its clocks, and what it counts besides requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from protocols.throttr.replies import InfoReply
+from protocols.throttr.requests import Info, Insert, Publish, Purge, Set, Subscribe
+from reference_server.throttr.faults.fault import HandlerPatch, fault
+from reference_server.throttr.faults.memory import Remembering, keeping
+from reference_server.throttr.faults.patches import (
+    Ask,
+    both,
+    changed,
+    eating_a_byte,
+    lead,
+    swapped,
+    with_answer,
+    with_found,
+)
+from reference_server.throttr.records import Buffer
+from reference_server.throttr.state import ACCEPTED, DENIED, State
+
+__all__ = ["FAULTS"]
+
+SUBSCRIPTIONS = (("INFO-26", ""), ("INFO-27", "-with-automatic"))
+SECOND = 1_000_000_000
+
+
+def told(**fields: Callable[[Any, Ask], int | bytes]) -> HandlerPatch:
+    """Answer each field as `change(right answer, ask)` says."""
+    return with_found(Info, lambda reply, ask: changed(reply, **{one: of(reply, ask) for one, of in fields.items()}))
+
+
+def _exchanged(one: str, other: str) -> HandlerPatch:
+    return told(**{one: lambda reply, ask: getattr(reply, other), other: lambda reply, ask: getattr(reply, one)})
+
+
+def _wall(ask: Ask) -> int:
+    return ask.state.wall(ask.now)
+
+
+def _connected(ask: Ask) -> int:
+    return int(ask.session.connected_at)
+
+
+def _empty_values(ask: Ask) -> int:
+    return sum(isinstance(one, Buffer) and not one.value for one in ask.state.store.live(ask.now))
+
+
+class Counting(Remembering):
+    """A server that knows how many of some things there ever were."""
+
+    ever = 0
+
+    def new_id(self) -> bytes:
+        """See `State`."""
+        self.ever += 1
+        return super().new_id()
+
+
+def _ever(notes: str) -> Callable[[Any, Ask], int]:
+    """Return how many different keys were noted."""
+    return lambda reply, ask: len(getattr(ask.state, notes))
+
+
+def _ever_of(*kinds: type) -> HandlerPatch:
+    return keeping("owners", kinds, ACCEPTED)
+
+
+class ChannelNames(State):
+    """A server that remembers the names of channels."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.names: set[bytes] = set()
+
+
+def _naming(*kinds: type, if_answered: bytes) -> HandlerPatch:
+    def change(answer: bytes, ask: Ask) -> bytes:
+        if answer == if_answered:
+            ask.state.names.add(ask.request.channel)  # type: ignore[attr-defined]
+        return answer
+
+    return with_answer(kinds, change)
+
+
+def _lingering(reply: Any, ask: Ask) -> int:
+    """Return the channels there are and those remembered."""
+    names: set[bytes] = ask.state.names  # type: ignore[attr-defined]
+    return len(names | {name for name, _ in ask.state.channels})
+
+
+# fmt: off
+SHAPE = (
+    fault("info-by-another-type-byte", "INFO is known by another type byte.",
+          "INFO-1", "INFO-2", "INFO-3", profile=lead(Info, 0x28)),
+    fault("info-eats-a-byte", "INFO takes the byte behind it for its own.", "INFO-1", handlers=eating_a_byte(Info)),
+    fault("info-of-236-bytes", "The answer to INFO has 236 bytes, as one sentence of the document says.",
+          "INFO-2", handlers=with_answer(Info, lambda answer, ask: answer[:236])),
+    fault("info-with-a-status", "The answer to INFO begins with a status byte.",
+          "INFO-2", "FRAMING-9", profile=lead(InfoReply, 1)),
+    fault("info-without-status", "The answer to INFO has no status byte.",
+          "INFO-3", "FRAMING-10", profile=lead(InfoReply)),
+    fault("info-version-of-15-bytes", "The version in INFO is 15 bytes.",
+          "INFO-32", "INFO-2", "INFO-3", handlers=with_answer(Info, lambda answer, ask: answer[:-1])),
+    fault("info-ends-with-a-zero", "A zero byte follows the version in INFO.",
+          "INFO-32", "INFO-2", "INFO-3", handlers=with_answer(Info, lambda answer, ask: answer + b"\0")),
+)
+CLOCKS = (
+    fault("info-timestamp-stands", "TIMESTAMP tells when the server started.",
+          "INFO-4", handlers=told(timestamp=lambda reply, ask: reply.running_since // SECOND)),
+    fault("info-timestamp-of-the-connection", "TIMESTAMP counts from the start of the asking connection.",
+          "INFO-4", handlers=told(timestamp=lambda reply, ask: (_wall(ask) - _connected(ask)) // SECOND)),
+    fault("info-timestamp-of-the-minute", "TIMESTAMP moves once a minute.",
+          "INFO-4", handlers=told(timestamp=lambda reply, ask: reply.timestamp // 60 * 60)),
+    fault("info-timestamp-runs-back", "TIMESTAMP counts down.",
+          "INFO-4", handlers=told(timestamp=lambda reply, ask: (1 << 32) - reply.timestamp)),
+    fault("info-running-since-now", "RUNNING SINCE tells the present.",
+          "INFO-29", handlers=told(running_since=lambda reply, ask: _wall(ask))),
+    fault("info-running-since-the-connection", "RUNNING SINCE tells when the asking connection began.",
+          "INFO-29", handlers=told(running_since=lambda reply, ask: _connected(ask))),
+    fault("info-running-since-drifts", "RUNNING SINCE moves on with time, by a thousandth of it.",
+          "INFO-29", handlers=told(running_since=lambda reply, ask: reply.running_since + ask.now // 1000)),
+    fault("info-version-tells-the-hour", "VERSION tells the time at which it is asked for.",
+          "INFO-32", handlers=told(version=lambda reply, ask: b"%16d" % (reply.timestamp + ask.session.counts[8]))),
+    fault("info-version-of-the-connection", "VERSION is the id of the asking connection.",
+          "INFO-32", handlers=told(version=lambda reply, ask: ask.session.id)),
+)
+RECORDS = (
+    fault("info-counters-and-buffers-exchanged", "INFO tells buffers before counters.",
+          "INFO-22", "INFO-23", handlers=_exchanged("counters", "buffers")),
+    fault("info-keys-are-counters", "TOTAL KEYS leaves buffers out.",
+          "INFO-21", handlers=told(keys=lambda reply, ask: reply.counters)),
+    fault("info-keys-behind-counters", "INFO tells counters before keys.",
+          "INFO-21", "INFO-22", handlers=_exchanged("keys", "counters")),
+    fault("info-keys-ever-stored", "TOTAL KEYS counts every key that was ever stored.",
+          "INFO-21", "EXPIRY-8", state=Counting, handlers=both(_ever_of(Insert, Set), told(keys=_ever("owners")))),
+    fault("info-counters-ever-stored", "TOTAL COUNTERS counts every counter that was ever stored.",
+          "INFO-22", "EXPIRY-8", state=Counting, handlers=both(_ever_of(Insert), told(counters=_ever("owners")))),
+    fault("info-buffers-ever-stored", "TOTAL BUFFERS counts every buffer that was ever stored.",
+          "INFO-23", "EXPIRY-8", state=Counting, handlers=both(_ever_of(Set), told(buffers=_ever("owners")))),
+    fault("info-counters-refused-count", "TOTAL COUNTERS counts INSERTs that were refused.",
+          "INFO-22", state=Counting, handlers=both(
+              keeping("asked", (Insert,), DENIED),
+              told(counters=lambda reply, ask: reply.counters + len(ask.state.asked)))),  # type: ignore[attr-defined]
+    fault("info-buffers-without-the-empty", "TOTAL BUFFERS leaves buffers of no bytes out.",
+          "INFO-23", handlers=told(buffers=lambda reply, ask: reply.buffers - _empty_values(ask))),
+    fault("info-keys-purged-in-vain", "TOTAL KEYS goes down with every PURGE, found or not.",
+          "INFO-21", state=Counting, handlers=both(
+              keeping("asked", (Purge,), DENIED),
+              told(keys=lambda reply, ask: max(reply.keys - len(ask.state.asked), 0)))),  # type: ignore[attr-defined]
+    fault("info-counters-big-endian", "TOTAL COUNTERS is big-endian.",
+          "INFO-22", "INFO-21", "FRAMING-1", handlers=told(counters=lambda reply, ask: swapped(reply.counters, 8))),
+)
+CHANNELS = (
+    *(fault(f"info-subscriptions-are-channels{name}", "TOTAL SUBSCRIPTIONS tells the channels.",
+            clause, handlers=told(subscriptions=lambda reply, ask: reply.channels))
+      for clause, name in SUBSCRIPTIONS),
+    *(fault(f"info-subscriptions-of-the-connection{name}", "TOTAL SUBSCRIPTIONS tells those of who asks.",
+            clause, handlers=told(subscriptions=lambda reply, ask: ask.session.subscribed))
+      for clause, name in SUBSCRIPTIONS),
+    fault("info-subscriptions-with-two-more", "TOTAL SUBSCRIPTIONS counts two more for each connection.",
+          "INFO-26", handlers=told(subscriptions=lambda reply, ask: reply.subscriptions + 2 * reply.connections)),
+    fault("info-subscriptions-without-automatic", "TOTAL SUBSCRIPTIONS leaves the automatic ones out.",
+          "INFO-27",
+          handlers=told(subscriptions=lambda reply, ask: max(reply.subscriptions - 2 * reply.connections, 0))),
+    fault("info-channels-are-requests", "TOTAL CHANNELS tells the CHANNELS requests.",
+          "INFO-28", profiles=("7.1.0",), handlers=told(channels=lambda reply, ask: reply.total_channels)),
+    fault("info-channels-are-subscriptions", "TOTAL CHANNELS tells the subscriptions.",
+          "INFO-28", profiles=("7.1.0",), handlers=told(channels=lambda reply, ask: reply.subscriptions)),
+    fault("info-channels-ever", "TOTAL CHANNELS counts every channel there ever was.",
+          "INFO-28", profiles=("7.1.0",), state=ChannelNames,
+          handlers=both(_naming(Subscribe, if_answered=ACCEPTED), told(channels=_lingering))),
+    fault("info-channels-by-publishing", "TOTAL CHANNELS counts channels that somebody published to in vain.",
+          "INFO-28", profiles=("7.1.0",), state=ChannelNames,
+          handlers=both(_naming(Publish, if_answered=DENIED), told(channels=_lingering))),
+    fault("info-connections-without-the-asking", "TOTAL CONNECTIONS leaves the asking one out.",
+          "INFO-31", handlers=told(connections=lambda reply, ask: reply.connections - 1)),
+    fault("info-connections-ever", "TOTAL CONNECTIONS counts every connection there ever was.",
+          "INFO-31", state=Counting,
+          handlers=told(connections=lambda reply, ask: ask.state.ever)),  # type: ignore[attr-defined]
+    fault("info-connections-are-requests", "TOTAL CONNECTIONS tells the CONNECTIONS requests.",
+          "INFO-31", handlers=told(connections=lambda reply, ask: reply.total_connections)),
+)
+FAULTS = SHAPE + CLOCKS + RECORDS + CHANNELS

@@ -1,0 +1,45 @@
+"""A server that remembers what a right one need not: who stored a record, what was asked in vain, what was purged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from protocols.messages import Request
+from reference_server.throttr.faults.fault import HandlerPatch
+from reference_server.throttr.faults.patches import with_handler
+from reference_server.throttr.session import ThrottrSession
+from reference_server.throttr.state import Handler, State
+
+__all__ = ["Remembering", "keeping", "own"]
+
+
+class Remembering(State):
+    """Notes by key: the id of the connection that asked."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.owners: dict[bytes, bytes] = {}
+        self.asked: dict[bytes, bytes] = {}
+        self.gone: dict[bytes, bytes] = {}
+
+
+def keeping(notes: str, kinds: Iterable[type[Request]], if_answered: bytes) -> HandlerPatch:
+    """Note the key of each request of `kinds` that is answered so."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            answer = correct(request, session, now)
+            if answer == if_answered:
+                getattr(state, notes)[request.key] = session.id
+            return answer
+
+        return handle
+
+    return with_handler(tuple(kinds), make)
+
+
+def own(key: bytes, session: ThrottrSession, state: State) -> bool:
+    """Say whether this connection stored the record."""
+    assert isinstance(state, Remembering)
+    return state.owners.get(key) == session.id
