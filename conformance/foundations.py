@@ -1,8 +1,9 @@
 """Which failures are consequences: a case built on what another case shows to be broken is untestable, not failed.
 
 Groups of clauses stand on a ladder. A failed case of a lower group explains a failed one above it that used the lower
-group's request, when both stopped at the same place (the same field of the reply to the same request) or when the lower
-one is a foundation. Of several foundations of one group the later ones, in order of their files, rest on the earlier.
+group's request, when both stopped at the same place (the same field of the reply to the same request; what is judged by
+many replies at once stops at all of them) or when the lower one is a foundation. Of several foundations of one group
+the later ones, in order of their files, rest on the earlier.
 Pure: the failures of one run in, the cause of each explained one out.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.cases import Case, Suite
-from conformance.outcome import Place
+from conformance.outcome import ANYWHERE, Place
 from conformance.records import Record
 from conformance.verdicts import Guilty, Verdict
 
@@ -52,7 +53,8 @@ def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure
         if height(low) >= height(high) or group_of(low) not in {group_of(high), *high.place.asked}:
             return False
         same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
-        return low.case.foundation or (same and height(low)[0] < height(high)[0])
+        meets = same or high.place.reply_to == ANYWHERE
+        return low.case.foundation or (meets and height(low)[0] < height(high)[0])
 
     causes: list[Failure] = []
     found: dict[str, Failure] = {}

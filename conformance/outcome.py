@@ -10,13 +10,15 @@ from conformance.trace import Kind, Trace
 from conformance.verdicts import Guilty, Verdict
 from protocols import Message
 
+ANYWHERE = "*"
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a play stopped: at the reply to which request, in which field of it, after asking what."""
 
     reply_to: str
-    """Name of the request, or of the push; empty when it was not about a message."""
+    """Name of the request, or of the push; empty when it was not about a message, `ANYWHERE` when about many."""
     field: str
     """Empty when the message itself is another one, or none."""
     asked: frozenset[str]

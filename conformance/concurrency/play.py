@@ -16,7 +16,7 @@ from conformance.concurrency.linearizability import LIMIT
 from conformance.concurrency.workload import Workload
 from conformance.conversation import Asking, Conversation, Line
 from conformance.ledger import Meant
-from conformance.outcome import Stopped
+from conformance.outcome import ANYWHERE, Stopped
 from conformance.verdicts import Verdict
 from protocols import Message, Push, Request
 from reference_server.registry import model_of
@@ -136,7 +136,7 @@ class _Play:
             self._keep(judgement)
             assert judgement.rule is not None
             self._talk.clause = self._blame[judgement.rule] or self._talk.clause
-            self._talk.reply_to = judgement.unexplained.request.NAME if judgement.unexplained else ""
+            self._talk.reply_to = ANYWHERE
             raise Stopped(Verdict.FAIL, EXPECTED, judgement.told)
         if partial:
             return

@@ -32,6 +32,8 @@ LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
         (failure("above", "THR-UPDATE-9", ("QUERY", "quota"), "INSERT", "UPDATE", "QUERY"), True),
         (failure("another field", "THR-UPDATE-9", ("QUERY", "ttl"), "INSERT", "UPDATE", "QUERY"), False),
         (failure("another reply", "THR-UPDATE-9", ("UPDATE", "ok"), "INSERT", "UPDATE", "QUERY"), False),
+        (failure("a history", "THR-CONCURRENCY-1", ("*", ""), "QUERY"), True),
+        (failure("another history", "THR-CONCURRENCY-1", ("*", ""), "GET"), False),
         (failure("without it", "THR-UPDATE-9", ("QUERY", "quota"), "INSERT", "UPDATE"), False),
         (failure("below", "THR-INSERT-2", ("QUERY", "quota"), "INSERT", "QUERY"), False),
         (failure("beside", "THR-QUERY-7", ("QUERY", "quota"), "INSERT", "QUERY"), False),
