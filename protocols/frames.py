@@ -164,27 +164,29 @@ class Reading:
     @classmethod
     def of(cls, layout: Layout) -> Reading:
         """Return the reading of a flat layout."""
-        targets, checks, bodies, values = [], [], [], []
+        targets, checks, bodies = [], [], []
+        values: dict[str, str] = {}
         stop, bounded, offset = "body", True, len(layout.lead)
         for name, kind in layout.fields:
             local = f"f_{name}"
             match kind:
                 case Absent():
-                    values.append("0")
+                    values[name] = "0"
                     continue
                 case Flag():
                     checks.append(f"if {local} > 1: raise bad_flag({local}, at + {offset})")
-                    values.append(f"{local} == 1")
+                    values[name] = f"{local} == 1"
                 case Blob(width):
                     start, stop = stop, f"stop_{name}"
                     bodies.append(f"{stop} = {start} + {local}")
                     bounded = bounded and width.width == 1
-                    values.append(f"buf[{start}:{stop}]")
+                    values[name] = f"buf[{start}:{stop}]"
                 case _:
-                    values.append(local)
+                    values[name] = local
             targets.append(local)
             offset += struct.calcsize("<" + _code(kind))
-        return cls("".join(f"{one}, " for one in targets), checks, bodies, ", ".join(values), stop, bounded)
+        arguments = ", ".join(values[name] for name in layout.message.__struct_fields__)
+        return cls("".join(f"{one}, " for one in targets), checks, bodies, arguments, stop, bounded)
 
 
 def compile_decoder(layout: Layout, byte_order: str) -> Decoder:

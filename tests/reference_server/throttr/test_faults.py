@@ -9,7 +9,7 @@ from protocols import protocol
 from protocols.frames import FrameContext
 from protocols.profile import Profile
 from protocols.throttr.replies import ListFragment, ListReply, ListRow, QueryReply
-from protocols.throttr.requests import List
+from protocols.throttr.requests import Insert, List
 from reference_server.clock import VirtualClock
 from reference_server.deviation import Deviation
 from reference_server.registry import create_service, demonstration_faults, deviations
@@ -56,6 +56,14 @@ def test_a_wire_patch_changes_the_layout(patch: patches.ProfilePatch, wire: str)
     codec = protocol("throttr").codec(patch(V710), "uint16")
 
     assert codec.encode(QueryReply(0x1234, 2, 5)) == bytes.fromhex(wire)
+
+
+def test_a_request_in_another_order_is_read_by_its_names() -> None:
+    codec = protocol("throttr").codec(patches.order(Insert, "ttl", "ttl_type", "quota", "key")(V710), "uint16")
+    request = Insert(0x1234, 2, 5, b"k")
+
+    assert codec.encode(request) == bytes.fromhex("01 0500 02 3412 01 6b")
+    assert codec.decode_request(codec.encode(request), 0, 8, FrameContext(99)) == (request, 8)
 
 
 def test_bytes_are_swapped_within_their_size() -> None:
