@@ -151,7 +151,7 @@ class Conversation:
         return (yield from self._await(line, seconds, lambda: False))
 
     def _await(self, line: Line, seconds: float, enough: Callable[[], bool]) -> Asking[Message | EndOfStream | None]:
-        deadline = self.now + seconds
+        deadline = round((self.now + seconds) * 1e6) / 1e6
         while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
             answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
             if answer.kind is Kind.RECEIVED:
