@@ -60,6 +60,15 @@ def test_a_recorded_case_is_judged_the_same_again(profile: str, variant: str) ->
         assert ReplayDriver(lived.trace).play(player(case, profile, variant)) == lived
 
 
+@pytest.mark.parametrize("before", [0.032, 0.157])
+def test_silence_ends_in_whole_microseconds_whenever_it_begins(before: float) -> None:
+    case = make_case({"connect": "a"}, {"wait": before}, {"observe": {"silent": 0.25}, "on": "a"})
+    outcome = simulate(case, "7.1.0", "uint16")
+
+    assert outcome.observed == "silent"
+    assert [event.at_us for event in outcome.trace if event.kind is Kind.SILENT] == [round(before * 1e6) + 250_000]
+
+
 LATE = ({"mark": "m"}, {"wait_until": {"mark": "m", "plus": 1.0, "latest": 1.2}}, {"send": ASK, "expect": "ok"})
 ENDINGS: Mapping[str, Callable[[], tuple[Case, ScriptedTarget]]] = {
     "pass": lambda: (make_case({"send": ASK, "expect": "refused"}), ScriptedTarget({"a": [b"\0"]})),
