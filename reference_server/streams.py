@@ -57,6 +57,7 @@ class StreamProtocol(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._closing = self._ended = False
         self._unsent = -1
+        self._timer: asyncio.TimerHandle | None = None
         self.peer = Peer()
         self.last_read = self._loop.time()
 
@@ -127,11 +128,13 @@ class StreamProtocol(asyncio.Protocol):
             self.transport.abort()
         elif self in self._connections.open:
             self._unsent = unsent
-            self._loop.call_later(self._connections.limits.linger, self._watch)
+            self._timer = self._loop.call_later(self._connections.limits.linger, self._watch)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let the session go."""
+        """Let the session go, and the timer that would hold it on."""
         self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
         if self._connections.open.pop(self, self) is None:
             log.debug("%s: gone%s", self.peer, f" ({exc})" if exc else "")
         if self.session is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -212,5 +214,23 @@ def test_a_silent_connection_is_closed_when_there_is_an_idle_timeout(play: Calla
             assert len(server.open) == 1
             server.close_idle(now + 6)
             assert await reader.read() == b""
+
+    play(go)
+
+
+def test_a_connection_that_is_gone_is_held_by_nothing(play: Callable[[Play], None]) -> None:
+    async def go() -> None:
+        async with listening(linger=60.0) as server:
+            async with connected(server) as (reader, writer):
+                writer.write(QUERY)
+                assert await reader.readexactly(1) == b"\0"
+                (protocol,) = map(weakref.ref, server.open)
+                writer.write_eof()
+                assert await reader.read() == b""
+            while server.open:
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            gc.collect()
+            assert protocol() is None
 
     play(go)
