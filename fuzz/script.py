@@ -1,0 +1,90 @@
+"""Scripts: what a client does to a server, without expectations; what fuzzers make, findings hold and replays play.
+
+A script is a tuple of the player's actions. Played on sockets or in simulation it gives a trace; it ends by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conformance.actions import Action, Open, Read, Shut, Sleep, Write
+from conformance.conversation import Asking
+from conformance.trace import Kind, Trace, TraceEvent
+
+__all__ = ["Script", "ScriptError", "acting", "from_json", "size", "to_json"]
+
+Script = tuple[Action, ...]
+
+
+class ScriptError(ValueError):
+    """Raised for what is no script; it says which step and what was expected."""
+
+
+def to_json(script: Script) -> list[dict[str, Any]]:
+    """Return a script as JSON values, bytes in hexadecimal."""
+    return [_told(action) for action in script]
+
+
+def _told(action: Action) -> dict[str, Any]:
+    match action:
+        case Open(connection):
+            return {"do": "open", "connection": connection}
+        case Write(connection, data):
+            return {"do": "write", "connection": connection, "hex": data.hex()}
+        case Read(connection, timeout):
+            return {"do": "read", "connection": connection, "seconds": timeout}
+        case Shut(connection, how):
+            return {"do": "shut", "connection": connection, "how": how}
+        case Sleep(seconds):
+            return {"do": "wait", "seconds": seconds}
+    raise TypeError(f"no action of a script: {action!r}")
+
+
+def from_json(steps: Iterable[Mapping[str, Any]]) -> Script:
+    """Return the script that `to_json` told; raises `ScriptError`."""
+    return tuple(_read(number, step) for number, step in enumerate(steps))
+
+
+def _read(number: int, step: Mapping[str, Any]) -> Action:
+    try:
+        match step["do"]:
+            case "open":
+                return Open(str(step["connection"]))
+            case "write":
+                return Write(str(step["connection"]), bytes.fromhex(step["hex"]))
+            case "read":
+                return Read(str(step["connection"]), float(step["seconds"]))
+            case "shut" if step["how"] in ("half", "close", "reset"):
+                return Shut(str(step["connection"]), step["how"])
+            case "wait":
+                return Sleep(float(step["seconds"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ScriptError(f"step {number}: {type(error).__name__}: {error} in {dict(step)!r}"[:300]) from None
+    raise ScriptError(f"step {number}: expected open, write, read, shut or wait, got {dict(step)!r}"[:300])
+
+
+def size(script: Script) -> int:
+    """Return the bytes that a script sends."""
+    return sum(len(action.data) for action in script if isinstance(action, Write))
+
+
+def acting(script: Script, trace: Trace) -> Asking[None]:
+    """Ask a driver for every action, as a player does, and keep what came of each in `trace`.
+
+    A connection that could not be opened, or that the script closed, is not used any more; all are closed at the end.
+    """
+    open_ones: set[str] = set()
+    for action in script:
+        name: str = getattr(action, "connection", "")
+        if isinstance(action, Write | Read | Shut) and name not in open_ones:
+            continue
+        answer = yield action
+        shown = action.data if isinstance(action, Write) and answer.kind is Kind.SENT else answer.data
+        trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
+        if isinstance(action, Open) and answer.kind is Kind.OPENED:
+            open_ones.add(name)
+        elif isinstance(action, Shut) and action.how != "half":
+            open_ones.discard(name)
+    for name in sorted(open_ones):
+        yield Shut(name, "close")

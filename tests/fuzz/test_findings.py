@@ -1,0 +1,94 @@
+"""Scripts and findings: what is stored is what is read, whatever is no finding is refused, two of the same bug are one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from conformance.actions import Action, Open, Read, Shut, Sleep, Write
+from conformance.simulation import Simulation
+from conformance.trace import Kind, Trace
+from fuzz.findings.finding import Finding, FindingError
+from fuzz.script import Script, ScriptError, acting, from_json, size, to_json
+from reference_server.registry import create_service
+
+SCHEMA = Path(__file__).parents[2] / "reports" / "schema" / "finding.schema.json"
+SCRIPT: Script = (
+    Open("a"), Write("a", b"\x12"), Read("a", 0.5), Sleep(1.5), Shut("a", "half"), Shut("b", "close"), Shut("a", "close"),
+    Write("a", b"never sent"), Open("c"),
+)  # fmt: skip
+FINDING = Finding(
+    "server",
+    "hang",
+    "it hangs",
+    "shape",
+    "throttr",
+    "7.1.0",
+    "uint16",
+    script=SCRIPT,
+    data=b"\0\xff",
+    clause="THR-QUERY-1",
+)
+
+
+def test_what_is_stored_is_what_is_read_and_keeps_the_schema() -> None:
+    told = json.loads(json.dumps(FINDING.rerun(2, 3).to_json()))
+
+    jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(told)
+    assert Finding.from_json(told) == FINDING.rerun(2, 3)
+    assert from_json(to_json(SCRIPT)) == SCRIPT
+    assert size(SCRIPT) == 11
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"schema": "other/1"}, "expected a finding of schema wireproof.finding/1, got 'other/1'"),
+        ({"data": "0"}, "no finding: ValueError"),
+        ({"again": None}, "no finding: TypeError"),
+        ({"script": [{"do": "dance"}]}, "step 0: expected open, write, read, shut or wait, got {'do': 'dance'}"),
+        ({"script": [{"do": "open"}]}, "step 0: KeyError: 'connection'"),
+        ({"script": [{"do": "shut", "connection": "a", "how": "slam"}]}, "step 0: expected open"),
+    ],
+)
+def test_what_is_no_finding_is_refused(change: dict[str, Any], told: str) -> None:
+    with pytest.raises((FindingError, ScriptError)) as caught:
+        Finding.from_json({**FINDING.to_json(), **change})
+
+    assert told in str(caught.value)
+
+
+def test_the_same_bug_is_one_finding_and_another_one_is_not() -> None:
+    assert replace(FINDING, told="other words", executions=7, data=b"").id == FINDING.id
+    for change in ({"oracle": "crash"}, {"shape": "x"}, {"state": "x"}, {"clause": None}, {"engine": "parser"}):
+        assert replace(FINDING, **change).id != FINDING.id  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("seen", "label"), [(3, "stable (3 of 3)"), (1, "flaky (1 of 3)"), (0, "gone (0 of 3)")])
+def test_labels(seen: int, label: str) -> None:
+    assert FINDING.rerun(seen, 3).label == label
+    assert FINDING.label == "not re-run"
+
+
+def test_a_script_is_played_and_ends_by_itself() -> None:
+    simulation = Simulation(lambda clock: create_service("throttr", profile="7.1.0", variant="uint16", clock=clock))
+    trace, performed = Trace(), list[Action]()
+    asking = acting(SCRIPT, trace)
+    try:
+        action = next(asking)
+        while True:
+            performed.append(action)
+            action = asking.send(simulation.perform(action))
+    except StopIteration:
+        pass
+
+    assert [event.kind for event in trace] == [
+        Kind.OPENED, Kind.SENT, Kind.RECEIVED, Kind.WAITED, Kind.HALF_CLOSED, Kind.CLOSED, Kind.OPENED,
+    ]  # fmt: skip
+    assert len(trace.received("a")) == 16
+    assert performed[-1] == Shut("c", "close")
