@@ -18,6 +18,10 @@ __all__ = ["SCHEMA", "Finding", "FindingError"]
 SCHEMA = "wireproof.finding/1"
 
 
+DECODED = frozenset({"data", "script", "again"})
+"""Fields that JSON has in another form."""
+
+
 class FindingError(ValueError):
     """Raised for what is no finding; it says what was expected."""
 
@@ -109,9 +113,7 @@ class Finding:
         if told.get("schema") != SCHEMA:
             raise FindingError(f"expected a finding of schema {SCHEMA}, got {told.get('schema')!r}")
         try:
-            kept = {
-                name: told[name] for name in Finding.__dataclass_fields__ if name not in ("data", "script", "again")
-            }
+            kept = {name: told[name] for name in Finding.__dataclass_fields__ if name not in DECODED}
             again = told["again"]["seen"], told["again"]["of"]
             return Finding(**kept, data=bytes.fromhex(told["data"]), script=from_json(told["script"]), again=again)
         except (KeyError, TypeError, ValueError) as error:
