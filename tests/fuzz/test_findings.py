@@ -1,4 +1,4 @@
-"""Scripts and findings: what is stored is what is read, whatever is no finding is refused, two of the same bug are one."""
+"""Scripts and findings: what is stored is what is read, whatever is no finding is refused."""
 
 from __future__ import annotations
 
@@ -19,20 +19,11 @@ from reference_server.registry import create_service
 
 SCHEMA = Path(__file__).parents[2] / "reports" / "schema" / "finding.schema.json"
 SCRIPT: Script = (
-    Open("a"), Write("a", b"\x12"), Read("a", 0.5), Sleep(1.5), Shut("a", "half"), Shut("b", "close"), Shut("a", "close"),
-    Write("a", b"never sent"), Open("c"),
+    Open("a"), Write("a", b"\x18"), Read("a", 0.5), Sleep(1.5), Shut("a", "half"), Shut("b", "close"),
+    Shut("a", "close"), Write("a", b"never sent"), Open("c"),
 )  # fmt: skip
 FINDING = Finding(
-    "server",
-    "hang",
-    "it hangs",
-    "shape",
-    "throttr",
-    "7.1.0",
-    "uint16",
-    script=SCRIPT,
-    data=b"\0\xff",
-    clause="THR-QUERY-1",
+    "server", "hang", "it hangs", "shape", "throttr", "7.1.0", "uint16", "THR-QUERY-1", script=SCRIPT, data=b"\0\xff"
 )
 
 
