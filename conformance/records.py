@@ -19,13 +19,15 @@ from typing import Any
 
 from conformance.cases import Case, Suite
 from conformance.outcome import Outcome
-from conformance.trace import Kind, Trace
+from conformance.trace import Kind, Trace, TraceEvent
 from conformance.verdicts import Level, Verdict
 
 RECORD_SCHEMA = "wireproof.record/1"
 RUN_SCHEMA = "wireproof.run/1"
 SHOWN_BYTES = 4096
 """Bytes of one event kept in a record; what is longer is cut and says so in its text."""
+SHOWN_EVENTS = 4000
+"""Events of one play kept in a record; of more, the first and the last ones are, with a line between that says so."""
 DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
 Record = dict[str, Any]
 
@@ -110,16 +112,21 @@ def record_id(case: str, delivery: str, profile: str, variant: str) -> str:
 
 
 def _exchange(trace: Trace) -> list[dict[str, Any]]:
-    return [
-        {
-            "at_us": event.at_us,
-            "connection": event.connection,
-            "direction": DIRECTIONS.get(event.kind, "event"),
-            "hex": event.data[:SHOWN_BYTES].hex() if event.kind in DIRECTIONS else "",
-            "text": _told(event.kind, event.data),
-        }
-        for event in trace
-    ]
+    half, left = SHOWN_EVENTS // 2, len(trace) - SHOWN_EVENTS
+    if left <= 0:
+        return [_event(one) for one in trace]
+    gap = {**_event(trace[half]), "connection": "", "direction": "event", "hex": "", "text": f"{left} events left out"}
+    return [*map(_event, trace[:half]), gap, *map(_event, trace[-half:])]
+
+
+def _event(event: TraceEvent) -> dict[str, Any]:
+    return {
+        "at_us": event.at_us,
+        "connection": event.connection,
+        "direction": DIRECTIONS.get(event.kind, "event"),
+        "hex": event.data[:SHOWN_BYTES].hex() if event.kind in DIRECTIONS else "",
+        "text": _told(event.kind, event.data),
+    }
 
 
 def _told(kind: Kind, data: bytes) -> str:

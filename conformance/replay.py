@@ -71,6 +71,8 @@ def trace_of(record: Mapping[str, Any]) -> Trace:
     for event in record["exchange"]:
         if event["direction"] == "event":
             kind, _, told = event["text"].partition(": ")
+            if kind not in list(Kind):
+                raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
             trace.append(TraceEvent(event["at_us"], event["connection"], Kind(kind), told.encode()))
         elif event["text"]:
             raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")

@@ -17,7 +17,7 @@ from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Ro
 
 DEFAULT_PARAMETERS: Mapping[str, Number] = {
     "TOLERANCE": 0.25,
-    "MEMORY_SLACK": 16 << 20,
+    "MEMORY_SLACK": 4 << 20,
     "DESCRIPTOR_SLACK": 32,
     "IDLE_CPU": 0.25,
     "ANSWER_TIME": 1.0,

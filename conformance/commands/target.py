@@ -36,9 +36,7 @@ OPTIONS = (
         default=DEFAULT_RESTARTS,
         help="How often it is started again after it died.",
     ),
-    click.option(
-        "--no-budgets", is_flag=True, help="Leave out the cases that measure its memory, descriptors and CPU."
-    ),
+    click.option("--budgets", is_flag=True, help="Measure its memory, descriptors and CPU, too: takes some 15 s more."),
     click.option(
         "--limit",
         "limits",
@@ -79,6 +77,8 @@ def target_of(text: str | None, options: Mapping[str, Any]) -> Iterator[Target]:
         raise TargetError(
             f"expected a TARGET (tcp://HOST:PORT, unix:///PATH, simulation) or --target-command; got {both}"
         )
+    if command is None and options["budgets"]:
+        raise TargetError("--budgets: only a server that wireproof started can be measured (--target-command)")
     if command is None:
         yield Target(str(text), None if text == SIMULATION else parse_address(str(text)))
         return

@@ -123,7 +123,7 @@ class _Test:
             level=level,
             slow=everything or self.address is None,
             heavy=everything,
-            budget=self.target.server is not None and not self.options["no_budgets"],
+            budget=self.options["budgets"],
         )
         left_out = self._leave_out(plan)
         records: list[Record] = []

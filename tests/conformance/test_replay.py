@@ -112,6 +112,16 @@ def test_a_record_that_was_cut_is_refused() -> None:
         trace_of(kept)
 
 
+def test_a_record_of_too_many_events_is_refused() -> None:
+    case = make_case({"repeat": {"each": {"i": [1, 3000]}, "steps": [{"connect": "c{i}"}, {"close": "c{i}"}]}})
+    lived = ScriptedTarget(takes=3000).play(player(case))
+    kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, delivery="whole", duration_us=1)
+
+    assert (len(kept["exchange"]), kept["exchange"][2000]["text"]) == (4001, "2000 events left out")
+    with pytest.raises(ReplayError, match="only a part of what crossed: 2000 events left out"):
+        trace_of(kept)
+
+
 def lived_trace() -> list[TraceEvent]:
     return list(ScriptedTarget({"a": [b"\0"]}).play(player(make_case({"send": ASK, "expect": "refused"}))).trace)
 

@@ -1,0 +1,82 @@
+"""Every budget case finds out the server that wastes what it is about; a server that does not passes all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cases import Case, load_suite
+from conformance.delivery import DELIVERIES
+from conformance.outcome import Outcome
+from conformance.player import Player
+from conformance.processes import ServerProcess, parse_command
+from conformance.sockets import SocketDriver
+from conformance.symbols import Symbols
+from conformance.verdicts import Verdict
+from protocols import protocol
+from reference_server.throttr.faults.waste import FAULTS
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = {case.id.removeprefix("budget/"): case for case in load_suite("throttr").cases if case.budget}
+KILLERS = {
+    "memory-of-announced-length": ("announced-and-not-sent", "of memory more"),
+    "connection-leaves-descriptor": ("connections-come-and-go", "32 descriptors more"),
+    "connection-leaves-buffer": ("connections-come-and-go", "of memory more"),
+    "busy-while-idle": ("idle", "of CPU more"),
+    "expired-stays-in-memory": ("short-lived-records", "of memory more"),
+    "one-client-at-a-time": ("answers-while-others-drip", "refused"),
+}
+
+
+def hurried(spec: Any) -> Any:
+    """Return steps with one round instead of several: what a wasteful server does shows in each."""
+    if isinstance(spec, dict):
+        return {key: 1 if key == "rounds" else hurried(value) for key, value in spec.items()}
+    return [hurried(one) for one in spec] if isinstance(spec, list | tuple) else spec
+
+
+@contextmanager
+def server(fault: str, *options: str) -> Iterator[ServerProcess]:
+    script = [sys.executable, str(ROOT / "tests/conformance/wasteful.py"), fault, "--port", "{port}", *options]
+    with ServerProcess(parse_command(shlex.join(script))) as process:
+        yield process
+
+
+def play(case: Case, process: ServerProcess, *, profile: str, variant: str = "uint16", steps: Any = None) -> Outcome:
+    symbols = Symbols(protocol("throttr"), profile, variant, case=case.id, namespace="t", variables=case.variables)
+    steps = case.steps if steps is None else steps
+    changed = Case(**{**{name: getattr(case, name) for name in case.__slots__}, "steps": tuple(steps)})
+    player = Player(changed, symbols, delivery=DELIVERIES["whole"], timeout=2.0)
+    return asyncio.run(SocketDriver(process.address, timeout=2.0, usage=process.usage).play(player))
+
+
+def test_every_waste_has_a_case_and_every_case_a_waste() -> None:
+    assert {one.name for one in FAULTS} == set(KILLERS)
+    assert {case for case, _ in KILLERS.values()} == set(CASES)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_wasteful_server_is_found_out_and_the_broken_clause_blamed(fault: Any) -> None:
+    name, expected = KILLERS[fault.name]
+    with server(fault.name) as process:
+        outcome = play(CASES[name], process, profile="7.1.0", steps=hurried(CASES[name].steps))
+
+    assert outcome.verdict in (Verdict.FAIL, Verdict.HANG)
+    assert expected in str(outcome.expected)
+    assert outcome.blamed in fault.clauses
+
+
+@pytest.mark.parametrize(("name", "profile"), [(name, ("7.1.0", "7.3.2")[at % 2]) for at, name in enumerate(CASES)])
+def test_a_right_server_passes(name: str, profile: str) -> None:
+    script = shlex.join([sys.executable, "-m", "reference_server", "throttr", "--profile", profile, "--port", "{port}"])
+    with ServerProcess(parse_command(script)) as process:
+        outcome = play(CASES[name], process, profile=profile)
+
+    assert (outcome.verdict, outcome.got) == (Verdict.PASS, None)
