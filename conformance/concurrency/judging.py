@@ -62,7 +62,7 @@ def judge(operations: Sequence[Operation], model: Model, names: Names, *, limit:
     broken = {key: keys[key] for key, search in searches.items() if search.finding is Finding.NOT_LINEARIZABLE}
     if broken:
         key = min(broken, key=lambda key: searches[key].explored)
-        rule = _rule(broken.values(), model, limit // 10)
+        rule = _rule(broken.values(), model, limit // 2)
         return _broken(keys[key], Teller(key, model, names), limit, rule)
     for key, search in searches.items():
         if search.finding is Finding.UNKNOWN:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from reference_server.throttr.faults import (
+    concurrency,
     connection,
     connection_totals,
     connections,
@@ -37,6 +38,7 @@ def _by_name(*groups: Iterable[Fault]) -> Mapping[str, Fault]:
 
 
 FAULTS = _by_name(
+    concurrency.FAULTS,
     connection.FAULTS,
     connection_totals.FAULTS,
     connections.FAULTS,
