@@ -10,12 +10,15 @@ from conformance.ledger import Ledger
 from conformance.monitor import Report, monitored
 from conformance.outcome import Outcome, harness_error
 from conformance.symbols import Symbols
+from conformance.tap import TapError
+from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
-from conformance.violations import Violation
+from conformance.violations import MISDELIVERED, Violation
 from protocols import protocol
 
 CHEAP = 50
 """Frames sent in a play that passes, up to which the monitor reads it all the same; other plays it always reads."""
+KEPT = "that wireproof sends what the case means and reads what came"
 MONITOR = "monitor"
 """Where a record keeps what the monitor saw, among its extras."""
 
@@ -54,17 +57,20 @@ def _our_fault(outcome: Outcome, first: Violation) -> Outcome:
     alone = f"the case alone says {outcome.verdict}"
     if outcome.verdict is not Verdict.PASS:
         alone += f": expected {outcome.expected}, got {outcome.got}"
+    ours = harness_error(f"{_told(first)}; {alone}", outcome.trace, outcome.step)
+    return replace(ours, expected=KEPT, extra=outcome.extra)
+
+
+def _told(first: Violation) -> str:
     sender = "the target" if first.stream is Guilty.TARGET else "wireproof"
-    where = f"on connection {first.connection}, byte {first.offset} of what {sender} sent"
-    return replace(
-        outcome,
-        verdict=Verdict.HARNESS_ERROR,
-        guilty=Guilty.HARNESS,
-        blamed=None,
-        byte=None,
-        expected="that wireproof sends what the case means and reads what came",
-        got=f"{where}: {first.told}; {alone}",
-    )
+    return f"on connection {first.connection}, byte {first.offset} of what {sender} sent: {first.told}"
+
+
+def misdelivered(error: TapError, trace: Trace) -> Outcome:
+    """Return the harness_error of a play whose driver told other than what crossed."""
+    where = error.offset, MISDELIVERED, None, len(trace), error.at_us, error.told
+    first = Violation(Guilty.HARNESS, error.connection, error.stream, *where)
+    return replace(harness_error(_told(first), trace), expected=KEPT, extra={MONITOR: evidence(first)})
 
 
 def evidence(first: Violation | None) -> Mapping[str, Any]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
+from conformance.blame import misdelivered
 from conformance.outcome import Outcome
 from conformance.player import Player
+from conformance.tap import Tap, TapError
 from conformance.trace import Kind
 from reference_server.clock import VirtualClock
 from reference_server.service import Peer, Service, Session
@@ -25,6 +27,12 @@ class _Wire:
         self.session: Session | None = None
         self.written: list[bytes] = []
         self.closed = False
+        self.tap = Tap()
+
+    def write(self, data: bytes) -> None:
+        """Keep what the server says."""
+        self.tap.came(data)
+        self.written.append(data)
 
     def close(self) -> None:
         self.closed = True
@@ -47,6 +55,8 @@ class SimulationDriver:
         except StopIteration as stop:
             outcome: Outcome = stop.value
             return outcome
+        except TapError as error:
+            return misdelivered(error, player.talk.trace)
 
 
 class Simulation:
@@ -67,9 +77,11 @@ class Simulation:
             case Open(name):
                 return self._open(name)
             case Write(name, data, apart):
-                return self._write(self._wires[name], data, apart or 0.0)
+                wire = self._wires[name]
+                return wire.tap.held(action, self._write(wire, data, apart or 0.0))
             case Read(name, timeout):
-                return self._read(self._wires[name], timeout)
+                wire = self._wires[name]
+                return wire.tap.held(action, self._read(wire, timeout))
             case Shut(name, how):
                 return self._shut(name, how)
             case Sleep(seconds):
@@ -83,7 +95,7 @@ class Simulation:
         port = FIRST_PORT + self._opened
         peer = Peer("tcp", "127.0.0.1", port)
         self._opened += 1
-        wire.session = self._service.connect(peer, wire.written.append, wire.close)
+        wire.session = self._service.connect(peer, wire.write, wire.close)
         return self._answer(Kind.OPENED, str(port).encode())
 
     def _write(self, wire: _Wire, data: bytes, pause: float) -> Answer:
@@ -91,6 +103,7 @@ class Simulation:
         if wire.closed:
             return self._answer(Kind.RESET, b"closed")
         if data:
+            wire.tap.left(data)
             wire.session.data_received(data)
         self._clock.advance(round(pause * 1e9))
         return self._answer(Kind.SENT)

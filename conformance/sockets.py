@@ -18,10 +18,12 @@ from typing import Any, cast
 import msgspec
 
 from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
+from conformance.blame import misdelivered
 from conformance.gate import Gate
 from conformance.outcome import Outcome, harness_error
 from conformance.player import Player
 from conformance.segments import Cuts, evidence, missed
+from conformance.tap import Tap, TapError
 from conformance.targets import Address
 from conformance.trace import Kind
 from conformance.verdicts import Verdict
@@ -50,6 +52,7 @@ class Wire(asyncio.Protocol):
         self.lost = False
         self.why = b""
         self.cuts = Cuts()
+        self.tap = Tap()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let small writes leave at once (no Nagle), so that a delivery's cuts reach the wire."""
@@ -60,6 +63,7 @@ class Wire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Keep what came."""
+        self.tap.came(data)
         self._chunks.append(data)
         self._held += len(data)
         if self._held > HELD:
@@ -121,6 +125,7 @@ class Wire(asyncio.Protocol):
         """Send; SILENT when the target stops reading, RESET when it is gone. `apart`: see `Write`."""
         deadline = self._loop.time() + timeout
         if not self.lost:
+            self.tap.left(data)
             self.transport.write(data)
         while not self._writable and not self.lost:
             if not await self._something(deadline) and not self._writable:
@@ -211,6 +216,8 @@ class SocketDriver:
                 action = play.send(await session.perform(action))
         except StopIteration as stop:
             return session.witnessed(stop.value)
+        except TapError as error:
+            return misdelivered(error, player.talk.trace)
         finally:
             session.close()
 
@@ -232,9 +239,11 @@ class _Session:
             case Open(name):
                 return await self._open(name)
             case Write(name, data, apart):
-                return self._answer(*await self._wires[name].write(data, self._driver.timeout, apart))
+                wire = self._wires[name]
+                return wire.tap.held(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
             case Read(name, timeout):
-                return self._answer(*await self._wires[name].read(timeout))
+                wire = self._wires[name]
+                return wire.tap.held(action, self._answer(*await wire.read(timeout)))
             case Shut(name, how):
                 return await self._shut(name, how)
             case Sleep(seconds):

@@ -8,6 +8,8 @@ from conformance.verdicts import Guilty
 
 NOT_MEANT = "not_meant"
 """What crossed is not what the case means: the player, its encoder or the delivery is wrong."""
+MISDELIVERED = "misdelivered"
+"""The driver told the player other than what crossed."""
 MISREAD = "misread"
 """The player understood other than the monitor did, or a message is not written as it was read."""
 
