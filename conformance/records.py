@@ -27,7 +27,7 @@ RUN_SCHEMA = "wireproof.run/1"
 SHOWN_BYTES = 4096
 """Bytes of one event kept in a record; what is longer is cut and says so in its text."""
 SHOWN_EVENTS = 4000
-"""Events of one play kept in a record; of more, the first and the last ones are, with a line between that says so."""
+"""Events of one play kept in a record; of more, the first, the last and all figures are, and a line that says so."""
 DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
 Record = dict[str, Any]
 
@@ -116,7 +116,8 @@ def _exchange(trace: Trace) -> list[dict[str, Any]]:
     if left <= 0:
         return [_event(one) for one in trace]
     gap = {**_event(trace[half]), "connection": "", "direction": "event", "hex": "", "text": f"{left} events left out"}
-    return [*map(_event, trace[:half]), gap, *map(_event, trace[-half:])]
+    figures = [one for one in trace[half:-half] if one.kind is Kind.MEASURED]
+    return [*map(_event, trace[:half]), gap, *map(_event, [*figures, *trace[-half:]])]
 
 
 def _event(event: TraceEvent) -> dict[str, Any]:

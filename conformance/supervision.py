@@ -11,16 +11,15 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases import Case
 from conformance.outcome import Outcome
-from conformance.player import Player
 from conformance.processes import ServerProcess, StartError
 from conformance.rounds import Death, Report, Round, nobody_there, waits
 from conformance.sockets import SocketDriver
-from conformance.trace import Kind
+from conformance.suspects import Batch, Suspect
 from conformance.verdicts import Guilty, Verdict
 
 if TYPE_CHECKING:
@@ -42,40 +41,6 @@ QUOTED = 3
 
 Played = tuple[Case, Outcome, float]
 """A case, what came of it, and when it began."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """A case that may have ended the server."""
-
-    case: Case
-    began: float
-    sent: float
-    """When it sent last; both are `time.monotonic`."""
-    asleep: bool
-    """It let time pass when the server died."""
-    outcome: Outcome | None
-    """None: it was not finished."""
-    ended: float
-
-    @classmethod
-    def of(cls, case: Case, player: Player, began: float, outcome: Outcome | None) -> Suspect:
-        """Return what is known of a case that was played from `began` until now."""
-        sent = max((one.at_us for one in player.talk.trace if one.kind is Kind.SENT), default=0) / 1e6
-        asleep = outcome is None and player.talk.asleep
-        return cls(case, began, began + sent, asleep, outcome, time.monotonic())
-
-
-@dataclass
-class Batch:
-    """Cases that play until all are done or the server dies."""
-
-    death: asyncio.Future[None]
-    ended: deque[Suspect] = field(default_factory=deque)
-    """Not reported yet: a death may still come from them."""
-    cut: list[Suspect] = field(default_factory=list)
-    left: list[Case] = field(default_factory=list)
-    """Not begun."""
 
 
 class SupervisedRound(Round):
@@ -162,35 +127,26 @@ class SupervisedRound(Round):
             finally:
                 playing.cancel()
             (outcome,) = await asyncio.gather(playing, return_exceptions=True)
-        if isinstance(outcome, Outcome):
-            batch.ended.append(Suspect.of(case, player, began, outcome))
-        else:
-            batch.cut.append(Suspect.of(case, player, began, None))
+        batch.add(Suspect.of(case, player, began, outcome if isinstance(outcome, Outcome) else None))
         self._flush(batch, GRACE)
 
     def _flush(self, batch: Batch, seconds: float) -> None:
         """Settle the cases that ended so many seconds ago, while the server lives."""
-        until = time.monotonic() - seconds
-        while batch.ended and batch.ended[0].ended <= until and self._server.death() is None:
-            one = batch.ended.popleft()
-            assert one.outcome is not None
-            self.settle(one.case, one.outcome, one.began)
+        if self._server.death() is None:
+            for played in batch.settled(seconds):
+                self.settle(*played)
 
     async def _find(self, batch: Batch) -> list[list[Case]]:
         """Find out which case ended the server; return the batches that are still to be played."""
         death = self._server.death() or "is gone"
-        suspects = sorted((*batch.ended, *batch.cut), key=lambda one: (one.asleep, -one.sent))
-        self.deaths.append(Death(death, [one.case.id for one in suspects], self._evidence(death)))
+        suspects, waiting = batch.suspects()
+        under_way = [one.case.id for one in (*suspects, *waiting)]
+        self.deaths.append(Death(death, under_way, self._evidence(death)))
         await self._start_again(death)
-        waiting = [one for one in suspects if one.asleep]
-        if len(waiting) > 1:
-            suspects = [one for one in suspects if not one.asleep]
-        else:
-            waiting = []
         tried, guilty = await self._try(suspects)
-        for case, outcome, began in tried:
-            if case is not guilty:
-                self.settle(case, outcome, began)
+        for played in tried:
+            if played[0] is not guilty:
+                self.settle(*played)
         left = [one for one in suspects if one.case is not guilty and all(one.case is not case for case, _, _ in tried)]
         if guilty is not None or self.gone:
             return [[*self._cleared([*left, *waiting]), *batch.left]]
