@@ -64,7 +64,7 @@ def applies(case: Case, delivery: Delivery) -> bool:
     """Say whether a case can be played under a delivery: neither its question nor its answer changes with it."""
     if delivery.plain:
         return True
-    if case.pristine or not _holds(case.steps, WRITING):
+    if case.pristine or case.budget or not _holds(case.steps, WRITING):
         return False
     if delivery.joins:
         return not (case.exclusive or case.counted)
