@@ -8,7 +8,7 @@ among a million of them it would stop everybody for half a second.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 
@@ -78,6 +78,20 @@ class Record(msgspec.Struct, eq=False, gc=False):
         return self.reads_last, self.writes_last, self.reads_before, self.writes_before
 
 
+T = TypeVar("T", bound=Record)
+
+
+def _assigned_plainly(cls: type[T]) -> type[T]:
+    """Give `cls` the assignment of `object`, which the interpreter specialises: a third of the time.
+
+    The structs' own asks whether the garbage collector should look at what is assigned; here it never should.
+    """
+    cls.__setattr__ = object.__setattr__  # type: ignore[method-assign]
+    cls.__delattr__ = object.__delattr__  # type: ignore[method-assign]
+    return cls
+
+
+@_assigned_plainly
 class Counter(Record, eq=False, gc=False, kw_only=True):
     """A quota."""
 
@@ -91,6 +105,7 @@ class Counter(Record, eq=False, gc=False, kw_only=True):
         self.query_until = 0
 
 
+@_assigned_plainly
 class Buffer(Record, eq=False, gc=False, kw_only=True):
     """A value."""
 

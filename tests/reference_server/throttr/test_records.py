@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from protocols.throttr import REFUSED, Attribute, Change, TTLType
@@ -210,6 +212,13 @@ def test_the_last_set_decides_size_and_expiry(released: Server, value: bytes, tt
     assert size == len(value)
     assert (before, client.ask(Get(b"k"))) == (GetReply(S, 0, value), REFUSED)
     assert client.ask(Info()).keys == 0
+
+
+def test_the_garbage_collector_looks_at_no_record(released: Server) -> None:
+    client = released.client()
+    client.asks(Insert(7, S, 60, b"c"), Query(b"c"), Set(S, 60, b"b", b"old"), Get(b"b"), Set(S, 90, b"b", b"new"))
+
+    assert [gc.is_tracked(record) for record in released.service.state.store.records.values()] == [False, False]
 
 
 def test_set_on_a_counter_is_refused(client: Client) -> None:
