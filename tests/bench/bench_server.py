@@ -2,7 +2,7 @@
 
 `python -m tests.bench.bench_server [--seconds 3]`. The loader (`loadgen.c`) is compiled into a temporary folder; it and
 the server under test run on separate cores where there are two. Rounds of all servers are interleaved and the best of
-each is shown; ratios compare the best tenth of windows of 20 ms, because a busy machine only ever makes one slower.
+each is shown; ratios compare the best tenth of windows of 5 ms, because a busy machine only ever makes one slower.
 No process is left behind.
 """
 
@@ -29,7 +29,7 @@ from protocols.throttr.requests import Get, Insert, Query, Set
 HERE = Path(__file__).parent
 SHAPES = {"1 x 64": (1, 64), "50 x 1": (50, 1), "50 x 64": (50, 64)}
 """Connections x requests under way on each."""
-ROUNDS = 3
+ROUNDS = 6
 KEYS = [b"key:%012d" % n for n in range(64)]
 VALUE = b"0123456789abcdef"
 
