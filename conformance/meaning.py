@@ -19,6 +19,7 @@ class Meaning:
         self._ends = list(accumulate(len(one.data) for one in meant))
         self._stream = b"".join(one.data for one in meant)
         self._begun = self._answered = 0
+        self._unwritten: Message | None = None
 
     def differs(self, at: int, data: bytes) -> int | None:
         """Return the offset of the first byte of `data`, sent from `at` on, that was not to be sent."""
@@ -31,8 +32,15 @@ class Meaning:
     def due(self, number: int) -> int:
         """Return how many bytes were to be sent by writes that began before that event."""
         while self._begun < len(self._meant) and self._meant[self._begun].event < number:
+            frame = self._meant[self._begun]
+            self._unwritten = self._unwritten or (frame.message if not frame.data else None)
             self._begun += 1
         return self._ends[self._begun - 1] if self._begun else 0
+
+    def unwritten(self, number: int) -> Message | None:
+        """Return the first message of writes that began before that event which was given no byte at all."""
+        self.due(number)
+        return self._unwritten
 
     def by_hand_since(self, offset: int) -> int | None:
         """Return the event of the write of the byte at `offset`, if the case gives that byte by hand."""

@@ -109,6 +109,8 @@ class Watched:
         if self._our_end:
             self._blame_us(len(self._sent), ErrorCode.ILLEGAL_STATE, "bytes after the end of the stream")
             return
+        if self._unwritten(self._number + 1):
+            return
         differs = self._meaning.differs(len(self._sent), data) if self._meaning is not None else None
         if differs is not None:
             self._blame_us(differs, NOT_MEANT, "the bytes sent are not those the player gave to the driver")
@@ -116,6 +118,14 @@ class Watched:
         self._sent += data
         self._answering.receive_data(data)
         self._read_requests()
+
+    def _unwritten(self, number: int) -> bool:
+        """Say whether writes before an event held a message of no bytes at all, and blame us for it."""
+        lacking = self._meaning.unwritten(number) if self._meaning is not None else None
+        if lacking is not None:
+            told = f"{describe(lacking)} was meant, nothing was sent"
+            self._blame_us(len(self._sent), NOT_MEANT, told)
+        return lacking is not None
 
     def _read_requests(self) -> None:
         while self._judged:
@@ -158,7 +168,7 @@ class Watched:
         due, whole = self._meaning.due(number), self._answering.received
         if len(self._sent) < due:
             self._blame_us(len(self._sent), NOT_MEANT, f"{due} bytes were to be sent, {len(self._sent)} were")
-        elif whole < due and self._meaning.by_hand_since(whole) is None:
+        elif not self._unwritten(number) and whole < due and self._meaning.by_hand_since(whole) is None:
             self._blame_us(whole, NOT_MEANT, f"{self._meaning.told(whole)} was meant, no whole message was sent")
 
     def _end_sending(self) -> None:

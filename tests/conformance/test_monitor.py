@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.ledger import Meant
 from conformance.monitor import Monitor, Report
 from conformance.trace import Kind
 from conformance.verdicts import Guilty
@@ -126,12 +127,19 @@ def test_bytes_that_the_player_did_not_give_are_the_harnesss(crossed: str, offse
     assert first.event == 1
 
 
-@pytest.mark.parametrize("data", ["02 02 6b", "02 00", "02 01 6c", "04 01 6b", "02", "ff"])
+@pytest.mark.parametrize("data", ["02 02 6b", "02 00", "02 01 6c", "04 01 6b", "02", "", "ff"])
 def test_bytes_that_do_not_say_what_was_meant_are_the_harnesss(data: str) -> None:
     first = guilty_of(Tale().sends_wrongly(data, ASK).comes("00 07").report())
 
     assert (first.side, first.event) == (Guilty.HARNESS, 1)
     assert first.error in (NOT_MEANT, "unknown_type")
+
+
+def test_a_message_without_bytes_before_bytes_that_are_declared_wrong_is_the_harnesss() -> None:
+    tale = Tale()
+    tale.account().meant.append(Meant(1, b"", ASK))
+
+    assert guilty_of(tale.sends_by_hand("0a").report()).error == NOT_MEANT
 
 
 def test_a_trace_that_ends_in_a_write_tells_that_it_was_cut() -> None:
