@@ -41,13 +41,14 @@ def player(case: Case, profile: str, variant: str, client: Any = None) -> Player
     return Player(case, symbols, delivery=WHOLE, timeout=2.0)
 
 
+def reference_service(profile: str, variant: str) -> Callable[[Any], Any]:
+    """Return what makes a fresh reference for each play."""
+    return lambda clock: create_service("throttr", profile=profile, variant=variant, clock=clock, ids=seeded_ids(1))
+
+
 def simulated(case: Case, profile: str, variant: str, client: Any = None) -> Outcome:
     """Play a case against the reference in simulation."""
-
-    def service(clock: Any) -> Any:
-        return create_service("throttr", profile=profile, variant=variant, clock=clock, ids=seeded_ids(1))
-
-    return SimulationDriver(service).play(player(case, profile, variant, client))
+    return SimulationDriver(reference_service(profile, variant)).play(player(case, profile, variant, client))
 
 
 def writer_that(spoil: Spoil) -> Any:
