@@ -81,7 +81,8 @@ def _explained(keys: Mapping[bytes, Sequence[Operation]], searches: Mapping[byte
             if one.connection != other.connection and one.overlaps(other):
                 pairs += 1
                 fruitful += one.number in changing or other.number in changing
-    count = f"{sum(map(len, keys.values()))} operations on {len(keys)} keys, {pairs} pairs at the same time"
+    where = f"{len(keys)} key{'s' * (len(keys) != 1)}"
+    count = f"{sum(map(len, keys.values()))} operations on {where}, {pairs} pairs at the same time"
     if not pairs:
         return Judgement(Word.VACUOUS, f"vacuous: {count}")
     if not fruitful:

@@ -137,7 +137,17 @@ def _twice(correct: Handler, state: Any) -> Handler:
     return handle
 
 
+def _whatever(state: Crowd, request: Request) -> bool:
+    return True
+
+
 FAULTS = (
+    Fault(
+        name="slow-in-a-crowd",
+        told="A request about a record takes a millisecond while several connections use it; others go first. Legal.",
+        state=beginning(_whatever, Request),
+        session=HesitantSession,
+    ),
     _race(
         "decrease-loses-updates",
         "A DECREASE among others writes back the quota it read, and what changed it in between is lost.",
