@@ -150,7 +150,8 @@ class ServerProcess:
         ready = address is not None and _takes_connections(address)
         death = self.death()
         if death is not None:
-            raise StartError(self._not_ready(f"it {death}"))
+            hint = " (it has to stay in the foreground)" if death == told(0) else ""
+            raise StartError(self._not_ready(f"it {death}{hint}"))
         if ready and address is not None:
             self.address = address
         return ready

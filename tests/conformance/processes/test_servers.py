@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from conformance.processes import ServerProcess, StartError, module_command, parse_command, running_server
@@ -95,6 +96,19 @@ def test_a_server_that_ends_at_once_is_told_with_what_it_printed() -> None:
         running_server(python("import sys; sys.exit('no room')")),
     ):
         pass
+
+
+def test_a_server_that_leaves_for_the_background_is_ended_there() -> None:
+    source = f"import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nprint(os.getpid(), flush=True)\n{STAYS}"
+    with (
+        pytest.raises(StartError, match=r"exit code 0 \(it has to stay in the foreground\)"),
+        started(source, "MARK-7"),
+    ):
+        pass
+
+    assert [
+        one for one in psutil.process_iter() if one.status() != psutil.STATUS_ZOMBIE and "MARK-7" in one.cmdline()
+    ] == []
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
