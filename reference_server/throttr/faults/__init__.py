@@ -13,12 +13,16 @@ from reference_server.throttr.faults import (
     connection_totals,
     connections,
     demonstration,
+    expired,
+    expiry,
+    fragments,
     info,
     info_totals,
     listings,
     metrics,
     rows,
     stat,
+    ttl,
     whoami,
 )
 from reference_server.throttr.faults.fault import Fault
@@ -43,12 +47,16 @@ FAULTS = _by_name(
     connection_totals.FAULTS,
     connections.FAULTS,
     demonstration.FAULTS,
+    expired.FAULTS,
+    expiry.FAULTS,
+    fragments.FAULTS,
     info.FAULTS,
     info_totals.FAULTS,
     listings.FAULTS,
     metrics.FAULTS,
     rows.FAULTS,
     stat.FAULTS,
+    ttl.FAULTS,
     whoami.FAULTS,
 )
 """Name -> fault or legal variety, in the order of the groups."""
