@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from conformance.concurrency import drawing
 from conformance.records import Record, Run
 from conformance.verdicts import UNSCORED, Level, Verdict
 
@@ -90,7 +91,9 @@ def _evidence(record: Record) -> Iterator[str]:
     yield f"    [dim]{_short(record['title'])}[/]"
     yield f"    expected {_short(record['expected'])}"
     yield f"    got      {_short(record['got'])}"
-    for event in record["exchange"][-4:]:
+    drawn = drawing(record)
+    yield from (f"    {_short(line)}" for line in drawn)
+    for event in record["exchange"][-4:] if not drawn else ():
         arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
         yield f"    [dim]{escape(event['connection'])} {arrow} {_short(event['hex'] or event['text'], 96)}[/]"
 

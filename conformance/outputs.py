@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, TextIO
 from xml.etree import ElementTree
 
+from conformance.concurrency import drawing
 from conformance.console import score
 from conformance.records import Record, Run
 from conformance.verdicts import Level, Verdict
@@ -93,7 +94,8 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
             counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
             message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
             node = ElementTree.SubElement(case, tag, message=_xml(message), type=record["verdict"])
-            node.text = _xml(f"{record['title']}\nexpected: {record['expected']}\ngot: {record['got']}\n{_hex(record)}")
+            told = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawing(record)]
+            node.text = _xml("\n".join([*told, _hex(record)]))
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")
     root.append(suite)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from conformance.concurrency import HISTORY
 from conformance.concurrency.history import History
 from conformance.concurrency.judging import Judgement, Rule, Word, judge
 from conformance.concurrency.linearizability import LIMIT
@@ -21,8 +22,6 @@ from conformance.verdicts import Verdict
 from protocols import Message, Push, Request
 from reference_server.registry import model_of
 
-EVIDENCE = "history"
-"""Where a record keeps the drawing, among its extras."""
 EXPECTED = "one order of all operations on each key that explains every answer"
 
 
@@ -150,4 +149,4 @@ class _Play:
         return judge(self._history.operations, model, symbols.protocol.names, limit=self._limit)
 
     def _keep(self, judgement: Judgement) -> None:
-        self._talk.extra[EVIDENCE] = "\n".join([judgement.told, *judgement.drawing])
+        self._talk.extra[HISTORY] = "\n".join([judgement.told, *judgement.drawing])

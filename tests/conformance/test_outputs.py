@@ -56,6 +56,21 @@ def test_junit_tells_verdict_clause_and_bytes(tmp_path: Path) -> None:
     assert "a < abab" in str(case[0].text)
 
 
+DRAWN = {"history": f"not linearizable: {HOSTILE}\n> p1 ├──┤  #3 QUERY -> {HOSTILE}"}
+
+
+def test_a_drawn_history_is_shown_by_junit_and_the_console(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = record(verdict="fail", extra=DRAWN)
+    write_junit(tmp_path / "junit.xml", RUN, [drawn])
+    show_failures(console_of(quiet=False), [drawn])
+    case = ElementTree.parse(tmp_path / "junit.xml").getroot()[0][0]
+    shown = capsys.readouterr().out
+
+    assert "> p1 ├──┤  #3 QUERY -> a?b" in str(case[0].text)
+    assert "    > p1 ├──┤  #3 QUERY -> a·b" in shown
+    assert "abab" not in shown
+
+
 def test_the_step_summary_is_a_table_whatever_the_texts_hold() -> None:
     lines = step_summary(RUN, EVERY).splitlines()
     rows = [line for line in lines if line.startswith("| fail")]

@@ -41,6 +41,7 @@ FAILED = COLUMN | {
     "byte": 2,
     "expected": "010700",
     "got": "0107ff",
+    "extra": {"history": f"before: {HOSTILE}\n> p1 ├──┤  #1 QUERY"},
     "exchange": [
         {"at_us": 1500, "connection": HOSTILE, "direction": "received", "hex": "0107ff" * 1000, "text": HOSTILE},
         {"at_us": None, "connection": None, "direction": None, "hex": None, "text": None},
@@ -106,6 +107,7 @@ def test_evidence_shows_both_sides_the_byte_and_the_exchange(pages: dict[str, st
     assert "1.500 ms" in html
     assert "and 1976 bytes more" in html
     assert "8 more like these" in html
+    assert "\n&gt; p1 ├──┤  #1 QUERY</pre>" in html
 
 
 def test_evidence_of_an_earlier_matrix_goes(pages: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from conformance.cases import load_suite
-from conformance.concurrency.play import EVIDENCE
+from conformance.concurrency import HISTORY
 from conformance.delivery import DELIVERIES
 from conformance.documents import vectors_root
 from conformance.outcome import Outcome
@@ -59,7 +59,7 @@ def test_a_right_server_passes_and_the_record_says_how_much_was_shown(flow: str,
     outcome = played(flow=flow, profile=profile, delivery=delivery)
 
     assert outcome.verdict is Verdict.PASS
-    assert outcome.extra[EVIDENCE].startswith("linearizable: 90 operations on 2 keys, ")
+    assert outcome.extra[HISTORY].startswith("linearizable: 90 operations on 2 keys, ")
 
 
 @pytest.mark.parametrize("flow", ["waves", "stream"])
@@ -91,7 +91,7 @@ def test_waves_are_read_to_their_end_and_a_stream_goes_on_before() -> None:
 
 def test_a_wrong_server_fails_with_the_shrunk_history_and_the_broken_clause() -> None:
     outcome = played("update-overtaken")
-    story = outcome.extra[EVIDENCE].splitlines()
+    story = outcome.extra[HISTORY].splitlines()
 
     assert (outcome.verdict, outcome.guilty, outcome.blamed) == (Verdict.FAIL, Guilty.TARGET, "THR-CONCURRENCY-2")
     assert outcome.byte is None
@@ -138,7 +138,7 @@ def test_a_recorded_play_is_judged_the_same_again(fault: str | None, flow: str) 
     lived = played(fault, flow=flow)
     again = ReplayDriver(lived.trace).play(player({**SPEC, "flow": flow}))
 
-    assert (again, again.extra[EVIDENCE]) == (lived, lived.extra[EVIDENCE])
+    assert (again, again.extra[HISTORY]) == (lived, lived.extra[HISTORY])
     assert fault is not None or lived.verdict is Verdict.PASS
     assert fault in (None, "update-answered-first") or lived.verdict is Verdict.FAIL
 
@@ -153,7 +153,7 @@ def test_the_record_holds_the_drawing_and_alone_is_enough_to_judge_again() -> No
     again = ReplayDriver(trace_of(kept)).play(player(SPEC))
 
     jsonschema.validate(kept, schema)
-    assert kept["extra"][EVIDENCE] == lived.extra[EVIDENCE]
+    assert kept["extra"][HISTORY] == lived.extra[HISTORY]
     assert (again.verdict, again.got, again.blamed) == (lived.verdict, lived.got, lived.blamed)
 
 
