@@ -50,7 +50,7 @@ USAGE = [
     (("tcp://host:0",), "expected tcp://HOST:PORT"), (("udp://h:1",), "expected tcp://HOST:PORT"),
     (("unix://",), "expected tcp://HOST:PORT"), (("tcp://h:1/path",), "expected tcp://HOST:PORT"),
     (("",), "expected tcp"),
-    (("simulation", "--nonsense"), "No such option"), ((), "Missing argument 'TARGET'"),
+    (("simulation", "--nonsense"), "No such option"), ((), "or --target-command; got neither"),
     (("simulation", "--jobs", "0"), "0 is not in the range"), (("simulation", "--level", "all"), "is not one of"),
     (("simulation", "--profile", "9.9"), "--profile: expected auto, 7.1.0, 7.3.2; got '9.9'"),
     (("simulation", "--variant", "uint128"), "--variant: expected auto, uint8, uint16, uint32, uint64; got 'uint128'"),

@@ -50,7 +50,9 @@ asyncio.run(main())
 """
 
 
-def test_a_server_that_dies_is_one_crash_with_every_record_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_dies_is_one_crash_with_every_record_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PLAYED", str(tmp_path / "records.jsonl"))
     (tmp_path / "records.jsonl").touch()
     with running_server([sys.executable, "-c", DIES]) as address:

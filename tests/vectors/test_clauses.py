@@ -20,7 +20,19 @@ REQUEST_TYPES = [
     "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH", "CONNECTIONS", "CONNECTION", "CHANNELS", "CHANNEL",
     "WHOAMI", "EVENT",
 ]  # fmt: skip
-TOPICS = ["PUSH", "FRAMING", "WIDTH", "TTL", "EXPIRY", "RECORD", "FRAGMENT", "METRICS", "ROBUSTNESS", "CONCURRENCY", "BUDGET"]
+TOPICS = [
+    "PUSH",
+    "FRAMING",
+    "WIDTH",
+    "TTL",
+    "EXPIRY",
+    "RECORD",
+    "FRAGMENT",
+    "METRICS",
+    "ROBUSTNESS",
+    "CONCURRENCY",
+    "BUDGET",
+]
 ERRATUM_ROW = re.compile(r"^\| (T\d+) \|(.*)\|$", re.MULTILINE)
 
 Clause = dict[str, Any]
