@@ -1,6 +1,7 @@
 """A baseline: the failures a project knows of. They do not fail a run, and a baseline that is out of date says so.
 
-The file holds one case id a line; blank lines and `#` comments are ignored.
+The file holds one case id a line; blank lines and `#` comments are ignored. A case fails when it fails under any of the
+deliveries it was played under.
 """
 
 from __future__ import annotations

@@ -32,6 +32,8 @@ class Clause:
     errata: tuple[str, ...]
     no_fault: str = ""
     """Why no server can be wrong here in a way that shows."""
+    deliveries: tuple[str, ...] = ()
+    """Those under which it asks for the verdict of whole, whatever the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,12 @@ class Case:
     heavy: bool = False
     budget: bool = False
     """Measures what the target's process takes: only for a server that wireproof started, and on a fresh one."""
-    counted: bool = False
-    """Counts the requests or bytes of a connection: no delivery may add any."""
     no_fault: str = ""
     """Why no known fault fails it."""
+    delivery: str = "whole"
+    """How what it sends reaches the target (`conformance/delivery.py`)."""
+    asked_by: str = ""
+    """Under another delivery than whole: the clause that asks for the verdict of whole."""
     foundation: bool = False
     """What it shows is built upon: when it fails, later failures of cases that use its request are untestable."""
 
@@ -88,6 +92,11 @@ class Suite:
     """How to find out which profile and variant a server speaks (`probe.yaml`)."""
     ladder: tuple[str, ...] = ()
     """Groups of clauses, each above those it rests on."""
+
+    @property
+    def deliveries(self) -> Mapping[str, str]:
+        """Delivery -> the clause that asks for the verdict of whole under it."""
+        return {name: clause.id for clause in self.clauses.values() for name in clause.deliveries}
 
 
 @cache
@@ -140,6 +149,7 @@ def _load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...]]:
             entry["section"],
             tuple(entry.get("errata", ())),
             entry.get("no_fault", ""),
+            tuple(entry.get("deliveries", ())),
         )
     groups = dict.fromkeys([*document.get("ladder", ()), *(one.group for one in found.values())])
     return found, tuple(groups)
@@ -206,7 +216,6 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 slow=entry.get("slow", False),
                 heavy=entry.get("heavy", False),
                 budget=entry.get("budget", False),
-                counted=entry.get("counted", False),
                 no_fault=entry.get("no_fault", ""),
                 foundation=entry.get("foundation", False),
                 steps=tuple(entry["steps"]),

@@ -12,8 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from conformance.concurrency import drawing
+from conformance.delivery import DELIVERIES, WHOLE
 from conformance.records import Record, Run
-from conformance.verdicts import UNSCORED, Level, Verdict
+from conformance.sampling import Tally
+from conformance.verdicts import GREEN, UNSCORED, Level, Verdict
 
 STYLES = {
     Verdict.PASS: "green",
@@ -84,7 +86,7 @@ def _evidence(record: Record) -> Iterator[str]:
     verdict = Verdict(record["verdict"])
     byte = "" if record["byte"] is None else f" byte {record['byte']}"
     yield (
-        f"[{STYLES[verdict]}]{verdict}[/] [bold]{escape(record['case'])}[/] {record['level']}"
+        f"[{STYLES[verdict]}]{verdict}[/] [bold]{escape(named(record))}[/] {record['level']}"
         f" clause {escape(record['blamed'] or record['clauses'][0])}{byte}, fault: {record['guilty'] or 'target'}"
         f" [dim]{record['record_id']}[/]"
     )
@@ -98,6 +100,18 @@ def _evidence(record: Record) -> Iterator[str]:
         yield f"    [dim]{escape(event['connection'])} {arrow} {_short(event['hex'] or event['text'], 96)}[/]"
 
 
+def named(record: Record) -> str:
+    """Return the case of a record, with the delivery behind it when that is not whole."""
+    whole = record["delivery"] == WHOLE.name
+    return str(record["case"]) if whole else f"{record['case']} [{record['delivery']}]"
+
+
+def differing(records: Iterable[Record]) -> list[str]:
+    """Return the other deliveries under which a case that passes whole does not."""
+    bad = {one["delivery"] for one in records if one["verdict"] not in GREEN} - {WHOLE.name}
+    return [name for name in DELIVERIES if name in bad]
+
+
 def score(records: Sequence[Record]) -> str:
     """Return "k/n" and, in brackets, what n leaves out."""
     scored = [one for one in records if one["verdict"] not in UNSCORED]
@@ -107,28 +121,56 @@ def score(records: Sequence[Record]) -> str:
 
 
 def summary_table(run: Run, records: Sequence[Record]) -> Table:
-    """Return the table of groups by level; a MAY shows how many answers were observed, not a score."""
+    """Return the table of groups by level, of cases as they were played whole; plays under other deliveries apart.
+
+    A MAY shows how many answers were observed, not a score.
+    """
     title = f"{run.implementation} {run.implementation_version}: {run.protocol} {run.profile} {run.variant}"
     table = Table(title=title, title_justify="left")
     table.add_column("group")
     for level in (Level.MUST, Level.SHOULD):
         table.add_column(level, justify="right")
     table.add_column("MAY observed", justify="right")
+    deliveries = any(one["delivery"] != WHOLE.name for one in records)
+    if deliveries:
+        table.add_column("other deliveries", justify="right")
     groups: dict[str, list[Record]] = {}
     for one in records:
         groups.setdefault(one["group"], []).append(one)
     for group, members in groups.items():
-        table.add_row(group, *_cells(members))
+        table.add_row(group, *_cells(members, deliveries=deliveries))
     table.add_section()
-    table.add_row("all", *_cells(records), style="bold")
+    table.add_row("all", *_cells(records, deliveries=deliveries), style="bold")
     return table
 
 
-def _cells(records: Sequence[Record]) -> list[str]:
+def _cells(records: Sequence[Record], *, deliveries: bool) -> list[str]:
+    whole = [one for one in records if one["delivery"] == WHOLE.name]
     cells = []
     for level in (Level.MUST, Level.SHOULD):
-        mine = [one for one in records if one["level"] == level]
-        bad = any(one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED) for one in mine)
+        mine = [one for one in whole if one["level"] == level]
+        bad = any(one["verdict"] not in GREEN for one in mine)
         cells.append(f"[{'red' if bad else 'green'}]{score(mine)}[/]" if mine else "")
-    observed = sum(one["level"] == Level.MAY for one in records)
-    return [*cells, str(observed) if observed else ""]
+    observed = sum(one["level"] == Level.MAY for one in whole)
+    cells.append(str(observed) if observed else "")
+    return [*cells, _others(records)] if deliveries else cells
+
+
+def _others(records: Sequence[Record]) -> str:
+    """Return "k/n" of the plays under other deliveries, and those under which one fails."""
+    plays = [one for one in records if one["delivery"] != WHOLE.name]
+    bad = differing(plays)
+    shown = f"{score(plays)} ≠ {', '.join(bad)}" if bad else score(plays)
+    return f"[{'red' if bad else 'green'}]{shown}[/]" if plays else ""
+
+
+def deliveries_told(records: Iterable[Record], tally: Tally) -> str:
+    """Return the line that tells of the plays under other deliveries than whole; empty when there were none."""
+    plays = Counter(one["delivery"] for one in records if one["delivery"] != WHOLE.name)
+    told = ", ".join(f"{plays[name]} {name}" for name in DELIVERIES if name in plays)
+    parts = {
+        f"{plays.total()} plays under other deliveries: {told}": plays.total(),
+        f"{tally.same} told no more than whole": tally.same,
+        f"{tally.untold} could not be told": tally.untold,
+    }
+    return "; ".join(part for part, number in parts.items() if number)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.cases import Case, Suite
+from conformance.delivery import WHOLE
 from conformance.outcome import ANYWHERE, Place
 from conformance.records import Record
 from conformance.verdicts import Guilty, Verdict
@@ -73,7 +74,7 @@ def settled(suite: Suite, records: Sequence[Record]) -> list[Record]:
     failures = [
         Failure(one["record_id"], cases[one["case"]], Place.of(one["extra"]), one["blamed"])
         for one in records
-        if one["verdict"] in BY_ITSELF and "asked" in one["extra"]
+        if one["verdict"] in BY_ITSELF and one["delivery"] == WHOLE.name and "asked" in one["extra"]
     ]
     causes = explained(suite, failures)
     return [_consequence(one, causes[one["record_id"]]) if one["record_id"] in causes else one for one in records]

@@ -17,7 +17,7 @@ from conformance.verdicts import Verdict
 from conformance.wording import describe
 from protocols import Message, Push
 
-NAME = "$beside"
+NAME = "$wireproof-beside"
 """A key of the case's own that no case uses."""
 
 

@@ -13,7 +13,8 @@ from typing import Any, TextIO
 from xml.etree import ElementTree
 
 from conformance.concurrency import drawing
-from conformance.console import score
+from conformance.console import differing, named, score
+from conformance.delivery import WHOLE
 from conformance.records import Record, Run
 from conformance.verdicts import Level, Verdict
 
@@ -80,14 +81,14 @@ def _told(path: object) -> Iterator[None]:
 
 
 def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
-    """Write JUnit XML: one suite, one test case a record; MAY cases are never failures."""
+    """Write JUnit XML: one suite, one test case a play (`case [delivery]` when not whole); a MAY is no failure."""
     name = f"{run.protocol}.{run.profile}.{run.variant}"
     suite = ElementTree.Element("testsuite", name=name, timestamp=run.started_at, tests=str(len(records)))
     counts = {"failures": 0, "errors": 0, "skipped": 0}
     for record in records:
         took = f"{record['duration_us'] / 1e6:.6f}"
         case = ElementTree.SubElement(
-            suite, "testcase", classname=f"{name}.{record['group']}", name=record["case"], time=took
+            suite, "testcase", classname=f"{name}.{record['group']}", name=named(record), time=took
         )
         tag = _junit_tag(record)
         if tag:
@@ -133,23 +134,29 @@ def step_summary(run: Run, records: Sequence[Record]) -> str:
     lines = [
         f"### wireproof: {_markdown(name)}, {run.protocol} {run.profile} {run.variant}",
         "",
-        "| group | MUST | SHOULD | MAY observed |",
-        "|---|---:|---:|---:|",
+        "| group | MUST | SHOULD | MAY observed | other deliveries |",
+        "|---|---:|---:|---:|---:|",
     ]
     groups = dict.fromkeys(one["group"] for one in records)
     for group in groups:
-        mine = [one for one in records if one["group"] == group]
-        cells = [score([one for one in mine if one["level"] == level]) for level in (Level.MUST, Level.SHOULD)]
-        observed = sum(one["level"] == Level.MAY for one in mine)
-        lines.append(f"| {group} | {cells[0]} | {cells[1]} | {observed} |")
+        lines.append(f"| {group} | {' | '.join(_cells([one for one in records if one['group'] == group]))} |")
     bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
     if bad:
         lines += ["", "| verdict | case | clause | expected | got |", "|---|---|---|---|---|", *map(_bad_row, bad[:50])]
     return "\n".join(lines) + "\n"
 
 
+def _cells(mine: Sequence[Record]) -> list[str]:
+    """Return the cells of one group: cases as they were played whole, and plays under other deliveries."""
+    whole = [one for one in mine if one["delivery"] == WHOLE.name]
+    others = [one for one in mine if one["delivery"] != WHOLE.name]
+    cells = [score([one for one in whole if one["level"] == level]) for level in (Level.MUST, Level.SHOULD)]
+    bad = "".join(f" ≠ {name}" for name in differing(others))
+    return [*cells, str(sum(one["level"] == Level.MAY for one in whole)), f"{score(others)}{bad}" if others else ""]
+
+
 def _bad_row(one: Record) -> str:
-    told = (one["verdict"], one["case"], one["blamed"] or one["clauses"][0], one["expected"], one["got"])
+    told = (one["verdict"], named(one), one["blamed"] or one["clauses"][0], one["expected"], one["got"])
     cells = map(_markdown, told)
     return "| " + " | ".join(cells) + " |"
 

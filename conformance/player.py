@@ -7,6 +7,7 @@ case and of what crossed the wire. It stops at the first expectation that is not
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from conformance.blame import weighed
 from conformance.cases import Case
@@ -45,7 +46,13 @@ class Player:
         except Exception as error:
             outcome = harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
         yield from self.talk.close_all()
-        return weighed(outcome, self.talk.symbols, self.talk.ledger)
+        outcome = weighed(outcome, self.talk.symbols, self.talk.ledger)
+        return outcome if self.talk.carrier.delivery.plain else self._under_delivery(outcome)
+
+    def _under_delivery(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with the number of cuts, blaming the clause that asks for the verdict of whole."""
+        blamed = outcome.blamed and (self.case.asked_by or outcome.blamed)
+        return replace(outcome, blamed=blamed, extra={**outcome.extra, "cuts": self.talk.carrier.changes})
 
     def _outcome(self) -> Asking[Outcome]:
         talk = self.talk

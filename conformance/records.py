@@ -18,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from conformance.cases import Case, Suite
+from conformance.delivery import DELIVERIES, WHOLE
 from conformance.outcome import Outcome
 from conformance.trace import Kind, Trace, TraceEvent
 from conformance.verdicts import Level, Verdict
@@ -62,10 +63,16 @@ class Run:
     started_at: str = field(default_factory=now_text)
 
     def summary(self, records: Iterable[Record], exit_code: int, *, complete: bool = True) -> dict[str, Any]:
-        """Return run.json; one that is not `complete` was cut short."""
+        """Return run.json, with cases by level and plays under other deliveries apart.
+
+        A run that is not `complete` was cut short.
+        """
         counts: dict[str, Counter[str]] = {}
+        deliveries: dict[str, Counter[str]] = {}
         for record in records:
-            counts.setdefault(record["level"], Counter())[record["verdict"]] += 1
+            whole = record["delivery"] == WHOLE.name
+            counted, by = (counts, record["level"]) if whole else (deliveries, record["delivery"])
+            counted.setdefault(by, Counter())[record["verdict"]] += 1
         return {
             "schema": RUN_SCHEMA,
             "run_id": self.run_id,
@@ -87,14 +94,20 @@ class Run:
             },
             "options": dict(self.options),
             "counts": {level: dict(counts[level]) for level in Level if level in counts},
+            "deliveries": {name: dict(deliveries[name]) for name in DELIVERIES if name in deliveries},
             "namespace": self.namespace,
             "exit_code": exit_code,
         }
 
 
 def level_of(case: Case, suite: Suite, profile: str) -> Level:
-    """Return the level a case is weighed by: its own, or that of its first clause in this profile."""
-    return case.level or suite.clauses[case.clauses[0]].levels[profile]
+    """Return the level a case is weighed by: its own, or that of its first clause in this profile.
+
+    Under another delivery than whole it weighs no more than the clause that asks for the same verdict there.
+    """
+    own = case.level or suite.clauses[case.clauses[0]].levels[profile]
+    asked = suite.clauses[case.asked_by].levels.get(profile, own) if case.asked_by else own
+    return max(own, asked, key=list(Level).index)
 
 
 def weigh(outcome: Outcome, level: Level) -> Verdict:
@@ -136,7 +149,7 @@ def _told(kind: Kind, data: bytes) -> str:
     return f"{kind}: {data.decode(errors='replace')}" if data else str(kind)
 
 
-def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, delivery: str, duration_us: int) -> Record:
+def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int) -> Record:
     """Return the record of one play."""
     level = level_of(case, suite, run.profile)
     verdict = weigh(outcome, level)
@@ -147,7 +160,7 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, delivery: st
         "schema": RECORD_SCHEMA,
         "run_id": run.run_id,
         "run_started_at": run.started_at,
-        "record_id": record_id(case.id, delivery, run.profile, run.variant),
+        "record_id": record_id(case.id, case.delivery, run.profile, run.variant),
         "role": run.role,
         "implementation": run.implementation,
         "implementation_version": run.implementation_version,
@@ -158,12 +171,12 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, delivery: st
         "title": case.title,
         "group": suite.clauses[case.clauses[0]].group,
         "level": level.value,
-        "clauses": list(case.clauses),
+        "clauses": list(case.clauses) if level is Level.MAY or not case.asked_by else [case.asked_by],
         "verdict": verdict.value,
         "blamed": None if verdict is Verdict.PASS else outcome.blamed,
         "guilty": None if verdict is Verdict.PASS or outcome.guilty is None else outcome.guilty.value,
         "observed": observed,
-        "delivery": delivery,
+        "delivery": case.delivery,
         "step": outcome.step,
         "byte": outcome.byte,
         "expected": outcome.expected,

@@ -14,6 +14,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases import Case
@@ -24,6 +25,7 @@ from conformance.probe import Spoken, reply_to
 from conformance.records import Record
 from conformance.sockets import SocketDriver
 from conformance.trace import Kind, Trace
+from conformance.traits import waits
 from conformance.verdicts import Guilty, Verdict
 
 if TYPE_CHECKING:
@@ -32,17 +34,6 @@ if TYPE_CHECKING:
 Report = Callable[[Record], None]
 SHOWN = 20
 """Cases named where many were under way; the record's `extra` has them all."""
-
-
-def waits(case: Case) -> bool:
-    """Say whether a case lets time pass."""
-
-    def inside(spec: Any) -> bool:
-        if isinstance(spec, Mapping):
-            return "wait" in spec or "wait_until" in spec or any(inside(one) for one in spec.values())
-        return isinstance(spec, list | tuple) and any(inside(one) for one in spec)
-
-    return inside(case.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +60,44 @@ class Round:
         self.guilty: set[str] = set()
         """The cases that end the target."""
         self.deaths: list[Death] = []
+        self._passed: set[str] = set()
+        self._until = inf
+        """When the time for a sample of other deliveries is over."""
         self._under_way: list[tuple[Case, Outcome, float]] = []
         """The cases side by side that lost the target, with no chance to be played again."""
 
     async def go(self) -> None:
         """Play everything."""
         mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
-        alone = [case for case in mine if case.exclusive and not case.budget]
-        await self.one_by_one(sorted(alone, key=lambda case: not case.pristine))
-        await self.side_by_side([case for case in mine if not case.exclusive])
-        first, self._again = self._again, []
-        late = [case for case, outcome, _ in first if outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable]
-        self._again = [one for one in first if one[0] not in late]
-        await self.side_by_side(late, attempt=1)
-        for case, outcome, began in self._again:
-            await self._once_more(case, outcome, began)
+        await self._all([case for case in mine if not case.budget])
+        await self._deliveries()
         self._accuse()
         for case in mine:
             if case.budget:
                 await self.fresh()
                 await self.one_by_one([case])
         await self._last()
+
+    async def _all(self, cases: Sequence[Case]) -> None:
+        """Play cases to the end, those in doubt again."""
+        alone = [case for case in cases if case.exclusive]
+        await self.one_by_one(sorted(alone, key=lambda case: not case.pristine))
+        await self.side_by_side([case for case in cases if not case.exclusive])
+        first, self._again = self._again, []
+        late = [case for case, outcome, _ in first if outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable]
+        self._again = [one for one in first if one[0] not in late]
+        await self.side_by_side(late, attempt=1)
+        for case, outcome, began in self._again:
+            await self._once_more(case, outcome, began)
+        self._again = []
+
+    async def _deliveries(self) -> None:
+        """Play what passed under other deliveries, beginning none once the time for a sample is over."""
+        budget = self.plan.settings.deliveries.budget
+        if not self.gone:
+            self._until = inf if budget is None else time.monotonic() + budget
+            await self._all(self.plan.others(self._passed))
+            self._until = inf
 
     async def one_by_one(self, cases: Sequence[Case]) -> None:
         """Play cases that need the target for themselves."""
@@ -121,7 +129,10 @@ class Round:
         """Report a case; who is reported as a crash has ended the target."""
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
-        self._report(self.plan.record(case, outcome, began))
+        if outcome.verdict is Verdict.PASS:
+            self._passed.add(case.id)
+        if self.plan.keeps(case, outcome):
+            self._report(self.plan.record(case, outcome, began))
 
     async def _once_more(self, case: Case, outcome: Outcome, began: float, *, alone: bool = False) -> None:
         """Report a case that has the target for itself, played again first when its outcome is doubtful.
@@ -152,6 +163,8 @@ class Round:
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
         """Play one case; what goes wrong here is its outcome."""
+        if time.monotonic() > self._until:
+            return nobody_there("was not asked: the time for a sample of deliveries is over")
         player = player or self.plan.player(case, attempt)
         try:
             outcome = await self.driver.play(player)

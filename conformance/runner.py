@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from conformance.cases import Case, Suite
-from conformance.delivery import DELIVERIES, Delivery
+from conformance.delivery import DELIVERIES, WHOLE
 from conformance.gate import Gate
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.processes import ServerProcess
 from conformance.records import Record, Run, record
-from conformance.rounds import Report, Round, broken, waits
+from conformance.rounds import Report, Round, broken
+from conformance.sampling import ONLY_WHOLE, Choice, Tally, chosen
 from conformance.simulation import ServiceFactory, SimulationDriver
 from conformance.sockets import SocketDriver
 from conformance.supervision import SupervisedRound
 from conformance.symbols import DEFAULT_PARAMETERS, Symbols
 from conformance.targets import Address
+from conformance.verdicts import Verdict
 from protocols import protocol
 
-__all__ = ["Plan", "Settings", "play_all", "simulate", "waits"]
+__all__ = ["Plan", "Settings", "play_all", "simulate"]
 
 DEFAULT_RESTARTS = 50
 
@@ -32,7 +35,7 @@ class Settings:
 
     jobs: int = 32
     timeout: float = 5.0
-    delivery: Delivery = DELIVERIES["whole"]
+    deliveries: Choice = ONLY_WHOLE
     parameters: Mapping[str, float] = field(default_factory=lambda: DEFAULT_PARAMETERS)
 
 
@@ -45,6 +48,7 @@ class Plan:
         self.cases = cases
         self.settings = settings
         self._protocol = protocol(run.protocol)
+        self.tally = Tally()
 
     @property
     def stays_up(self) -> Case | None:
@@ -59,28 +63,56 @@ class Plan:
             self.run.profile,
             self.run.variant,
             case=case.id,
-            namespace=self.run.namespace + (f"r{attempt}" if attempt else ""),
+            play=f"|{case.delivery}|{attempt}" if attempt or case.delivery != WHOLE.name else "",
+            namespace=self.run.namespace,
             variables=case.variables,
             parameters=self.settings.parameters,
         )
-        return Player(case, symbols, delivery=self.settings.delivery, timeout=self.settings.timeout)
+        return Player(case, symbols, delivery=DELIVERIES[case.delivery], timeout=self.settings.timeout)
+
+    @property
+    def plays(self) -> int:
+        """How many plays there are when every case passes whole."""
+        return len(self.cases) + len(self._others)
+
+    def others(self, passed: Collection[str]) -> list[Case]:
+        """Return what to play under other deliveries than whole, of the cases that passed so: the measure of them."""
+        return [one for one in self._others if one.id in passed]
+
+    @cached_property
+    def _others(self) -> list[Case]:
+        return chosen(self.cases, self.settings.deliveries, self.suite, self.run.profile)
+
+    def keeps(self, case: Case, outcome: Outcome) -> bool:
+        """Count a play, and say whether it has a record: under another delivery, only what tells something of it."""
+        return case.delivery == WHOLE.name or self.tally.keeps(outcome)
 
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
         """Return the record of a play that began at `began` (`time.monotonic`)."""
         took = int((time.monotonic() - began) * 1e6)
-        return record(self.run, self.suite, case, outcome, delivery=self.settings.delivery.name, duration_us=took)
+        return record(self.run, self.suite, case, outcome, duration_us=took)
 
 
 def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
     """Play every case in simulation, each against a fresh service of `factory(clock)`."""
     driver = SimulationDriver(factory)
-    for case in plan.cases:
+    passed: set[str] = set()
+
+    def play(case: Case) -> None:
         began, player = time.monotonic(), plan.player(case)
         try:
             outcome = driver.play(player)
         except Exception as error:
             outcome = broken(player, error)
-        report(plan.record(case, outcome, began))
+        if outcome.verdict is Verdict.PASS:
+            passed.add(case.id)
+        if plan.keeps(case, outcome):
+            report(plan.record(case, outcome, began))
+
+    for case in plan.cases:
+        play(case)
+    for case in plan.others(frozenset(passed)):
+        play(case)
 
 
 async def play_all(

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from conformance.cases import Case
 from conformance.outcome import Outcome
 from conformance.processes import ServerProcess, StartError
-from conformance.rounds import Death, Report, Round, nobody_there, waits
+from conformance.rounds import Death, Report, Round, nobody_there
 from conformance.sockets import SocketDriver
 from conformance.suspects import Batch, Suspect
+from conformance.traits import waits
 from conformance.verdicts import Guilty, Verdict
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ text; numbers may be expressions over `N`, `MAX` and the variables, or enum name
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -32,6 +33,12 @@ class SymbolError(ValueError):
     """Raised when a step cannot be made concrete; it names the message, the field and what was expected."""
 
 
+def _tag(case: str, play: str) -> str:
+    """Return six characters that tell the keys of one play of a case from those of all others of a run."""
+    digest = sha256(f"{case}{play}".encode())
+    return urlsafe_b64encode(digest.digest())[:6].decode() if play else digest.hexdigest()[:6]
+
+
 class Symbols:
     """The names one case may use, and what they mean here."""
 
@@ -43,6 +50,7 @@ class Symbols:
         *,
         case: str,
         namespace: str,
+        play: str = "",
         variables: Mapping[str, Any] | None = None,
         parameters: Mapping[str, Number] = DEFAULT_PARAMETERS,
     ) -> None:
@@ -52,7 +60,7 @@ class Symbols:
         self.codec = protocol.codec(protocol.profiles[profile], variant)
         self.saved: dict[str, Any] = {}
         self._fields: dict[type[Message], dict[str, Kind]] = {}
-        self._prefix = f"{namespace}-{sha256(case.encode()).hexdigest()[:6]}-".encode()
+        self._prefix = f"{namespace}-{_tag(case, play)}-".encode()
         self.variables: dict[str, Any] = {**parameters, **(variables or {})}
         for name, size in protocol.profiles[profile].variants[variant].sizes.items():
             scope = {"value": ("N", "MAX")}.get(name, (f"{name}_size", f"{name}_max"))

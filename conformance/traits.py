@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from conformance.cases import Case
 from conformance.delivery import Delivery
+from conformance.expressions import ExpressionError, evaluate
 
 CHOICES = frozenset({"by_profile", "by_variant"})
 WRITING = frozenset({"send", "silent", "alive", "concurrent"})
 """Verbs that send requests."""
 LISTENING = frozenset({"expect", "push"})
+TIMED = frozenset({"concurrent", "measure"})
+"""Verbs whose outcome is a matter of time, or of what a process takes."""
+MANY = 50
 BESIDE = frozenset({"on", "clause", "given"})
 
 
@@ -30,6 +34,46 @@ def waits(case: Case) -> bool:
 def is_concurrent(case: Case) -> bool:
     """Say whether what a case's connections are answered depends on how the target mixes their requests."""
     return _holds(case.steps, frozenset({"concurrent"}))
+
+
+def requests(case: Case) -> int:
+    """Return about how many requests a case sends: what only a play can tell counts as 50."""
+    return sum(_requests(step, case.variables) for step in case.steps)
+
+
+def _requests(spec: Any, names: Mapping[str, Any]) -> int:
+    match spec:
+        case {"repeat": {"each": each, "steps": steps}}:
+            return _times(each, names) * sum(_requests(one, names) for one in steps)
+        case {"send": asked}:
+            return _messages(asked, names)
+        case Mapping():
+            return int(not WRITING.isdisjoint(spec)) or sum(_requests(one, names) for one in spec.values())
+    return 0
+
+
+def _messages(spec: Any, names: Mapping[str, Any]) -> int:
+    match spec:
+        case list():
+            return sum(_messages(one, names) for one in spec)
+        case {"each": each, "of": one}:
+            return _times(each, names) * _messages(one, names)
+        case {"times": times, "of": one}:
+            return _times({"": [1, times]}, names) * _messages(one, names)
+    return 1
+
+
+def _times(each: Mapping[str, Any], names: Mapping[str, Any]) -> int:
+    ((first, last),) = each.values()
+    numbers = [_number(one, names) for one in (first, last)]
+    return MANY if None in numbers else int(numbers[1] - numbers[0] + 1)  # type: ignore[operator]
+
+
+def _number(spec: Any, names: Mapping[str, Any]) -> float | None:
+    try:
+        return evaluate(str(spec), names)
+    except ExpressionError:
+        return None
 
 
 def last_request(steps: Sequence[Any]) -> int | None:
@@ -60,14 +104,17 @@ def _only_replies_follow(step: Mapping[str, Any], verbs: frozenset[str] | set[st
     return not _holds(heard, frozenset({"push"}))
 
 
-def applies(case: Case, delivery: Delivery) -> bool:
-    """Say whether a case can be played under a delivery: neither its question nor its answer changes with it."""
+def applies(case: Case, delivery: Delivery, moved: Collection[str] = ()) -> bool:
+    """Say whether a case can be played under a delivery: neither its question nor its answer changes with it.
+
+    `moved`: fields of replies that count requests or bytes, so that one request more changes them.
+    """
     if delivery.plain:
         return True
-    if case.pristine or case.budget or not _holds(case.steps, WRITING):
+    if case.pristine or case.budget or _holds(case.steps, TIMED) or not _holds(case.steps, WRITING):
         return False
     if delivery.joins:
-        return not (case.exclusive or case.counted)
+        return not (case.exclusive or _holds(case.steps, frozenset(moved)))
     if delivery.half_closes:
         return last_request(case.steps) is not None
     return not (delivery.slow and (case.slow or case.heavy or waits(case)))

@@ -35,7 +35,9 @@ class Protocol:
     barrier: Callable[[], Request]
     """A request any server answers at once: its reply proves that what came before it was handled."""
     neighbour: Callable[[bytes], tuple[Request, Reply]]
-    """A name that nobody else uses -> a request that changes nothing, and its reply, which is led by a status byte."""
+    """A name that nobody else uses -> a request that changes no record, and its reply, led by a status byte."""
+    neighbour_moves: frozenset[str] = frozenset()
+    """Fields of replies that count requests or bytes, so that a neighbour more changes them."""
     push_name: str = "PUSH"
     """The name cases use for a push in every profile."""
 

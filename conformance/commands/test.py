@@ -14,9 +14,9 @@ from rich.console import Console
 
 from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from conformance.cases import CaseError, Suite, load_suite
+from conformance.commands.deliveries import deliveries_of, delivery_options
 from conformance.commands.target import Target, parameters_of, target_of, target_options
-from conformance.console import LiveProgress, console_of, show_failures, summary_table
-from conformance.delivery import DELIVERIES
+from conformance.console import LiveProgress, console_of, deliveries_told, show_failures, summary_table
 from conformance.foundations import settled
 from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from conformance.probe import ProbeError, Spoken, detect, is_pristine, version_of
@@ -48,9 +48,7 @@ INTERRUPTED = 130
 @click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases side by side.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
-@click.option(
-    "--delivery", type=click.Choice(list(DELIVERIES)), default="whole", help="How requests are cut into writes."
-)
+@delivery_options
 @click.option("--slow", is_flag=True, help="Play the cases that take a minute or move megabytes, too.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
@@ -102,7 +100,7 @@ class _Test:
         self.settings = Settings(
             jobs=options["jobs"],
             timeout=options["timeout"],
-            delivery=DELIVERIES[options["delivery"]],
+            deliveries=deliveries_of(options),
             parameters=parameters_of(options),
         )
 
@@ -141,7 +139,7 @@ class _Test:
         if left_out:
             held = f"{left_out} cases left out: they need a server that holds nothing yet (restart it to play them)"
             self.console.print(held, soft_wrap=True)
-        self._tell(run, records, comparison, code)
+        self._tell(plan, records, comparison, code)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
@@ -171,7 +169,8 @@ class _Test:
         if folder:
             folder.finish(plan.run.summary(records, INTERRUPTED, complete=False))
         where = f", their records in {self.options['out']}" if folder else ""
-        click.echo(f"wireproof: interrupted: {len(records)} of {len(plan.cases)} cases played{where}", err=True)
+        played = len({one["case"] for one in records})
+        click.echo(f"wireproof: interrupted: {played} of {len(plan.cases)} cases played{where}", err=True)
         return INTERRUPTED
 
     def _who(self) -> Run:
@@ -219,7 +218,7 @@ class _Test:
         return asyncio.run(version_of(self.suite, self.address, spoken, self.settings.timeout))
 
     def _play(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> None:
-        with LiveProgress(self.console, len(plan.cases)) as progress:
+        with LiveProgress(self.console, plan.plays) as progress:
 
             def report(record: Record) -> None:
                 records.append(record)
@@ -245,18 +244,23 @@ class _Test:
             return FAILURES
         return STALE if comparison.stale else GREEN
 
-    def _tell(self, run: Run, records: list[Record], comparison: Comparison, code: int) -> None:
+    def _tell(self, plan: Plan, records: list[Record], comparison: Comparison, code: int) -> None:
+        run = plan.run
         show_failures(self.console, records)
         self.console.print(summary_table(run, records))
+        if told := deliveries_told(records, plan.tally):
+            self.console.print(told, soft_wrap=True)
         for case in comparison.stale:
             click.echo(f"stale in the baseline: {case} does not fail (any more)", err=True)
-        bad = len(failing(records))
-        if bad > len(records) // 2 and self.address is not None:
+        bad = len({one["case"] for one in failing(records)})
+        cases = len({one["case"] for one in records})
+        if bad > cases // 2 and self.address is not None:
             hint = f"most cases fail: does the target speak {run.profile} {run.variant}? '--profile auto' asks it"
             self.console.print(hint, soft_wrap=True)
         told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
         where = f", records in {self.options['out']}" if self.options["out"] else ""
-        click.echo(f"{told}: {len(records)} cases, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
+        plays = f" and {len(records) - cases} plays under other deliveries" if len(records) > cases else ""
+        click.echo(f"{told}: {cases} cases{plays}, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
 
 
 def _reason(error: OSError) -> str:

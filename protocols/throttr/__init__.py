@@ -20,6 +20,11 @@ PROTOCOL = Protocol(
     names={"ttl_type": TTLType, "attribute": Attribute, "change": Change, "key_type": KeyType},
     barrier=lambda: Query(b"\0wireproof barrier"),
     neighbour=lambda key: (Query(key), REFUSED),
+    neighbour_moves=frozenset(
+        {"query_requests", "total_query", "query_per_minute", "total_requests", "requests_per_minute"}
+        | {"read_bytes", "total_read_bytes", "read_bytes_per_minute"}
+        | {"write_bytes", "total_write_bytes", "write_bytes_per_minute"}
+    ),
 )
 
 __all__ = [

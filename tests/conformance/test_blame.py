@@ -100,7 +100,7 @@ def test_a_lost_write_accuses_nobody() -> None:
 
 def recorded(outcome: Outcome) -> dict[str, Any]:
     run = Run("throttr", "7.1.0", "uint16", "tcp://h:1", "x")
-    return record(run, SUITE, make_case(), outcome, delivery="whole", duration_us=1)
+    return record(run, SUITE, make_case(), outcome, duration_us=1)
 
 
 @pytest.mark.parametrize("reads", [[b"\x07"], [b"\x01"]])

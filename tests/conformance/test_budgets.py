@@ -106,7 +106,7 @@ def test_a_measured_play_is_judged_the_same_from_its_record() -> None:
     target.figures = [b'{"memory":%d,"descriptors":0,"cpu":0.125}' % (one * 2 * MIB) for one in range(3)]
     lived = target.play(player())
     run = Run("throttr", "7.1.0", "uint16", "command", "x")
-    kept = record(run, load_suite("throttr"), case, lived, delivery="whole", duration_us=1)
+    kept = record(run, load_suite("throttr"), case, lived, duration_us=1)
     again = ReplayDriver(trace_of(json.loads(json.dumps(kept)))).play(player())
 
     assert lived.verdict is Verdict.FAIL

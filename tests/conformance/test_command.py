@@ -86,7 +86,12 @@ def test_a_green_run_exits_0_and_leaves_records_run_and_junit(tmp_path: Path) ->
 
     assert result.exit_code == summary["exit_code"] == 0
     assert {one["verdict"] for one in records_in(tmp_path)} == {"pass"}
-    assert result.output.splitlines()[-1].startswith(f"green: {len(records_in(tmp_path))} cases, 0 MUST or SHOULD")
+    cases = [one for one in records_in(tmp_path) if one["delivery"] == "whole"]
+    plays = len(records_in(tmp_path)) - len(cases)
+    assert plays == sum(sum(counts.values()) for counts in summary["deliveries"].values()) > len(cases)
+    assert len(cases) == sum(sum(counts.values()) for counts in summary["counts"].values())
+    told = f"green: {len(cases)} cases and {plays} plays under other deliveries, 0 MUST or SHOULD"
+    assert result.output.splitlines()[-1].startswith(told)
     assert (tmp_path / "j.xml").read_text(encoding="utf-8").startswith("<?xml")
 
 
@@ -190,7 +195,7 @@ def made(monkeypatch: pytest.MonkeyPatch, *cases: Any) -> None:
 def test_our_own_fault_exits_3_whatever_else_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     fails = make_case({**REFUSED, "expect": "ok"}, id="made/fails")
     made(monkeypatch, fails, make_case({"sned": 1}, id="made/broken"), make_case(REFUSED, id="made/passes"))
-    result = wireproof("simulation")
+    result = wireproof("simulation", "--delivery", "whole")
 
     assert result.exit_code == 3
     assert result.output.splitlines()[-1].startswith("wireproof's own fault: 3 cases, 1 MUST or SHOULD not passed")

@@ -74,7 +74,7 @@ def played(case: str, verdict: Verdict, place: Place | None) -> Record:
     run = Run("throttr", "7.1.0", "uint16", "here", "x")
     found = next(one for one in REAL.cases if one.id == case)
     outcome = Outcome(verdict, Trace(), Guilty.TARGET, found.clauses[0], got="what came", place=place)
-    return record(run, REAL, found, outcome, delivery="whole", duration_us=1)
+    return record(run, REAL, found, outcome, duration_us=1)
 
 
 def test_records_of_consequences_are_untestable_and_name_their_cause() -> None:

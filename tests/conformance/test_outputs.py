@@ -20,7 +20,7 @@ HOSTILE = "a\x00b\x1b[31m|<script>&\"'\n\r\t[link](x) `c` \ud800 \uffff \U0001f6
 def record(case: str = "insert/one", verdict: str = "pass", level: str = "MUST", **changes: Any) -> dict[str, Any]:
     found = {
         "case": case, "title": HOSTILE, "group": "INSERT", "level": level, "clauses": ["THR-INSERT-1"],
-        "verdict": verdict, "blamed": None, "guilty": None, "observed": None, "step": 0, "byte": None,
+        "verdict": verdict, "delivery": "whole", "blamed": None, "guilty": None, "observed": None, "step": 0, "byte": None,
         "expected": HOSTILE, "got": HOSTILE, "duration_us": 1500, "record_id": "0123456789ab",
         "exchange": [
             {"at_us": 1, "connection": "a", "direction": "received", "hex": "ab" * 4096, "text": ""},

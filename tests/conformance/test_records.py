@@ -32,7 +32,7 @@ def run(**changes: Any) -> Run:
 
 
 def kept(outcome: Outcome, **changes: Any) -> dict[str, Any]:
-    return record(run(), SUITE, make_case(**changes), outcome, delivery="whole", duration_us=7)
+    return record(run(), SUITE, make_case(**changes), outcome, duration_us=7)
 
 
 def validate(document: Any, schema: str) -> None:
@@ -62,7 +62,7 @@ def test_every_record_keeps_its_schema(verdict: Verdict, level: Level) -> None:
     outcome = Outcome(verdict, EVENTS, guilty, CLAUSE, 0, 3, "expected \ud7ff", "got", "seen")
 
     validate(
-        record(run(), SUITE, make_case(level=level), outcome, delivery="whole", duration_us=7), "record.schema.json"
+        record(run(), SUITE, make_case(level=level), outcome, duration_us=7), "record.schema.json"
     )
 
 
@@ -79,7 +79,7 @@ def test_what_a_may_shows_is_kept_as_observed() -> None:
 
 
 def test_long_bytes_are_cut_and_say_so() -> None:
-    exchange = record(run(), SUITE, make_case(), Outcome(Verdict.PASS, EVENTS), delivery="whole", duration_us=1)[
+    exchange = record(run(), SUITE, make_case(), Outcome(Verdict.PASS, EVENTS), duration_us=1)[
         "exchange"
     ]
 
@@ -105,7 +105,7 @@ def test_the_summary_of_a_run_keeps_its_schema_and_counts_by_level(complete: boo
         Outcome(Verdict.FAIL, Trace(), Guilty.TARGET),
         Outcome(Verdict.PASS, Trace()),
     ]
-    records = [record(run(), SUITE, make_case(), one, delivery="whole", duration_us=1) for one in outcomes]
+    records = [record(run(), SUITE, make_case(), one, duration_us=1) for one in outcomes]
     summary = run(options={"jobs": "32"}).summary(records, 1, complete=complete)
 
     validate(summary, "run.schema.json")

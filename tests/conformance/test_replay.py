@@ -96,7 +96,7 @@ def test_a_record_alone_is_enough_to_judge_again(ending: str) -> None:
     case, target = ENDINGS[ending]()
     lived = target.play(player(case))
     run = Run("throttr", "7.1.0", "uint16", "tcp://h:1", "x")
-    kept = msgspec.json.decode(msgspec.json.encode(record(run, SUITE, case, lived, delivery="whole", duration_us=1)))
+    kept = msgspec.json.decode(msgspec.json.encode(record(run, SUITE, case, lived, duration_us=1)))
     again = ReplayDriver(trace_of(kept)).play(player(case))
 
     assert (again.verdict, again.step, again.byte) == (kept["verdict"], kept["step"], kept["byte"])
@@ -106,7 +106,7 @@ def test_a_record_alone_is_enough_to_judge_again(ending: str) -> None:
 def test_a_record_that_was_cut_is_refused() -> None:
     case = make_case({"send": {"raw": {"fill": 1, "size": 5000}}})
     lived = ScriptedTarget().play(player(case))
-    kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, delivery="whole", duration_us=1)
+    kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, duration_us=1)
 
     with pytest.raises(ReplayError, match="5000 bytes, 4096 shown"):
         trace_of(kept)
@@ -115,7 +115,7 @@ def test_a_record_that_was_cut_is_refused() -> None:
 def test_a_record_of_too_many_events_is_refused() -> None:
     case = make_case({"repeat": {"each": {"i": [1, 3000]}, "steps": [{"connect": "c{i}"}, {"close": "c{i}"}]}})
     lived = ScriptedTarget(takes=3000).play(player(case))
-    kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, delivery="whole", duration_us=1)
+    kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, duration_us=1)
 
     assert (len(kept["exchange"]), kept["exchange"][2000]["text"]) == (4001, "2000 events left out")
     with pytest.raises(ReplayError, match="only a part of what crossed: 2000 events left out"):

@@ -13,10 +13,11 @@ from conformance.outputs import OutputError
 from conformance.player import Player
 from conformance.records import Record, Run
 from conformance.rounds import Round
-from conformance.runner import Plan, Settings, play_all, simulate, waits
+from conformance.runner import Plan, Settings, play_all, simulate
 from conformance.selection import select
 from conformance.targets import Address
 from conformance.trace import Kind, Trace, TraceEvent
+from conformance.traits import waits
 from conformance.verdicts import Guilty, Verdict
 from reference_server.registry import create_service
 from tests.conformance import servers

@@ -16,7 +16,7 @@ import pytest
 from conformance.processes import module_command, module_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMED = ("--profile", "7.1.0", "--variant", "uint16")
+NAMED = ("--profile", "7.1.0", "--variant", "uint16", "--delivery", "whole")
 REFERENCE = shlex.join(module_command("reference_server", "throttr"))
 SOME = ("-k", "unsubscribe/channel or unsubscribe/not-held or unsubscribe/one-byte or query/s or query/t or stays-up")
 

@@ -1,0 +1,127 @@
+"""Which cases are played under which other deliveries: those named, all, or a sample that covers much in little time.
+
+The choice is a pure function of the cases, so two runs of one suite with one budget choose alike.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import accumulate, count
+
+from conformance.cases import Case, Suite
+from conformance.delivery import DELIVERIES, MOST_PIECES, SLOW_PIECES, WHOLE, Delivery
+from conformance.outcome import Outcome
+from conformance.records import level_of
+from conformance.traits import applies, requests, waits
+from conformance.verdicts import Level, Verdict
+from protocols import protocol
+
+SAMPLE, ALL = "sample", "all"
+OTHERS = tuple(name for name in DELIVERIES if name != WHOLE.name)
+BUDGET = 3.0
+"""Seconds that a sample may take."""
+PLAY, PIECE, ALONE = 0.004, 0.0002, 0.002
+"""Seconds that a play takes, each of its pieces more, and each of them when nobody plays beside."""
+LARGE = 64
+"""Requests beyond which a case is among the last of a sample."""
+
+
+class ChoiceError(ValueError):
+    """Raised when what is asked for is no delivery; it names those there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Deliveries to play cases under, beside whole."""
+
+    names: tuple[str, ...] = ()
+    budget: float | None = None
+    """Seconds for a sample of them; None: every case under each."""
+
+
+ONLY_WHOLE = Choice()
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the plays under other deliveries."""
+
+    recorded: int = 0
+    same: int = 0
+    """Passed without any cut, join or early end: they tell no more than whole."""
+    untold: int = 0
+    """Could not be told: begun too late, not begun for want of time, or the target was gone."""
+
+    def keeps(self, outcome: Outcome) -> bool:
+        """Count a play; say whether it tells anything."""
+        if outcome.verdict is Verdict.PASS and not outcome.extra.get("cuts"):
+            self.same += 1
+        elif outcome.verdict is Verdict.UNTESTABLE:
+            self.untold += 1
+        else:
+            self.recorded += 1
+            return True
+        return False
+
+
+def choice_of(text: str, budget: float = BUDGET) -> Choice:
+    """Return what `sample`, `all` or names with commas between ask for; `ChoiceError` for anything else."""
+    if text in (SAMPLE, ALL):
+        return Choice(OTHERS, budget if text == SAMPLE else None)
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in DELIVERIES]
+    if unknown:
+        raise ChoiceError(f"expected {SAMPLE}, {ALL} or some of {', '.join(DELIVERIES)}; got {unknown[0]!r}")
+    return Choice(tuple(name for name in OTHERS if name in names))
+
+
+def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) -> list[Case]:
+    """Return the cases under the other deliveries of a choice, in the order to play them."""
+    wanted = [DELIVERIES[name] for name in choice.names]
+    if choice.budget is None:
+        moved = protocol(suite.protocol).neighbour_moves
+        found = [(case, one) for one in wanted for case in cases if applies(case, one, moved)]
+    else:
+        plays = list(_covering(cases, wanted, suite, profile))
+        spent = list(accumulate(cost(*one) for one in plays))
+        found = plays[: bisect_right(spent, choice.budget)]
+    asking = suite.deliveries
+    return [replace(case, delivery=one.name, asked_by=asking.get(one.name, "")) for case, one in found]
+
+
+def _covering(
+    cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suite, profile: str
+) -> Iterator[tuple[Case, Delivery]]:
+    """Yield every case under every delivery it can have; each request type under each delivery before any again."""
+    moved = protocol(suite.protocol).neighbour_moves
+    cells: list[list[tuple[Case, Delivery]]] = []
+    groups: dict[str, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(suite.clauses[case.clauses[0]].group, []).append(case)
+    for delivery in deliveries:
+        for members in groups.values():
+            able = [case for case in members if applies(case, delivery, moved)]
+            able.sort(key=lambda case, by=delivery: _rank(case, by, level_of(case, suite, profile)))  # type: ignore[misc]
+            cells.append([(case, delivery) for case in able])
+    for number in count():
+        row = [cell[number] for cell in cells if number < len(cell)]
+        if not row:
+            return
+        yield from row
+
+
+def _rank(case: Case, delivery: Delivery, level: Level) -> tuple[bool, bool, bool, bool, str]:
+    """Sort what tells more and takes less time first; else by chance, another one for each delivery."""
+    chance = sha256(f"{case.id}|{delivery.name}".encode()).hexdigest()
+    return level is Level.MAY, case.slow or case.heavy, case.exclusive or waits(case), requests(case) > LARGE, chance
+
+
+def cost(case: Case, delivery: Delivery) -> float:
+    """Return about how many seconds a play takes, beside others where it may have them."""
+    asked = requests(case)
+    each = {"bytes": 25, "fields": 5, "beside": 4, "dripped": 25}.get(delivery.name, 1)
+    pieces = min(asked * each, SLOW_PIECES if delivery.slow else max(MOST_PIECES, asked))
+    return PLAY + pieces * (ALONE if case.exclusive else PIECE)
