@@ -23,8 +23,10 @@ from protocols import (
     ProtocolError,
     RemoteProtocolError,
 )
+from protocols.errors import MalformedFrameError
+from protocols.frames import FrameContext
 
-__all__ = ["Make", "Reading", "check_message", "check_stream", "check_written", "pieces", "read"]
+__all__ = ["Make", "Reading", "check_message", "check_requests", "check_stream", "check_written", "pieces", "read"]
 
 Make = Callable[[], Connection]
 """Makes a connection in the state from which a stream is read."""
@@ -84,8 +86,8 @@ def _account(connection: Connection, fed: int, before: int) -> int:
 def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
     """Read `data` whole and cut at `cuts`; return the one reading, or raise `Violation`."""
     whole = read(make(), [data] if data else [])
-    cut = read(make(), pieces(data, cuts))
-    if cut != whole:
+    chunks = pieces(data, cuts)
+    if len(chunks) > 1 and (cut := read(make(), chunks)) != whole:
         first = next((i for i, (a, b) in enumerate(zip(whole.events, cut.events, strict=False)) if a != b), None)
         at = min(len(whole.events), len(cut.events)) if first is None else first
         raise Violation("whole is any segmentation", f"event {at} differs: {whole} cut is {cut}"[:400], "segmentation")
@@ -94,6 +96,34 @@ def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
             told = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
             raise Violation("memory is linear in the input", told, event.NAME)
     return whole
+
+
+def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
+    """Decode requests straight from `data[at:]`, no connection made: named errors, progress, and the same bytes back.
+
+    The short form of `check_stream` and `check_written` for engines that count their executions.
+    """
+    decode, encode, end, context = codec.decode_request, codec.encode, len(data), FrameContext(limit)
+    message: Any = None
+    try:
+        while at < end:
+            message, stop = decode(data, at, end, context)
+            if message is None:
+                if stop <= end - at:
+                    raise Violation("consumption is monotone", f"{stop} bytes wanted of {end - at} there", "want")
+                return
+            if not at < stop <= end:
+                raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
+            if encode(message) != data[at:stop]:
+                told = f"{message.NAME} read from {data[at:stop].hex()} is written {encode(message).hex()}"
+                raise Violation("encode(decode(bytes)) is bytes", told[:400], message.NAME)
+            at = stop
+    except MalformedFrameError:
+        return
+    except Violation:
+        raise
+    except Exception as error:
+        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
 
 
 def check_written(encode: Callable[[Message], bytes], reading: Reading, data: bytes) -> None:
