@@ -26,7 +26,7 @@ from protocols import protocol
 
 __all__ = ["Plan", "Settings", "play_all", "simulate"]
 
-DEFAULT_RESTARTS = 50
+DEFAULT_RESTARTS = 100
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """One run against a server that wireproof started: each death is traced to the case behind it, and the run goes on.
 
-Cases that were under way when it died, or had ended just before, play again alone on a fresh process, those that sent
-last first; who ends it again, as the first on its process, is the crash. Cases that were only waiting come last, by
+Cases that were under way when it died, or had ended just before, play again alone on a fresh process, the likely ones
+first; who ends it again, as the first on its process, is the crash. Cases that were only waiting come last, by
 halves. A death that nobody repeats is the crash of the case that stands for the whole run.
 """
 
@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases import Case
@@ -192,7 +193,7 @@ class SupervisedRound(Round):
         """Settle those that had passed; return the others, whose play was cut short or spoilt by the death."""
         spoilt = []
         for one in suspects:
-            if one.outcome is not None and one.outcome.verdict is Verdict.PASS:
+            if one.passed and one.outcome is not None:
                 self.settle(one.case, one.outcome, one.began)
             else:
                 spoilt.append(one.case)
@@ -200,7 +201,11 @@ class SupervisedRound(Round):
 
     async def _alone(self, case: Case, patience: float = SETTLE) -> tuple[Outcome, str | None]:
         """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
-        outcome = await self.play(case, ALONE)
+        until, self._until = self._until, inf
+        try:
+            outcome = await self.play(case, ALONE)
+        finally:
+            self._until = until
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:
             await asyncio.sleep(TICK)

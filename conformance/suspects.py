@@ -12,6 +12,7 @@ from conformance.cases import Case
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.trace import Kind
+from conformance.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,11 @@ class Suspect:
     outcome: Outcome | None
     """None: it was not finished."""
     ended: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether it had passed before."""
+        return self.outcome is not None and self.outcome.verdict is Verdict.PASS
 
     @classmethod
     def of(cls, case: Case, player: Player, began: float, outcome: Outcome | None) -> Suspect:
@@ -63,7 +69,10 @@ class Batch:
                 yield one.case, one.outcome, one.began
 
     def suspects(self) -> tuple[list[Suspect], list[Suspect]]:
-        """Return those to be looked at one by one, who sent last first, and those that only waited, several or none."""
-        found = sorted((*self.ended, *self.cut), key=lambda one: (one.asleep, -one.sent))
+        """Return those to be looked at one by one, likely ones first, and those that only waited, several or none.
+
+        Whom the death cut short is likelier than who had passed, and then who sent last.
+        """
+        found = sorted((*self.ended, *self.cut), key=lambda one: (one.asleep, one.passed, -one.sent))
         waiting = [one for one in found if one.asleep]
         return (found, []) if len(waiting) < 2 else ([one for one in found if not one.asleep], waiting)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import pytest
@@ -227,6 +228,22 @@ def test_who_dies_only_behind_another_is_not_blamed() -> None:
     assert crashes(records) == {STAYS_UP.id}
     assert others(records) == {"pass"}
     assert driver.order.count("made/2") == 3
+
+
+def test_a_death_is_looked_into_even_when_the_time_for_deliveries_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = SupervisedRound._find
+
+    async def late(self: SupervisedRound, batch: Any) -> Any:
+        self._until = 0.0
+        try:
+            return await real(self, batch)
+        finally:
+            self._until = inf
+
+    monkeypatch.setattr(SupervisedRound, "_find", late)
+    records, _ = run(some(10), lambda _, case: case == "made/3")
+
+    assert crashes(records) == {"made/3"}
 
 
 def test_after_so_many_restarts_the_rest_is_untestable() -> None:

@@ -15,6 +15,7 @@ from conformance.verdicts import Verdict
 from tests.conformance.scripted import make_case, make_symbols
 
 PASS = Outcome(Verdict.PASS, Trace())
+FAIL = Outcome(Verdict.FAIL, Trace())
 
 
 def suspect(name: str, sent: float, *, asleep: bool = False, outcome: Outcome | None = None) -> Suspect:
@@ -34,11 +35,16 @@ def names(suspects: list[Suspect]) -> list[str]:
     return [one.case.id for one in suspects]
 
 
-def test_who_sent_last_comes_first(batch: Batch) -> None:
-    for one in (suspect("a/1", 1.0), suspect("a/3", 3.0, outcome=PASS), suspect("a/2", 2.0)):
+def test_who_was_cut_short_comes_before_who_had_passed_and_then_who_sent_last(batch: Batch) -> None:
+    for one in (
+        suspect("a/1", 1.0),
+        suspect("a/4", 4.0, outcome=PASS),
+        suspect("a/2", 2.0),
+        suspect("a/3", 3, outcome=FAIL),
+    ):
         batch.add(one)
 
-    assert (names(batch.suspects()[0]), batch.suspects()[1]) == (["a/3", "a/2", "a/1"], [])
+    assert (names(batch.suspects()[0]), batch.suspects()[1]) == (["a/3", "a/2", "a/1", "a/4"], [])
 
 
 @pytest.mark.parametrize(("waiting", "apart"), [(1, 0), (2, 2), (5, 5)])
