@@ -290,7 +290,7 @@ class Scheduler(Generic[T]):
         repack(self._far)
 
     def _file_by_tick(self, item: T) -> None:
-        tick = (item.due + self._mask) >> self._shift
+        tick = max((item.due + self._mask) >> self._shift, self._opened + 1)
         near = self._near.get(tick)
         if near is None:
             near = self._near[tick] = {}
