@@ -86,8 +86,10 @@ def create_service(
 def model_of(protocol: str, *, profile: str, variant: str) -> Model:
     """Return the sequential model of one record of `protocol`; ValueError names what is unknown and what is known."""
     spoken = _spoken(protocol, profile, variant)
-    made: Model = import_module(SERVICES[protocol]).MODEL(spoken, variant)
-    return made
+    make: Callable[..., Model] | None = getattr(import_module(SERVICES[protocol]), "MODEL", None)
+    if make is None:
+        raise ValueError(f"{protocol} has no sequential model: concurrent histories of it cannot be judged")
+    return make(spoken, variant)
 
 
 def _spoken(protocol: str, profile: str, variant: str) -> Profile:

@@ -41,10 +41,12 @@ async def serving(handle: Handle) -> AsyncIterator[Address]:
 
 
 @asynccontextmanager
-async def reference(profile: str = "7.1.0", variant: str = "uint16") -> AsyncIterator[Address]:
-    """Serve the reference in this process."""
+async def reference(
+    profile: str = "7.1.0", variant: str = "uint16", fault: str | None = None
+) -> AsyncIterator[Address]:
+    """Serve the reference in this process, wrong in the way `fault` names when given."""
     loop = asyncio.get_running_loop()
-    service = create_service("throttr", profile=profile, variant=variant, clock=LoopClock(loop))
+    service = create_service("throttr", profile=profile, variant=variant, clock=LoopClock(loop), fault=fault)
     connections = StreamConnections(service, Limits(), 1000)
     server = await loop.create_server(connections.protocol, "127.0.0.1", 0)
     try:

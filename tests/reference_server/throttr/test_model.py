@@ -170,6 +170,13 @@ def test_every_profile_has_a_model() -> None:
         assert model(profile).initial is None
 
 
+def test_a_protocol_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("reference_server.throttr.MODEL")
+
+    with pytest.raises(ValueError, match="throttr has no sequential model"):
+        model()
+
+
 @pytest.mark.parametrize(
     ("spoken", "told"),
     [(("x", "7.1.0", "uint8"), "unknown protocol"), (("throttr", "9", "uint8"), "profile"),
