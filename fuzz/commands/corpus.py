@@ -1,0 +1,53 @@
+"""`wireproof fuzz corpus`: folders of inputs, merged, minimised, and what of our code they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from fuzz import corpus as corpora
+from fuzz.reached import minimal, reached, report
+from fuzz.targets_known import TARGETS
+from protocols import protocol_names
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.group()
+def command() -> None:
+    """Merge and minimise folders of inputs, and tell what they reach."""
+
+
+@command.command()
+@click.argument("folders", nargs=-1, required=True, type=FOLDER)
+@click.option("--into", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to add to.")
+@click.option("--target", type=click.Choice(sorted(TARGETS)), help="Add only inputs that reach something new.")
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=protocol_names()[0], show_default=True)
+def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) -> None:
+    """Add the inputs of FOLDERS to a corpus; with --target, only those that reach a step of our code anew."""
+    found = [data for folder in folders for data in corpora.inputs(folder).values()]
+    if target is not None:
+        check = _check(target, name)
+        held = corpora.inputs(into).values() if into.is_dir() else ()
+        known = frozenset(step for data in held for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
+        found = minimal(found, check, known)
+    click.echo(f"{corpora.merge(into, found)} inputs added to {into}")
+
+
+@command.command()
+@click.argument("folder", type=FOLDER)
+@click.option("--target", type=click.Choice(sorted(TARGETS)), required=True, help="What the inputs are for.")
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=protocol_names()[0], show_default=True)
+def coverage(folder: Path, target: str, name: str) -> None:
+    """Tell how many lines of each of our files the inputs of FOLDER reach."""
+    check, kept = _check(target, name), corpora.inputs(folder)
+    steps = frozenset(step for data in kept.values() for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
+    for file, lines in report(steps).items():
+        click.echo(f"{lines:6} {file}")
+    click.echo(f"{len(steps)} steps by {len(kept)} inputs")
+
+
+def _check(target: str, name: str) -> Callable[[bytes], None]:
+    return lambda data: TARGETS[target].check(name, data)

@@ -1,0 +1,45 @@
+"""`wireproof fuzz`: gathers its subcommands and imports one only when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "parser": ("fuzz.commands.own", "parser", "Fuzz the codec of a protocol: both sides, every profile and variant."),
+    "scheduler": ("fuzz.commands.own", "scheduler", "Fuzz the TTL scheduler against its model."),
+    "corpus": ("fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
+}
+"""Name -> (module, its click command, one line of help)."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module; None for a name that is not known."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name, _ = COMMANDS[cmd_name]
+        found: click.Command = getattr(import_module(module), name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their one line of help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, told) for name, (_, _, told) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup)
+def command() -> None:
+    """Look for what no case holds yet. Exit codes: 0 nothing found, 1 something was, 2 usage.
+
+    \b
+    wireproof fuzz parser throttr --time 60 --corpus corpus/parser
+    wireproof fuzz scheduler --time 60
+    """

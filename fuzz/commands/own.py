@@ -1,0 +1,170 @@
+"""`wireproof fuzz parser` and `wireproof fuzz scheduler`: our own code, under atheris where it is, else Hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+from rich.console import Console
+
+from fuzz import corpus as corpora
+from fuzz import coverage_guided, property_based
+from fuzz.coverage_guided import Progress, Result
+from fuzz.findings.finding import Finding
+from fuzz.findings.shrink import smaller
+from fuzz.findings.store import save
+from fuzz.invariants.violation import Violation
+from fuzz.targets_known import TARGETS, Target
+from protocols import protocol, protocol_names
+
+MOST_SEEDS = 2000
+QUIET, FOUND = 0, 1
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]"),
+        click.option("--runs", type=click.IntRange(1), help="Executions to make, instead of a time."),
+        click.option("--corpus", type=click.Path(path_type=Path, file_okay=False), help="Folder of inputs, kept."),
+        click.option("--findings", type=click.Path(path_type=Path, file_okay=False), help="Folder for what is found."),
+        click.option("--seed", type=int, default=1, show_default=True, help="Seed of the engine."),
+        click.option("--engine", type=click.Choice(["auto", "atheris", "hypothesis"]), default="auto"),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One call of a command."""
+
+    target: Target
+    protocol: str
+    seconds: int
+    runs: int
+    corpus: Path | None
+    findings: Path
+    seed: int
+    engine: str
+
+    def __call__(self) -> int:
+        """Fuzz, shrink and keep what is found; return the exit code."""
+        console = Console(highlight=False)
+        known = self._replay_corpus(console)
+        result = known or self._fuzz(console)
+        if result.crash is None:
+            click.echo(f"{self.target.name}: nothing found, {_told(result.progress)}")
+            return QUIET
+        finding = self._finding(result)
+        place = save(self.findings, finding)
+        click.echo(f"{self.target.name}: {finding.told}")
+        where = f"kept in {place}" if place else f"known already as {finding.id}"
+        click.echo(f"found after {result.progress.executions} executions, {len(finding.data)} bytes, {where}")
+        return FOUND
+
+    def _replay_corpus(self, console: Console) -> Result | None:
+        """Check every input of the corpus first; return a result when one of them breaks an invariant."""
+        if self.corpus is None or not self.corpus.is_dir():
+            return None
+        kept = corpora.inputs(self.corpus)
+        for number, data in enumerate(kept.values(), 1):
+            try:
+                self.target.check(self.protocol, data)
+            except Violation as violation:
+                return Result(Progress(number, 0, len(kept), 0), data, str(violation))
+        console.print(f"{len(kept)} inputs of {self.corpus} replayed")
+        return None
+
+    def _fuzz(self, console: Console) -> Result:
+        use_atheris = coverage_guided.is_available() and self.engine != "hypothesis"
+        if not use_atheris:
+            if self.engine == "atheris":
+                raise click.UsageError("--engine atheris: it is not installed; add the extra: wireproof[fuzz]")
+            if self.engine == "auto":
+                console.print("atheris is not installed here: Hypothesis does it, without coverage")
+        with console.status("fuzzing") as status, TemporaryDirectory(prefix="wireproof-corpus-") as scratch:
+
+            def report(progress: Progress) -> None:
+                status.update(f"{self.target.name}: {_told(progress)}")
+
+            how: dict[str, Any] = {
+                "seconds": self.seconds, "executions": self.runs, "seed": self.seed, "report": report,
+            }  # fmt: skip
+            if not use_atheris:
+                return property_based.run(self.target, self.protocol, **how)
+            folder = self.corpus or Path(scratch)
+            corpora.seed(folder, self.target.seeds(self.protocol), MOST_SEEDS)
+            return coverage_guided.run(self.target, self.protocol, folder, **how)
+
+    def _finding(self, result: Result) -> Finding:
+        """Return what was found, as small as it gets and seen again."""
+        assert result.crash is not None
+        found = _broken(self.target, self.protocol, result.crash)
+        spoken = protocol(self.protocol)
+        common = (self.protocol, spoken.default_profile, spoken.default_variant)
+        if found is None:
+            told = result.output.strip().splitlines()[-1:] or ["the process ended"]
+            shape = "ended"
+            return Finding(self.target.name, "the process stays", told[0], shape, *common, data=result.crash)
+
+        def same(data: bytes) -> bool:
+            other = _broken(self.target, self.protocol, data)
+            return other is not None and (other.invariant, other.shape) == (found.invariant, found.shape)
+
+        data = smaller(result.crash, same)
+        again = sum(same(data) for _ in range(3))
+        return Finding(
+            self.target.name,
+            found.invariant,
+            str(_broken(self.target, self.protocol, data) or found),
+            found.shape,
+            *common,
+            data=data,
+            executions=result.progress.executions,
+            seed=self.seed,
+        ).rerun(again, 3)
+
+
+def _broken(target: Target, name: str, data: bytes) -> Violation | None:
+    try:
+        target.check(name, data)
+    except Violation as violation:
+        return violation
+    return None
+
+
+def _told(progress: Progress) -> str:
+    seen = f", coverage {progress.coverage}" if progress.coverage else ""
+    return f"{progress.executions} executions, {progress.per_second} a second{seen}, corpus {progress.corpus}"
+
+
+def _run(target: str, name: str, options: dict[str, Any]) -> int:
+    runs, seconds = options["runs"] or 0, options["seconds"] or 0
+    if not runs and not seconds:
+        seconds = 60
+    findings = options["findings"] or Path("findings")
+    return _Run(TARGETS[target], name, seconds, runs, options["corpus"], findings, options["seed"], options["engine"])()
+
+
+@click.command()
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@_options
+@click.pass_context
+def parser(context: click.Context, /, name: str, **options: Any) -> None:
+    """Feed the codec of PROTOCOL damaged streams, both sides, every profile and variant.
+
+    Only named errors may leave it, any segmentation must read the same, and what is read must be written the same.
+    """
+    context.exit(_run("parser", name, options))
+
+
+@click.command()
+@_options
+@click.pass_context
+def scheduler(context: click.Context, /, **options: Any) -> None:
+    """Do any sequence of operations to the TTL scheduler and to its model, and compare."""
+    context.exit(_run("scheduler", protocol_names()[0], options))

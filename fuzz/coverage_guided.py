@@ -1,0 +1,112 @@
+"""Runs a target under atheris in a process of its own, and tells what it says while it runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from conformance.processes import module_environment
+from fuzz.targets_known import Target, dictionary
+
+__all__ = ["Progress", "Result", "is_available", "run"]
+
+LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+(?:cov: (\d+) ft: (\d+) )?corp: (\d+)/\S+.*exec/s: (\d+)")
+PATIENCE = 30.0
+"""Seconds beyond its time after which the process is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a fuzzer says of itself."""
+
+    executions: int
+    coverage: int
+    corpus: int
+    per_second: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended."""
+
+    progress: Progress
+    crash: bytes | None
+    """The input that broke an invariant."""
+    output: str
+    """The last lines, with the stack."""
+
+
+def is_available() -> bool:
+    """Say whether atheris is installed."""
+    return find_spec("atheris") is not None
+
+
+def run(
+    target: Target,
+    name: str,
+    corpus: Path,
+    *,
+    seconds: int = 0,
+    executions: int = 0,
+    seed: int = 1,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> Result:
+    """Fuzz for `seconds` or `executions` (0: no limit of that kind), growing `corpus`; ends at the first violation."""
+    with TemporaryDirectory(prefix="wireproof-fuzz-") as place:
+        words = Path(place, "words.dict")
+        words.write_text(dictionary(name), encoding="ascii")
+        options = [
+            f"-artifact_prefix={place}/",
+            f"-dict={words}",
+            f"-seed={seed}",
+            "-print_final_stats=1",
+            "-timeout=20",
+        ]
+        options += [f"-max_total_time={seconds}"] if seconds else []
+        options += [f"-runs={executions}"] if executions else []
+        command = [sys.executable, "-P", "-m", target.module, *options, str(corpus)]
+        environment = {**module_environment(), "WIREPROOF_PROTOCOL": name}
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+        try:
+            lines: list[bytes] = []
+            last = Progress(0, 0, 0, 0)
+            for line in _lines(process, seconds + PATIENCE if seconds else None):
+                lines = [*lines[-80:], line]
+                if found := LINE.match(line):
+                    last = Progress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
+                    report(last)
+        finally:
+            process.kill()
+            process.wait()
+            assert process.stderr is not None
+            process.stderr.close()
+        artifacts = sorted(Path(place).glob("[cot]*-*"))
+        crash = artifacts[0].read_bytes() if artifacts else None
+        return Result(last, crash, b"".join(lines).decode(errors="replace"))
+
+
+def _lines(process: subprocess.Popen[bytes], seconds: float | None) -> Iterator[bytes]:
+    """Yield what the process prints, until it ends or is `seconds` old."""
+    assert process.stderr is not None
+    os.set_blocking(process.stderr.fileno(), False)
+    deadline = None if seconds is None else time.monotonic() + seconds
+    rest = b""
+    while deadline is None or time.monotonic() < deadline:
+        chunk = process.stderr.read(65536)
+        if chunk is None:
+            time.sleep(0.05)
+        elif not chunk:
+            break
+        else:
+            *whole, rest = (rest + chunk).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest

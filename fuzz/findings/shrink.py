@@ -1,0 +1,51 @@
+"""Makes what was found smaller while it is still found: delta debugging over items, then over what each is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+__all__ = ["fewer", "smaller"]
+
+Item = TypeVar("Item")
+
+
+def fewer(items: Sequence[Item], holds: Callable[[Sequence[Item]], bool], *, tries: int = 2000) -> list[Item]:
+    """Return a part of `items`, in order, of which `holds` is still true and no item can be left out (ddmin).
+
+    `holds(items)` must be true; after `tries` calls the best so far is returned.
+    """
+    kept, left = list(items), tries
+    width = len(kept)
+    while width:
+        at, shrunk = 0, False
+        while at < len(kept):
+            if left <= 0:
+                return kept
+            left -= 1
+            without = kept[:at] + kept[at + width :]
+            if holds(without):
+                kept, shrunk = without, True
+            else:
+                at += width
+        if not shrunk:
+            width //= 2
+    return kept
+
+
+def smaller(data: bytes, holds: Callable[[bytes], bool], *, tries: int = 2000) -> bytes:
+    """Return bytes of which `holds` is still true: fewer of them, and zeros where the value does not matter."""
+    spent = 0
+
+    def counted(candidate: Sequence[int]) -> bool:
+        nonlocal spent
+        spent += 1
+        return holds(bytes(candidate))
+
+    kept = fewer(list(data), counted, tries=tries)
+    for at, byte in enumerate(kept):
+        if byte and spent < tries:
+            candidate = [*kept[:at], 0, *kept[at + 1 :]]
+            if counted(candidate):
+                kept = candidate
+    return bytes(kept)

@@ -1,0 +1,47 @@
+"""Findings on disk: one directory each, named by its id; what was found before is not found again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from fuzz.findings.finding import Finding, FindingError
+from fuzz.script import ScriptError
+
+__all__ = ["load", "load_all", "save"]
+
+
+def save(folder: Path, finding: Finding) -> Path | None:
+    """Write a finding below `folder`; return its directory, None when that bug is there already; raises `OSError`."""
+    place = folder / finding.id
+    if (place / "finding.json").exists():
+        return None
+    place.mkdir(parents=True, exist_ok=True)
+    if finding.data:
+        (place / "input.hex").write_text(finding.data.hex() + "\n", encoding="ascii")
+    (place / "finding.json").write_text(json.dumps(finding.to_json(), indent=1) + "\n", encoding="utf-8")
+    return place
+
+
+def load(path: Path) -> Finding:
+    """Return the finding in a directory, or in a finding.json; raises `FindingError`, which says what was expected."""
+    file = path / "finding.json" if path.is_dir() else path
+    try:
+        told = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FindingError(f"cannot read {file}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise FindingError(f"{file}: expected JSON: {error}") from None
+    if not isinstance(told, dict):
+        raise FindingError(f"{file}: expected a finding, got {type(told).__name__}")
+    try:
+        return Finding.from_json(told)
+    except (FindingError, ScriptError) as error:
+        raise FindingError(f"{file}: {error}") from None
+
+
+def load_all(folder: Path) -> Iterator[Finding]:
+    """Yield the findings below a folder, in the order of their ids."""
+    for file in sorted(folder.glob("*/finding.json")):
+        yield load(file)

@@ -1,0 +1,79 @@
+"""The same targets driven by Hypothesis, where there is no atheris: inputs are seeds, damaged and joined."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from fuzz.coverage_guided import Progress, Result
+from fuzz.invariants.violation import Violation
+from fuzz.targets_known import Target
+
+__all__ = ["run"]
+
+BATCH = 500
+MOST_SEEDS = 4096
+
+
+def run(
+    target: Target,
+    name: str,
+    *,
+    seconds: int = 0,
+    executions: int = 0,
+    seed: int = 1,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> Result:
+    """Run until a violation, or for so long; Hypothesis shrinks what it finds."""
+    known = list(target.seeds(name))[:MOST_SEEDS]
+    inputs = _inputs(known)
+    began, done = time.monotonic(), 0
+    while (not executions or done < executions) and (not seconds or time.monotonic() - began < seconds):
+        crash = _batch(target, name, inputs, seed + done)
+        done += BATCH
+        progress = Progress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9)))
+        report(progress)
+        if crash is not None:
+            return Result(progress, crash[0], crash[1])
+    return Result(Progress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9))), None, "")
+
+
+def _inputs(known: list[bytes]) -> st.SearchStrategy[bytes]:
+    some = st.sampled_from(known) if known else st.just(b"")
+
+    def damaged(data: bytes, at: int, by: bytes, drop: int) -> bytes:
+        place = at % (len(data) + 1)
+        return data[:place] + by + data[place + drop :]
+
+    kin = st.builds(damaged, some, st.integers(0, 1 << 16), st.binary(max_size=8), st.integers(0, 8))
+    return st.one_of(st.binary(max_size=200), some, kin, st.builds(lambda a, b: a + b[3:], some, kin))
+
+
+def _batch(target: Target, name: str, inputs: st.SearchStrategy[bytes], seed: int) -> tuple[bytes, str] | None:
+    last: list[bytes] = []
+
+    @seeded(seed)
+    @settings(
+        max_examples=BATCH,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(inputs)
+    def hold(data: bytes) -> None:
+        try:
+            target.check(name, data)
+        except Violation:
+            last.append(data)
+            raise
+
+    try:
+        hold()
+    except Violation as violation:
+        return last[-1], str(violation)
+    return None

@@ -1,0 +1,66 @@
+"""Which lines of our own code an input reaches, generated code included: for minimising corpora and for reports."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+__all__ = ["Edges", "minimal", "reached", "report"]
+
+Edges = frozenset[tuple[str, int, int]]
+"""(file, line before, line) of each step taken."""
+ROOT = Path(__file__).resolve().parent.parent
+WATCHED = tuple(f"{ROOT / package}{'/'}" for package in ("protocols", "reference_server"))
+GENERATED = "<generated"
+
+
+def reached(run: Callable[[], object]) -> Edges:
+    """Return the steps that `run` takes through our code; what it raises is not raised here."""
+    steps: set[tuple[str, int, int]] = set()
+    before: dict[int, int] = {}
+
+    def local(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            key = id(frame)
+            steps.add((frame.f_code.co_filename, before.get(key, 0), frame.f_lineno))
+            before[key] = frame.f_lineno
+        elif event == "return":
+            before.pop(id(frame), None)
+        return local
+
+    def watch(frame: FrameType, event: str, argument: Any) -> Any:
+        return local if frame.f_code.co_filename.startswith((*WATCHED, GENERATED)) else None
+
+    earlier = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        run()
+    except Exception:
+        return frozenset(steps)
+    finally:
+        sys.settrace(earlier)
+    return frozenset(steps)
+
+
+def minimal(inputs: Iterable[bytes], check: Callable[[bytes], object], known: Edges = frozenset()) -> list[bytes]:
+    """Return the inputs, shortest first, of which each takes a step that those before it, and `known`, do not."""
+    seen, kept = set(known), []
+    for data in sorted(set(inputs), key=lambda data: (len(data), data)):
+        fresh = reached(lambda data=data: check(data)) - seen  # type: ignore[misc]
+        if fresh:
+            seen |= fresh
+            kept.append(data)
+    return kept
+
+
+def report(edges: Edges) -> Mapping[str, int]:
+    """Return file -> lines reached, files as paths below the project's root."""
+    lines: dict[str, set[int]] = defaultdict(set)
+    for file, _, line in edges:
+        name = str(Path(file).relative_to(ROOT)) if file.startswith(WATCHED) else "generated code"
+        lines[name].add(line if name != "generated code" else hash((file, line)))
+    return {name: len(lines[name]) for name in sorted(lines)}

@@ -1,0 +1,19 @@
+"""The TTL scheduler against its model: `python -m fuzz.targets.scheduler CORPUS -max_total_time=60`."""
+
+from __future__ import annotations
+
+import atheris
+
+from fuzz.targets.instrumented import fuzz
+
+
+def main() -> None:
+    """Run the target."""
+    with atheris.instrument_imports(include=["reference_server.scheduler", "reference_server.buckets"]):
+        from fuzz.scheduler_input import check
+
+    fuzz(check)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""The targets that feed bytes to our own code: how each is checked, seeded, and run by a coverage-guided fuzzer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from fuzz import parser_input, scheduler_input
+from protocols import protocol
+
+__all__ = ["TARGETS", "Target", "dictionary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target."""
+
+    name: str
+    module: str
+    """What runs it under atheris."""
+    check: Callable[[str, bytes], None]
+    """(protocol, input): raises `Violation`."""
+    seeds: Callable[[str], Iterable[bytes]]
+
+
+TARGETS: Mapping[str, Target] = {
+    one.name: one
+    for one in (
+        Target("parser", "fuzz.targets.parser", parser_input.check, parser_input.seeds),
+        Target(
+            "scheduler",
+            "fuzz.targets.scheduler",
+            lambda name, data: scheduler_input.check(data),
+            lambda name: scheduler_input.seeds(),
+        ),
+    )
+}
+
+
+def dictionary(name: str) -> str:
+    """Return the words of a protocol's enums and the edges of its sizes, as libFuzzer reads them."""
+    spoken = protocol(name)
+    words = {f"{enum}_{one.name}": bytes([one]) for enum, kind in spoken.names.items() for one in kind if one < 256}
+    leads = {lead for profile in spoken.profiles.values() for lead in profile.leads.values()}
+    words |= {f"lead_{lead.hex()}": lead for lead in leads}
+    for size in (1, 2, 4, 8):
+        for label, value in (("max", (1 << 8 * size) - 1), ("half", 1 << 8 * size - 1), ("one", 1)):
+            words[f"{label}_{size}"] = value.to_bytes(size, "little")
+    return "".join(f'{label}="{_escaped(word)}"\n' for label, word in words.items())
+
+
+def _escaped(word: bytes) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in word)
