@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from conformance.concurrency import drawing
+from conformance.concurrency import drawn
 from conformance.delivery import DELIVERIES, WHOLE
 from conformance.records import Record, Run
 from conformance.sampling import Tally
@@ -93,9 +93,9 @@ def _evidence(record: Record) -> Iterator[str]:
     yield f"    [dim]{_short(record['title'])}[/]"
     yield f"    expected {_short(record['expected'])}"
     yield f"    got      {_short(record['got'])}"
-    drawn = drawing(record)
-    yield from (f"    {_short(line)}" for line in drawn)
-    for event in record["exchange"][-4:] if not drawn else ():
+    history = drawn(record)
+    yield from (f"    {_short(line)}" for line in history)
+    for event in record["exchange"][-4:] if not history else ():
         arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
         yield f"    [dim]{escape(event['connection'])} {arrow} {_short(event['hex'] or event['text'], 96)}[/]"
 

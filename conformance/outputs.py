@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TextIO
 from xml.etree import ElementTree
 
-from conformance.concurrency import drawing
+from conformance.concurrency import drawn
 from conformance.console import differing, named, score
 from conformance.delivery import WHOLE
 from conformance.records import Record, Run
@@ -95,7 +95,7 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
             counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
             message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
             node = ElementTree.SubElement(case, tag, message=_xml(message), type=record["verdict"])
-            told = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawing(record)]
+            told = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
             node.text = _xml("\n".join([*told, _hex(record)]))
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")

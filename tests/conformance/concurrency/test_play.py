@@ -148,7 +148,7 @@ def test_the_record_holds_the_drawing_and_alone_is_enough_to_judge_again() -> No
     run = Run("throttr", "7.1.0", "uint16", "tcp://h:1", "x")
     case = make_case({"concurrent": SPEC}, clauses=("THR-CONCURRENCY-1",))
     lived = played("decrease-loses-updates")
-    line = record(run, load_suite("throttr"), case, lived, delivery="whole", duration_us=1)
+    line = record(run, load_suite("throttr"), case, lived, duration_us=1)
     kept = json.loads(json.dumps(line))
     again = ReplayDriver(trace_of(kept)).play(player(SPEC))
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from conformance.cases import load_suite
-from conformance.concurrency import HISTORY, drawing
+from conformance.concurrency import HISTORY, drawn
 from conformance.records import Record, Run
 from conformance.runner import Plan, Settings, play_all
 from conformance.selection import select
@@ -43,4 +43,4 @@ def test_an_impostor_is_caught_with_a_drawing(fault: str) -> None:
     caught = [one for one in played("7.1.0", fault) if one["verdict"] == "lenient"]
 
     assert caught
-    assert all(drawing(one) and one["blamed"].startswith("THR-CONCURRENCY-") for one in caught)
+    assert all(drawn(one) and one["blamed"].startswith("THR-CONCURRENCY-") for one in caught)
