@@ -153,11 +153,12 @@ def held(ask: Ask) -> Record | None:
     return ask.state.store.find(ask.request.key, ask.now)
 
 
-def eating_a_byte(kinds: Kinds) -> HandlerPatch:
-    """Take the byte behind a request, where one has come already, for the end of that request."""
+def eating_a_byte(kinds: Kinds, where: Callable[[bytes], bool] = bool) -> HandlerPatch:
+    """Take the byte behind a request, where one has come already and the answer is `where`, for the request's end."""
 
     def change(answer: bytes, ask: Ask) -> bytes:
-        ask.session._at += 1
+        if where(answer):
+            ask.session._at += 1
         return answer
 
     return with_answer(kinds, change)

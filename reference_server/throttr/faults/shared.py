@@ -1,0 +1,162 @@
+"""What faults of several requests about one record have in common: numbers read wrong, keys cut, records mistreated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from protocols.messages import Request
+from reference_server.throttr.faults.fault import Fault, HandlerPatch, fault
+from reference_server.throttr.faults.patches import Ask, held, swapped, taking, with_answer, with_request
+from reference_server.throttr.record_requests import SHOWN_UNIT
+from reference_server.throttr.records import Record
+from reference_server.throttr.session import ThrottrSession
+from reference_server.throttr.state import ACCEPTED, DENIED, Handler, Handlers, State
+
+__all__ = [
+    "WIDE",
+    "Act",
+    "asked_due",
+    "backwards",
+    "bit_7_lost",
+    "by_owner",
+    "cut",
+    "ends_at_zero_byte",
+    "longer_after_many",
+    "low_bits_lost",
+    "making_room",
+    "missing_as_before",
+    "refused",
+    "status_inverted",
+    "undone",
+]
+
+WIDE = ("uint16", "uint32", "uint64")
+Act = Callable[[Any, Ask], object]
+"""(live record, ask): something done to the record."""
+
+
+def backwards(number: int, ask: Ask) -> int:
+    """Return a dynamic field read with its most significant byte first."""
+    return swapped(number, ask.state.value_size)
+
+
+def low_bits_lost(number: int, ask: Ask) -> int:
+    """Return the number rounded down to a multiple of 4."""
+    return number & ~3
+
+
+def bit_7_lost(number: int, ask: Ask) -> int:
+    """Return the number without the top bit of its low byte."""
+    return number & ~0x80
+
+
+def ends_at_zero_byte(number: int, ask: Ask) -> int:
+    """Return 0 for a number whose low byte is zero."""
+    return number if number & 0xFF else 0
+
+
+def asked_due(ask: Ask) -> int:
+    """Return the expiry instant that an INSERT or SET asks for, monotonic ns."""
+    due: int = ask.now + ask.request.ttl * SHOWN_UNIT[ask.request.ttl_type]
+    return due
+
+
+def cut(kind: type[Request], most: int, *clauses: str) -> Fault:
+    """Return the fault that a request takes the first `most` bytes of a longer key for the whole of it."""
+    return fault(
+        f"{kind.NAME.lower()}-key-cut-at-{most}",
+        f"{kind.NAME} takes the first {most} bytes of a longer key for the whole of it.",
+        *(*clauses, "RECORD-3", "RECORD-6"),
+        handlers=taking(kind, key=lambda key, ask: key[:most]),
+    )
+
+
+def making_room(kind: type[Request], where: Callable[[Any], bool]) -> HandlerPatch:
+    """Remove the live record under the key first, where `where(record)`."""
+
+    def change(request: Request, ask: Ask) -> Request:
+        record = held(ask)
+        if record is not None and where(record):
+            ask.state.store.remove(record)
+        return request
+
+    return with_request(kind, change)
+
+
+def refused(kind: type[Request], of: type[Record], act: Act) -> HandlerPatch:
+    """Do `act` to the live record of class `of` that made a request be refused."""
+
+    def change(answer: bytes, ask: Ask) -> bytes:
+        record = held(ask)
+        if answer == DENIED and isinstance(record, of):
+            act(record, ask)
+        return answer
+
+    return with_answer(kind, change)
+
+
+def undone(answer: bytes, ask: Ask) -> bytes:
+    """Forget what was just stored."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        ask.state.store.remove(record)
+    return answer
+
+
+def by_owner(*kinds: type[Request], others: Callable[[Any, int], bytes | None]) -> HandlerPatch:
+    """Let `others(request, ns since then)` answer, where it does, connections other than the one that stored a record.
+
+    The first of `kinds` stores; each of them is asked about.
+    """
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        owners: dict[bytes, tuple[ThrottrSession, int]] = {}
+
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            owner, since = owners.get(request.key, (session, now))
+            wrong = None if owner is session else others(request, now - since)
+            if wrong is not None:
+                return wrong
+            answer = correct[type(request)](request, session, now)
+            if type(request) in kinds[:1] and answer == ACCEPTED:
+                owners[request.key] = session, now
+            return answer
+
+        return dict.fromkeys(kinds, handle)
+
+    return patch
+
+
+def status_inverted(answer: bytes, ask: Ask) -> bytes:
+    """Return the answer with the other status byte."""
+    return bytes([answer[0] ^ 1]) + answer[1:]
+
+
+def missing_as_before(correct: Handler, state: State) -> Handler:
+    """Answer a miss as the hit whose request, of the same kind, came right before it."""
+    before: dict[ThrottrSession, tuple[int, int, bytes]] = {}
+
+    def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+        answer = correct(request, session, now)
+        data, at, hit = before.pop(session, (0, 0, b""))
+        if answer != DENIED:
+            before[session] = id(session._data), session._at, answer
+        elif hit and (data, at) == (id(session._data), session._at - 2 - len(request.key)):
+            return hit
+        return answer
+
+    return handle
+
+
+def longer_after_many(correct: Handler, state: State) -> Handler:
+    """Let a zero byte slip in behind every tenth answer to what came in one segment."""
+    answered: dict[ThrottrSession, tuple[int, int]] = {}
+
+    def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+        segment, number = answered.get(session, (0, 0))
+        number = number + 1 if segment == id(session._data) else 1
+        answered[session] = id(session._data), number
+        return correct(request, session, now) + b"\0" * (number % 10 == 0)
+
+    return handle
