@@ -16,14 +16,13 @@ Boundaries = Callable[[], Sequence[int]]
 Cut = Callable[[int, Boundaries], Iterable[int]]
 """(size of a write, what finds the boundaries of its fields) -> offsets to cut at."""
 
-MOST_PIECES = 512
-"""Pieces of one write; where a delivery asks for more cuts, as many are made, evenly spread."""
 GAP = 0.001
 """Seconds between two pieces, so that the target has read the first when the second comes."""
 SLOW_GAP = 0.01
-SLOW_PIECES = 64
-SLOWEST = 2.0
-"""Seconds of gaps in one play of a slow delivery; what is sent after that comes whole."""
+MOST_CUTS, MOST_CUTS_SLOWLY = 512, 64
+"""Cuts of one write; where a delivery asks for more, as many are made, evenly spread."""
+ALL_CUTS, ALL_CUTS_SLOWLY = 1500, 100
+"""Cuts in one play: what is sent after them comes whole, so that no case takes so long that it is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,11 @@ class Delivery:
     def slow(self) -> bool:
         """Whether it takes so long that a case about time would be another case."""
         return self.gap > GAP
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The most cuts of one write, and of one play."""
+        return (MOST_CUTS_SLOWLY, ALL_CUTS_SLOWLY) if self.slow else (MOST_CUTS, ALL_CUTS)
 
 
 def _every_byte(size: int, boundaries: Boundaries) -> Iterable[int]:
@@ -89,7 +93,7 @@ class Carrier:
         self.changes = 0
         """Cuts, joins and early ends so far: with none, a play shows no more than `whole` does."""
         self._symbols = symbols
-        self._left = SLOWEST
+        self._most, self._left = delivery.bounds
 
     def pieces(self, data: bytes) -> Sequence[tuple[bytes, float | None]]:
         """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it."""
@@ -97,17 +101,11 @@ class Carrier:
         if delivery.cut is None:
             return [(data, 0.0 if delivery.joins else None)]
         wanted = delivery.cut(len(data), lambda: anatomy(self._symbols, data).boundaries)
-        cuts = spread(sorted(one for one in wanted if 0 < one < len(data)), self._most())
+        cuts = spread(sorted(one for one in wanted if 0 < one < len(data)), min(self._most, self._left))
         self.changes += len(cuts)
-        if delivery.slow:
-            self._left -= len(cuts) * delivery.gap
+        self._left -= len(cuts)
         chunks = [data[start:stop] for start, stop in pairwise((0, *cuts, len(data)))]
         return [(chunk, delivery.gap) for chunk in chunks[:-1]] + [(chunks[-1], 0.0)]
-
-    def _most(self) -> int:
-        if not self.delivery.slow:
-            return MOST_PIECES - 1
-        return max(0, min(SLOW_PIECES - 1, int(self._left / self.delivery.gap)))
 
 
 def spread(cuts: list[int], most: int) -> list[int]:

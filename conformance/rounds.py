@@ -14,7 +14,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases import Case
@@ -27,6 +26,7 @@ from conformance.sockets import SocketDriver
 from conformance.trace import Kind, Trace
 from conformance.traits import waits
 from conformance.verdicts import Guilty, Verdict
+from conformance.yardstick import Yardstick, whole
 
 if TYPE_CHECKING:
     from conformance.runner import Plan
@@ -60,17 +60,16 @@ class Round:
         self.guilty: set[str] = set()
         """The cases that end the target."""
         self.deaths: list[Death] = []
-        self._passed: set[str] = set()
-        self._until = inf
-        """When the time for a sample of other deliveries is over."""
+        self.yardstick = Yardstick(plan.settings.deliveries.budget)
         self._under_way: list[tuple[Case, Outcome, float]] = []
         """The cases side by side that lost the target, with no chance to be played again."""
 
     async def go(self) -> None:
         """Play everything."""
         mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
-        await self._all([case for case in mine if not case.budget])
-        await self._deliveries()
+        for alone in (True, False):
+            await self._all([case for case in mine if case.exclusive == alone and not case.budget])
+            await self._deliveries(alone=alone)
         self._accuse()
         for case in mine:
             if case.budget:
@@ -91,13 +90,12 @@ class Round:
             await self._once_more(case, outcome, began)
         self._again = []
 
-    async def _deliveries(self) -> None:
+    async def _deliveries(self, *, alone: bool) -> None:
         """Play what passed under other deliveries, beginning none once the time for a sample is over."""
-        budget = self.plan.settings.deliveries.budget
         if not self.gone:
-            self._until = inf if budget is None else time.monotonic() + budget
-            await self._all(self.plan.others(self._passed))
-            self._until = inf
+            self.yardstick.begin()
+            await self._all([case for case in self.plan.others(self.yardstick.passed) if case.exclusive == alone])
+            self.yardstick.end()
 
     async def one_by_one(self, cases: Sequence[Case]) -> None:
         """Play cases that need the target for themselves."""
@@ -120,7 +118,7 @@ class Round:
 
     def settle(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case, or keep it for another try when its outcome is doubtful."""
-        if _doubtful(outcome):
+        if _doubtful(outcome) or self.yardstick.doubts(case, outcome):
             self._again.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
@@ -129,8 +127,7 @@ class Round:
         """Report a case; who is reported as a crash has ended the target."""
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
-        if outcome.verdict is Verdict.PASS:
-            self._passed.add(case.id)
+        self.yardstick.saw(case, outcome)
         if self.plan.keeps(case, outcome):
             self._report(self.plan.record(case, outcome, began))
 
@@ -140,15 +137,21 @@ class Round:
         `alone`: it had it for itself the first time, too.
         """
         lost = outcome.verdict is Verdict.CRASH
-        if _doubtful(outcome) and not self.gone:
+        if (_doubtful(outcome) or self.yardstick.doubts(case, outcome)) and not self.gone:
             again_at = time.monotonic()
             again = await self.play_again(case)
             if not (lost and again.unreachable):
-                outcome, began, lost = again, again_at, False
+                outcome, began, lost = await self._compared(case, again), again_at, False
         if lost and not alone:
             self._under_way.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
+
+    async def _compared(self, case: Case, outcome: Outcome) -> Outcome:
+        """Hold a failure under another delivery against the same case played whole, here and now."""
+        if not self.yardstick.doubts(case, outcome) or self.gone:
+            return outcome
+        return self.yardstick.weighed(case, outcome, await self.play_again(whole(case)))
 
     async def fresh(self) -> None:
         """Get a target on which nothing was done yet, where that can be had."""
@@ -163,7 +166,7 @@ class Round:
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
         """Play one case; what goes wrong here is its outcome."""
-        if time.monotonic() > self._until:
+        if not attempt and self.yardstick.over:
             return nobody_there("was not asked: the time for a sample of deliveries is over")
         player = player or self.plan.player(case, attempt)
         try:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import accumulate, count
 
 from conformance.cases import Case, Suite
-from conformance.delivery import DELIVERIES, MOST_PIECES, SLOW_PIECES, WHOLE, Delivery
+from conformance.delivery import DELIVERIES, WHOLE, Delivery
 from conformance.outcome import Outcome
 from conformance.records import level_of
 from conformance.traits import applies, requests, waits
@@ -123,5 +123,5 @@ def cost(case: Case, delivery: Delivery) -> float:
     """Return about how many seconds a play takes, beside others where it may have them."""
     asked = requests(case)
     each = {"bytes": 25, "fields": 5, "beside": 4, "dripped": 25}.get(delivery.name, 1)
-    pieces = min(asked * each, SLOW_PIECES if delivery.slow else max(MOST_PIECES, asked))
+    pieces = min(asked * each, delivery.bounds[1]) if each > 1 else asked
     return PLAY + pieces * (ALONE if case.exclusive else PIECE)

@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases import Case
@@ -201,11 +200,7 @@ class SupervisedRound(Round):
 
     async def _alone(self, case: Case, patience: float = SETTLE) -> tuple[Outcome, str | None]:
         """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
-        until, self._until = self._until, inf
-        try:
-            outcome = await self.play(case, ALONE)
-        finally:
-            self._until = until
+        outcome = await self.play(case, ALONE)
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:
             await asyncio.sleep(TICK)

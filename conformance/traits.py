@@ -117,4 +117,4 @@ def applies(case: Case, delivery: Delivery, moved: Collection[str] = ()) -> bool
         return not (case.exclusive or _holds(case.steps, frozenset(moved)))
     if delivery.half_closes:
         return last_request(case.steps) is not None
-    return not (delivery.slow and (case.slow or case.heavy or waits(case)))
+    return not (delivery.slow and (case.slow or case.heavy or case.exclusive or waits(case)))
