@@ -12,6 +12,7 @@ from protocols.throttr.requests import Insert, List, Purge, Query, Set, Stat, St
 from reference_server.throttr.faults.fault import Fault, HandlerPatch, fault
 from reference_server.throttr.faults.memory import Remembering, keeping, own
 from reference_server.throttr.faults.patches import (
+    SWALLOWED,
     Ask,
     both,
     changed,
@@ -59,6 +60,11 @@ def _and_rows_of(notes: str, row: Any) -> Callable[[list[Any], Ask], Iterable[An
     return change
 
 
+def _doubled(rows: list[Any], ask: Ask) -> Iterable[Any]:
+    """Add each row once more whose key was noted."""
+    return rows + [row for row in rows if row.key in ask.state.asked]  # type: ignore[attr-defined]
+
+
 def _own(rows: list[Any], ask: Ask) -> Iterable[Any]:
     return [row for row in rows if own(row.key, ask.session, ask.state)]
 
@@ -87,7 +93,7 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
         one("by-another-type-byte", f"{kind.NAME} is known by another type byte.",
             "type", "bare", "led", profile=lead(kind, 0x0A if kind is Stats else 0x27)),
         one("eats-a-byte", f"{kind.NAME} takes the byte behind it for its own.",
-            "type", handlers=eating_a_byte(kind)),
+            "type", *SWALLOWED, handlers=eating_a_byte(kind)),
         one("with-a-status", f"The answer to {kind.NAME} begins with a status byte.",
             "bare", "FRAMING-9", profile=lead(reply, 1)),
         one("without-status", f"The answer to {kind.NAME} has no status byte.",
@@ -103,17 +109,20 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
             "names", "FRAGMENT-7", handlers=rows(lambda found, ask: _shifted(found, lambda one: -found.index(one)))),
         one("names-sorted", f"{kind.NAME} writes the names in their own order, not in that of the rows.",
             "names", "FRAGMENT-7", handlers=rows(lambda found, ask: _shifted(found, lambda one: one.key))),
-        one("names-cut-at-127", f"{kind.NAME} names at most 127 bytes of a key.",
-            "size", "names", "all", handlers=rows(_cut(127))),
+        one("names-cut-at-100", f"{kind.NAME} names at most 100 bytes of a key.",
+            "size", "names", "all", handlers=rows(_cut(100))),
+        one("names-padded-to-4", f"{kind.NAME} pads a key below 4 bytes with zeros and counts them.",
+            "size", "names", "all",
+            handlers=rows(lambda found, ask: [changed(one, key=one.key.ljust(4, b"\0")) for one in found])),
         one("names-cut-at-254", f"{kind.NAME} names at most 254 bytes of a key.",
             "size", "names", "all", handlers=rows(_cut(254))),
         one("names-stop-at-a-zero-byte", f"{kind.NAME} names a key up to its first zero byte.",
-            "names", "size", "all",
+            "names", "all",
             handlers=rows(lambda found, ask: [changed(one, key=one.key.partition(b"\0")[0]) for one in found])),
         one("names-in-lower-case", f"{kind.NAME} names keys in lower case.",
             "all", "names", handlers=rows(lambda found, ask: [changed(one, key=one.key.lower()) for one in found])),
         one("names-in-printable-ascii", f"{kind.NAME} names a key with ? for all but printable ASCII.",
-            "names", "size", "all",
+            "names", "all",
             handlers=rows(lambda found, ask: [changed(one, key=_printable(one.key)) for one in found])),
         one("without-buffers", f"{kind.NAME} leaves buffers out.",
             "all", handlers=rows(_without(Buffer))),
@@ -133,6 +142,9 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
         one("of-keys-asked-for", f"{kind.NAME} names keys that QUERY or STAT asked for in vain.",
             "all", state=Remembering,
             handlers=both(keeping("asked", (Query, Stat), DENIED), rows(_and_rows_of("asked", ghost)))),
+        one("of-refused-inserts", f"{kind.NAME} has a second row for a key that INSERT was refused on.",
+            "all", "RECORD-2", state=Remembering,
+            handlers=both(keeping("asked", (Insert,), DENIED), rows(_doubled))),
         one("of-purged-records", f"{kind.NAME} still names what was purged.",
             "purged", "empty", state=Remembering,
             handlers=both(keeping("gone", (Purge,), ACCEPTED), rows(_and_rows_of("gone", ghost)))),
