@@ -189,7 +189,8 @@ def _shorten_newest(ask: Ask) -> None:
 
 FOLDS: tuple[tuple[str, str, Fold, tuple[str, ...]], ...] = (
     ("in-any-case", "Letter case makes no difference between keys.", bytes.lower, ("RECORD-3",)),
-    ("by-200-bytes", "Keys are compared by their first 200 bytes.", lambda key: key[:200], ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4")),
+    ("by-200-bytes", "Keys are compared by their first 200 bytes.",
+     lambda key: key[:200], ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4")),
     ("by-230-bytes", "Keys below 254 bytes are compared by their first 230.",
      lambda key: key[:230] if len(key) < 254 else key, ("RECORD-3",)),
     ("by-254-bytes", "Keys are compared by their first 254 bytes.",
