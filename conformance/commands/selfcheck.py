@@ -46,6 +46,7 @@ class _Wanted:
 @click.option(
     "--mutants", type=click.IntRange(0), default=0, help="Try as many automatic mutants too; survivors are told."
 )
+@click.option("--live", is_flag=True, help="Try those that need a process of their own too, over sockets (minutes).")
 @click.option("--seed", type=int, default=1, help="Which mutants: the same ones for the same seed.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Processes; 0: one a core.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write kill-matrix.json and a page here.")
@@ -61,6 +62,7 @@ def command(
     groups: tuple[str, ...],
     sample: int,
     repeat: int,
+    live: bool,
     mutants: int,
     seed: int,
     jobs: int,
@@ -83,7 +85,7 @@ def command(
         variant = _known("variant", variant or spoken.default_variant, spoken.profiles[profile].variants)
         check = Check(load_suite(name), profile, variant, jobs)
         chosen = _chosen(check, _Wanted(faults, groups, sample))
-        matrix = _checked(check, chosen, repeat, console)
+        matrix = _checked(check, chosen, repeat, live, console)
         tried = check.mutants(mutants, seed)
         if out is not None:
             report.write(out, report.document(check.suite, matrix, tried))
@@ -101,6 +103,9 @@ def command(
     for line in complaints:
         console.print(line, markup=False)
     _tell_mutants(console, tried)
+    left_out = sum(one.live for one in chosen) if not live else 0
+    if left_out:
+        console.print(f"{left_out} faults left out: they show in a process of their own only (--live)")
     _sum_up(console, matrix, f"sampled 1 in {sample}, " if sample > 1 else "", time.monotonic() - began)
     context.exit(UNPROVED if complaints else PROVED)
 
@@ -128,13 +133,13 @@ def _chosen(check: Check, wanted: _Wanted) -> list[Deviation]:
     return found
 
 
-def _checked(check: Check, chosen: list[Deviation], repeat: int, console: Console) -> KillMatrix:
+def _checked(check: Check, chosen: list[Deviation], repeat: int, live: bool, console: Console) -> KillMatrix:
     """Return the matrix, the same each time; `FaultlessError` names what differs."""
     matrices = []
     for number in range(1, repeat + 1):
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{check.profile} {check.variant}, run {number}", total=len(chosen))
-            matrices.append(check.run(chosen, _advance(progress, task)))
+            matrices.append(check.run(chosen, _advance(progress, task), live=live and number == 1))
         if matrices[-1].differs_from(matrices[0]):
             raise FaultlessError(f"run {number} differs from the first: {matrices[-1].differs_from(matrices[0])}")
     return matrices[0]

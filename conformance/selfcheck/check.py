@@ -1,23 +1,34 @@
-"""One self-check: a suite under one profile and variant, held against departures from the reference."""
+"""One self-check: a suite under one profile and variant, held against departures from the reference.
+
+First in simulation with whole writes; what no case noticed then, under every other delivery that applies to the cases
+of its clauses; what needs a process of its own, over sockets, when asked for.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
-from conformance.cases import Suite
+from conformance.cases import Case, Suite
 from conformance.records import Run
 from conformance.runner import Plan, Settings
+from conformance.sampling import OTHERS, Choice
+from conformance.sampling import chosen as delivered
 from conformance.selection import select
 from conformance.selfcheck.departures import applicable
+from conformance.selfcheck.live import try_live
 from conformance.selfcheck.matrix import KillMatrix, Trial
 from conformance.selfcheck.mutants import Tried, sample, try_mutants
-from conformance.selfcheck.trial import FaultlessError, Ground
+from conformance.selfcheck.trial import FaultlessError, Finding, Ground
 from conformance.selfcheck.trials import run_trials
 from reference_server.deviation import Deviation
 from reference_server.registry import server_packages
 
 __all__ = ["Check", "FaultlessError"]
+
+Report = Callable[[Trial], None]
 
 
 class Check:
@@ -32,6 +43,9 @@ class Check:
     @cached_property
     def ground(self) -> Ground:
         """The cases and their tapes; `FaultlessError` when the faultless server does not pass them all."""
+        return self._ground(select(self.suite, self.profile, self.variant, heavy=False))
+
+    def _ground(self, cases: Sequence[Case]) -> Ground:
         run = Run(
             protocol=self.suite.protocol,
             profile=self.profile,
@@ -40,18 +54,52 @@ class Check:
             implementation="impostors",
             namespace="selfcheck",
         )
-        return Ground(Plan(run, self.suite, select(self.suite, self.profile, self.variant, heavy=False), Settings()))
+        return Ground(Plan(run, self.suite, cases, Settings()))
 
     def applicable(self, deviations: Iterable[Deviation]) -> list[Deviation]:
-        """Return those that show under this profile and variant in simulation."""
-        return [one for one in applicable(deviations, self.suite, self.profile, self.variant) if not one.live]
+        """Return those that show under this profile and variant."""
+        return applicable(deviations, self.suite, self.profile, self.variant)
 
-    def run(self, chosen: Sequence[Deviation], report: Callable[[Trial], None] | None = None) -> KillMatrix:
-        """Try every one of `chosen`; `report` hears of each trial."""
+    def run(self, chosen: Sequence[Deviation], report: Report | None = None, *, live: bool = False) -> KillMatrix:
+        """Try every one of `chosen`; `report` hears of each trial. Without `live`, those that need it are left out."""
         ground = self.ground
-        trials = run_trials(ground, chosen, jobs=self._jobs, report=report)
+        simulated = [one for one in chosen if not one.live]
+        trials = run_trials(ground, simulated, jobs=self._jobs, report=report)
+        trials = self._delivered_otherwise(trials)
+        for one in chosen if live else ():
+            if one.live:
+                trials.append(try_live(self.suite, self.profile, self.variant, one))
+                if report is not None:
+                    report(trials[-1])
         return KillMatrix(self.profile, self.variant, self.suite, ground.plan.cases, ground.levels, trials)
+
+    def _delivered_otherwise(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Try wrong servers that nobody noticed again, under the other deliveries, with the cases of their clauses."""
+        missed = [one.deviation for one in trials if not one.kills and one.deviation.clauses and one.error is None]
+        broken = {clause for one in missed for clause in one.clauses}
+        cases = [case for case in self.ground.plan.cases if not broken.isdisjoint(case.clauses)]
+        others = delivered(cases, Choice(OTHERS), self.suite, self.profile)
+        if not others:
+            return list(trials)
+        again = run_trials(self._ground(others), missed, jobs=self._jobs)
+        found = {one.deviation.name: one for one in again}
+        return [
+            replace(one, findings=_by_case(found[one.deviation.name].findings)) if one.deviation in missed else one
+            for one in trials
+        ]
 
     def mutants(self, number: int, seed: int) -> list[Tried]:
         """Try `number` automatic mutants of the server's own code and its codec."""
         return try_mutants(self.ground, sample(server_packages(self.suite.protocol), number, seed), jobs=self._jobs)
+
+
+def _by_case(findings: Iterable[Finding]) -> list[Finding]:
+    """Return one finding a case, with the deliveries that show it."""
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for one in findings:
+        if one.kills:
+            found[one.case].append(one)
+    return [
+        replace(some[0], deliveries=tuple(delivery for one in some for delivery in one.deliveries))
+        for some in found.values()
+    ]

@@ -112,5 +112,5 @@ class KillMatrix:
 
     def differs_from(self, other: KillMatrix) -> str:
         """Return the name of the first departure whose findings are not the same in `other`; empty when all are."""
-        pairs = zip(self.trials, other.trials, strict=True)
+        pairs = zip(self.trials, other.trials, strict=False)
         return next((one.deviation.name for one, two in pairs if list(one.findings) != list(two.findings)), "")

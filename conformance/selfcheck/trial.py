@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from conformance.cases import Case
+from conformance.delivery import WHOLE
 from conformance.foundations import BY_ITSELF, Failure, explained
 from conformance.outcome import Outcome
 from conformance.records import level_of, weigh
@@ -91,7 +92,7 @@ class Ground:
         causes = explained(
             self.plan.suite,
             [
-                Failure(case.id, case, outcome.place, outcome.blamed)
+                Failure(_key(case), case, outcome.place, outcome.blamed)
                 for case, outcome in played
                 if outcome.verdict in BY_ITSELF and outcome.place is not None
             ],
@@ -99,10 +100,11 @@ class Ground:
         found = []
         for case, outcome in played:
             verdict, got = weigh(outcome, self.levels[case.id]), outcome.got
-            if case.id in causes:
-                verdict, got = Verdict.UNTESTABLE, causes[case.id].told(got)
+            if _key(case) in causes:
+                verdict, got = Verdict.UNTESTABLE, causes[_key(case)].told(got)
             if verdict is not Verdict.PASS:
-                found.append(Finding(case.id, verdict, outcome.blamed, got))
+                how = () if case.delivery == WHOLE.name else (case.delivery,)
+                found.append(Finding(case.id, verdict, outcome.blamed, got, how))
         return found
 
     def _agrees(self, tape: Tape, factory: ServiceFactory) -> bool:
@@ -113,3 +115,8 @@ class Ground:
 
     def _outcome(self, case: Case, factory: ServiceFactory) -> Outcome:
         return play(self.plan.player(case), Simulation(factory).perform)
+
+
+def _key(case: Case) -> str:
+    """Name one play: a case is played once under each delivery."""
+    return f"{case.id}|{case.delivery}"

@@ -1,0 +1,63 @@
+"""Trials over real sockets, for departures that simulation cannot show: a server process, and its own cases only.
+
+The suite's own command plays them, so what is proved is what users run: readiness, budgets, crash attribution and all.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from conformance.cases import Suite
+from conformance.processes import module_command, module_environment
+from conformance.selfcheck.matrix import Trial
+from conformance.selfcheck.trial import RED, Finding
+from conformance.verdicts import Verdict
+from reference_server.deviation import Deviation
+
+__all__ = ["try_live"]
+
+LONGEST = 240
+"""Seconds after which a trial is given up."""
+
+
+def try_live(suite: Suite, profile: str, variant: str, deviation: Deviation) -> Trial:
+    """Serve the departure in a process and play the cases of its clauses against it, budgets too."""
+    server = module_command(
+        "reference_server", suite.protocol, "--fault", deviation.name, "--profile", profile, "--variant", variant
+    )
+    with TemporaryDirectory(prefix="wireproof-live-") as place:
+        play = [
+            "test", suite.protocol, "--target-command", f"{shlex.join(server)} --port {{port}}", "--profile", profile,
+            "--variant", variant, "-k", " or ".join(deviation.clauses) or "not (none)", "--budgets",
+            "--delivery", "whole", "--out", place, "--quiet",
+        ]  # fmt: skip
+        try:
+            done = subprocess.run(
+                module_command("wireproof", *play),
+                env=module_environment(),
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST,
+            )
+        except subprocess.TimeoutExpired:
+            return Trial(deviation, [], f"the suite took more than {LONGEST} s")
+        if done.returncode not in (0, 1):
+            return Trial(deviation, [], (done.stderr or done.stdout).strip()[-300:])
+        return Trial(deviation, _findings(Path(place, "records.jsonl")))
+
+
+def _findings(path: Path) -> Sequence[Finding]:
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record: dict[str, Any] = json.loads(line)
+        verdict = Verdict(record["verdict"])
+        if verdict in RED or verdict is Verdict.UNTESTABLE:
+            found.append(Finding(record["case"], verdict, record["blamed"], record["got"]))
+    return found
