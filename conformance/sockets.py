@@ -19,6 +19,7 @@ import msgspec
 
 from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
 from conformance.blame import misdelivered
+from conformance.conversation import Asking, Result
 from conformance.gate import Gate
 from conformance.outcome import Outcome, harness_error
 from conformance.player import Player
@@ -209,15 +210,18 @@ class SocketDriver:
     async def play(self, player: Player) -> Outcome:
         """Run one case to its outcome; no connection outlives it. Raises `OSError` for this machine's own limits."""
         session = _Session(self)
-        play = player.play()
         try:
-            action = next(play)
-            while True:
-                action = play.send(await session.perform(action))
-        except StopIteration as stop:
-            return session.witnessed(stop.value)
+            return session.witnessed(await session.run(player.play()))
         except TapError as error:
             return misdelivered(error, player.talk.trace)
+        finally:
+            session.close()
+
+    async def perform(self, asking: Asking[Result]) -> Result:
+        """Perform what anything else asks and return what it returns; raises `TapError`, else as `play`."""
+        session = _Session(self)
+        try:
+            return await session.run(asking)
         finally:
             session.close()
 
@@ -233,6 +237,15 @@ class _Session:
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
         return Answer(kind, time.monotonic() - self._began, data)
+
+    async def run(self, asking: Asking[Result]) -> Result:
+        try:
+            action = next(asking)
+            while True:
+                action = asking.send(await self.perform(action))
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
 
     async def perform(self, action: Action) -> Answer:
         match action:

@@ -12,7 +12,7 @@ from conformance.actions import Action, Open, Read, Shut, Sleep, Write
 from conformance.conversation import Asking
 from conformance.trace import Kind, Trace, TraceEvent
 
-__all__ = ["Script", "ScriptError", "acting", "from_json", "size", "to_json"]
+__all__ = ["Script", "ScriptError", "acting", "from_json", "performing", "size", "to_json"]
 
 Script = tuple[Action, ...]
 
@@ -72,19 +72,40 @@ def size(script: Script) -> int:
 def acting(script: Script, trace: Trace) -> Asking[None]:
     """Ask a driver for every action, as a player does, and keep what came of each in `trace`.
 
-    A connection that could not be opened, or that the script closed, is not used any more; all are closed at the end.
+    A connection that could not be opened, or that the script closed, is not used any more, nor written to after its
+    sending side ended; all are closed at the end.
     """
+    open_ones = yield from performing(script, trace)
+    for name in sorted(open_ones):
+        yield Shut(name, "close")
+
+
+def performing(script: Script, trace: Trace) -> Asking[frozenset[str]]:
+    """Do as `acting`, but leave connections open; return which."""
     open_ones: set[str] = set()
+    half: set[str] = set()
     for action in script:
         name: str = getattr(action, "connection", "")
-        if isinstance(action, Write | Read | Shut) and name not in open_ones:
+        if not _is_sensible(action, name in open_ones, name in half):
             continue
         answer = yield action
         shown = action.data if isinstance(action, Write) and answer.kind is Kind.SENT else answer.data
         trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             open_ones.add(name)
-        elif isinstance(action, Shut) and action.how != "half":
-            open_ones.discard(name)
-    for name in sorted(open_ones):
-        yield Shut(name, "close")
+            half.discard(name)
+        elif isinstance(action, Shut):
+            (half.add if action.how == "half" else open_ones.discard)(name)
+    return frozenset(open_ones)
+
+
+def _is_sensible(action: Action, is_open: bool, is_half_closed: bool) -> bool:
+    """Say whether a driver can be asked for it: whatever a mutator made of a script, it stays playable."""
+    match action:
+        case Open():
+            return not is_open
+        case Write():
+            return is_open and not is_half_closed
+        case Read() | Shut():
+            return is_open
+    return True
