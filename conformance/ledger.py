@@ -20,8 +20,8 @@ class Meant(msgspec.Struct, frozen=True, gc=False):
     data: bytes
     message: Message | None = None
     """None for bytes by hand: what is wrong with them is declared by the case."""
-    like: type[Request] | None = None
-    """What bytes by hand are answered like, where the case says so."""
+    like: Request | None = None
+    """The request that bytes by hand are answered like, where the case says so."""
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):

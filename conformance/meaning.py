@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from conformance.ledger import Meant
@@ -18,7 +18,8 @@ class Meaning:
         self._meant = meant
         self._ends = list(accumulate(len(one.data) for one in meant))
         self._stream = b"".join(one.data for one in meant)
-        self._begun = self._answered = 0
+        self._begun = self._read = 0
+        """How many frames are part of a write that began, and of a request that was read."""
         self._unwritten: Message | None = None
 
     def differs(self, at: int, data: bytes) -> int | None:
@@ -70,13 +71,18 @@ class Meaning:
         """
         number, last = bisect_right(self._ends, first), bisect_right(self._ends, stop - 1)
         frames = self._meant[number : last + 1]
-        if frames[0].message is not None:
-            return None
-        ordinary = all(one.message is None for one in frames) and frames[-1].like is type(request)
-        if ordinary and last >= self._answered:
-            self._answered = last + 1
+        by_hand = all(one.message is None for one in frames) and type(frames[-1].like) is type(request)
+        if frames[0].message is not None or (by_hand and last >= self._read):
+            self._read = last + 1
             return None
         return frames[0].event
+
+    def rest(self, number: int) -> Iterator[tuple[int, Meant]]:
+        """Yield what was not read: (offset, frame) of each in writes that began up to that event, each once."""
+        while self._read < len(self._meant) and self._meant[self._read].event <= number:
+            frame = self._meant[self._read]
+            self._read += 1
+            yield self._ends[self._read - 1] - len(frame.data), frame
 
     def _frame(self, offset: int) -> Meant | None:
         number = bisect_right(self._ends, offset)

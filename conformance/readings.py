@@ -39,11 +39,6 @@ class Asking:
         """See `Connection.received`."""
         return self._client.received
 
-    @property
-    def waits(self) -> bool:
-        """Whether a reply is due."""
-        return bool(self._client.pending)
-
     def await_reply(self, request: Request) -> None:
         """Note a request that was sent."""
         self._client.await_reply(request)

@@ -44,7 +44,7 @@ class Tale:
         data = b"".join(data for data, _ in meant)
         return self.happens(Kind.SENT, name, data if crossed is None else crossed)
 
-    def sends_by_hand(self, data: str | bytes, name: str = "a", like: type[Request] | None = None) -> Tale:
+    def sends_by_hand(self, data: str | bytes, name: str = "a", like: Request | None = None) -> Tale:
         data = bytes.fromhex(data) if isinstance(data, str) else data
         self.account(name).meant.append(Meant(len(self.trace), data, like=like))
         return self.happens(Kind.SENT, name, data)

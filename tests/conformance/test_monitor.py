@@ -61,7 +61,7 @@ def test_a_reply_to_nothing_is_the_targets() -> None:
 @pytest.mark.parametrize("cut", range(1, 3))
 def test_a_reply_before_its_request_was_whole_is_the_targets(cut: int) -> None:
     data = b"\x02\x01k"
-    tale = Tale().sends_by_hand(data[:cut]).comes(REFUSED).sends_by_hand(data[cut:], like=Query)
+    tale = Tale().sends_by_hand(data[:cut]).comes(REFUSED).sends_by_hand(data[cut:], like=ASK)
     first = guilty_of(tale.report())
 
     assert (first.side, first.event, first.error) == (Guilty.TARGET, 2, "unexpected_message")
@@ -182,7 +182,7 @@ def test_what_came_before_bytes_that_the_case_declares_wrong_is_judged(data: str
 
 
 def test_a_request_by_hand_whose_like_is_answered_is_judged_like_any() -> None:
-    tale = Tale().sends_by_hand("02").sends_by_hand("01").sends_by_hand("6b", like=Query)
+    tale = Tale().sends_by_hand("02").sends_by_hand("01").sends_by_hand("6b", like=ASK)
 
     assert tale.comes(FOUND).report().guilty is Guilty.NOBODY
     assert guilty_of(tale.comes("07").report()).side is Guilty.TARGET
@@ -190,11 +190,11 @@ def test_a_request_by_hand_whose_like_is_answered_is_judged_like_any() -> None:
 
 def test_requests_by_hand_that_the_case_awaits_no_answer_to_leave_it_open_what_comes() -> None:
     assert Tale().sends_by_hand("02 01 6b").comes("07").report().guilty is Guilty.NOBODY
-    assert Tale().sends_by_hand("02016b 02016b", like=Query).comes("00 07").report().guilty is Guilty.NOBODY
+    assert Tale().sends_by_hand("02016b 02016b", like=ASK).comes("00 07").report().guilty is Guilty.NOBODY
 
 
 def test_a_request_by_hand_that_is_answered_like_another_leaves_it_open_what_comes() -> None:
-    tale = Tale("7.3.2").sends_by_hand("19 01 0200 63 1818", like=Purge)
+    tale = Tale("7.3.2").sends_by_hand("19 01 0200 63 1818", like=Purge(b"k"))
 
     assert tale.comes("01").report().guilty is Guilty.NOBODY
 
@@ -262,8 +262,34 @@ def test_a_refusal_before_what_cannot_be_read_is_the_harnesss() -> None:
 
 
 def test_a_refusal_of_what_is_not_judged_accuses_nobody() -> None:
-    assert Tale().sends_by_hand("0a").comes("07").refused(0).report().guilty is Guilty.NOBODY
+    assert Tale().sends_by_hand("0a", like=ASK).comes("07").refused(0).report().guilty is Guilty.NOBODY
+    assert Tale().sends_by_hand("02").comes("07").refused(0).report().guilty is Guilty.NOBODY
     assert Tale().sends(Whoami(), ASK).comes(PUSH, b"i" * 16).refused(16).report().guilty is Guilty.NOBODY
+
+
+def test_a_refusal_of_what_answers_bytes_that_are_declared_wrong_is_the_harnesss() -> None:
+    tale = Tale().sends_by_hand("0a", like=ASK)
+
+    assert guilty_of(tale.comes("00").refused(0).report()).error == MISREAD
+
+
+def test_what_answers_bytes_that_are_declared_wrong_is_held_against_what_the_player_read() -> None:
+    tale = Tale("7.3.2").sends_by_hand("19 01 0200 63 1818", like=ASK).sends(ASK).comes(FOUND, REFUSED)
+
+    assert guilty_of(tale.understood(FOUND, 0, 6).understood(FOUND, 6, 7).report()).offset == 6
+
+
+@pytest.mark.parametrize("data", ["02 02 6b", "04 01 6b", "02 01 6b 02", "fe", "02"])
+def test_a_wrong_message_behind_bytes_that_are_declared_wrong_is_the_harnesss(data: str) -> None:
+    first = guilty_of(Tale().sends_by_hand("0a").sends_wrongly(data, ASK).report())
+
+    assert (first.side, first.offset, first.event, first.error) == (Guilty.HARNESS, 1, 2, NOT_MEANT)
+
+
+def test_bytes_by_hand_that_changed_on_their_way_out_are_the_harnesss() -> None:
+    tale = Tale().sends_by_hand("0a").sends(ASK, crossed=b"\x02\x01j")
+
+    assert guilty_of(tale.report()).offset == 3
 
 
 def test_an_event_that_carries_a_request_is_answered_like_it() -> None:

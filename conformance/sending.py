@@ -1,0 +1,158 @@
+"""The harness's side of one connection: its bytes read as a server would, and held against what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from conformance.ledger import Account, Meant
+from conformance.meaning import Meaning
+from conformance.violations import MISREAD, NOT_MEANT
+from conformance.wording import describe
+from protocols import Connection, ErrorCode, LocalProtocolError, Message, RemoteProtocolError, Request
+
+
+class Fault(NamedTuple):
+    """What the harness did wrong, from which byte of its stream on."""
+
+    offset: int
+    error: str
+    told: str
+    clause: str | None = None
+
+
+def writes_back(codec: Any, message: Message, data: bytes) -> bool:
+    """Say whether a message is written as it was read: encoder and decoder check each other."""
+    try:
+        return bool(codec.encode(message) == data)
+    except LocalProtocolError:
+        return False
+
+
+class Sending:
+    """Reads what the harness sends, until there is a `fault`; `serve` makes the server's side of a connection."""
+
+    def __init__(self, serve: Callable[[], Connection], codec: Any, account: Account | None) -> None:
+        self._serve = serve
+        self._codec = codec
+        self._answering = serve()
+        self._meaning = Meaning(account.meant) if account is not None else None
+        self._account = account
+        self._stream = bytearray()
+        self._ended = self._lost = False
+        self.fault: Fault | None = None
+        self.unframed: int | None = None
+        """The event since which requests cannot be told: bytes by hand that are none, or a write that failed."""
+
+    def unframed_since(self) -> int | None:
+        """Return `unframed`; a request by hand that is not whole yet counts, too."""
+        if self.unframed is None and self._meaning is not None and self._answering.buffered:
+            return self._meaning.by_hand_since(self._answering.received)
+        return self.unframed
+
+    def take(self, number: int, data: bytes) -> list[Request]:
+        """Take what the event of that number sent; return the requests that may be answered from now on."""
+        self.fault = self.fault or self._differs(number, data)
+        if self.fault is not None:
+            return []
+        self._stream += data
+        found = []
+        if self.unframed is None:
+            self._answering.receive_data(data)
+            found = self._read()
+        return found + self._as_meant(number)
+
+    def settle(self, number: int) -> list[Request]:
+        """Once the writes before an event are done, all that was meant must have crossed, as whole messages."""
+        if self.fault is not None or self._meaning is None:
+            return []
+        if self._account is not None and self._account.lost is not None and number >= self._account.lost:
+            self._lost = True
+            self.unframed = self._account.lost if self.unframed is None else self.unframed
+            return self._as_meant(number)
+        due, whole = self._meaning.due(number), self._answering.received
+        if len(self._stream) < due:
+            told = f"{due} bytes were to be sent, {len(self._stream)} were"
+            self.fault = Fault(len(self._stream), NOT_MEANT, told)
+        elif (lacking := self._meaning.unwritten(number)) is not None:
+            self.fault = Fault(due, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
+        elif self.unframed is None and whole < due and self._meaning.by_hand_since(whole) is None:
+            self.fault = Fault(whole, NOT_MEANT, f"{self._meaning.told(whole)} was meant, no whole message was sent")
+        return []
+
+    def end(self) -> None:
+        """Take the end of the stream."""
+        if not self._ended and self.fault is None and self.unframed is None:
+            self._answering.receive_data(b"")
+            self._read()
+        self._ended = True
+
+    def _differs(self, number: int, data: bytes) -> Fault | None:
+        at = len(self._stream)
+        if self._ended:
+            return Fault(at, ErrorCode.ILLEGAL_STATE, "bytes after the end of the stream")
+        if self._meaning is None or self._lost:
+            return None
+        lacking = self._meaning.unwritten(number + 1)
+        if lacking is not None:
+            return Fault(at, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
+        offset = self._meaning.differs(at, data)
+        told = "the bytes sent are not those the player gave to the driver"
+        return None if offset is None else Fault(offset, NOT_MEANT, told)
+
+    def _read(self) -> list[Request]:
+        found: list[Request] = []
+        while self.fault is None and self.unframed is None:
+            try:
+                event = self._answering.next_event()
+            except RemoteProtocolError as error:
+                self._malformed(error)
+                break
+            if not isinstance(event, Request):
+                break
+            self._judge(event, *self._answering.span)
+            if self.fault is None and self.unframed is None:
+                found.append(event)
+        return found
+
+    def _malformed(self, error: RemoteProtocolError) -> None:
+        start = self._answering.span[1]
+        self.unframed = self._meaning.by_hand_since(start) if self._meaning is not None else None
+        if self.unframed is None:
+            offset = start if error.offset is None else error.offset
+            self.fault = Fault(offset, error.code, error.message, error.clause)
+
+    def _judge(self, request: Request, first: int, stop: int) -> None:
+        """Hold a whole request against what was meant."""
+        if self._meaning is not None:
+            problem = self._meaning.problem(request, first, stop)
+            if problem is not None:
+                self.fault = Fault(first, NOT_MEANT, problem)
+                return
+            self.unframed = self._meaning.declared(request, first, stop)
+        if self.unframed is None and not writes_back(self._codec, request, bytes(self._stream[first:stop])):
+            self.fault = Fault(first, MISREAD, f"{describe(request)} is not written as it was read")
+
+    def _as_meant(self, number: int) -> list[Request]:
+        """Return, where requests cannot be told, those that the player says it asked."""
+        found: list[Request] = []
+        if self.unframed is None or self._meaning is None:
+            return found
+        for start, frame in self._meaning.rest(number):
+            if frame.message is not None and not self._says(frame):
+                told = f"{describe(frame.message)} was meant, {describe(frame.data)} was sent"
+                self.fault = Fault(start, NOT_MEANT, told)
+                return []
+            request = frame.message or frame.like
+            if isinstance(request, Request):
+                found.append(request)
+        return found
+
+    def _says(self, frame: Meant) -> bool:
+        """Say whether a frame, read by itself, is the message meant."""
+        reader = self._serve()
+        try:
+            reader.receive_data(frame.data)
+            return reader.next_event() == frame.message and not reader.buffered
+        except (RemoteProtocolError, LocalProtocolError):
+            return False
