@@ -119,7 +119,7 @@ def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
         talk.asked.add(request.NAME)
     else:
         line.framed = False
-    return Meant(len(talk.trace), data, like=type(request) if request is not None else None)
+    return Meant(len(talk.trace), data, like=request)
 
 
 def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
