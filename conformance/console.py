@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from conformance.blame import MONITOR
 from conformance.concurrency import drawn
 from conformance.delivery import DELIVERIES, WHOLE
 from conformance.records import Record, Run
 from conformance.sampling import Tally
-from conformance.verdicts import GREEN, UNSCORED, Level, Verdict
+from conformance.verdicts import GREEN, UNSCORED, Guilty, Level, Verdict
 
 STYLES = {
     Verdict.PASS: "green",
@@ -93,11 +95,21 @@ def _evidence(record: Record) -> Iterator[str]:
     yield f"    [dim]{_short(record['title'])}[/]"
     yield f"    expected {_short(record['expected'])}"
     yield f"    got      {_short(record['got'])}"
+    seen = record.get("extra", {}).get(MONITOR)
+    if seen is not None and seen["first"] == Guilty.TARGET:
+        yield f"    [dim]{_short(broken(seen))}[/]"
     history = drawn(record)
     yield from (f"    {_short(line)}" for line in history)
     for event in record["exchange"][-4:] if not history else ():
         arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
         yield f"    [dim]{escape(event['connection'])} {arrow} {_short(event['hex'] or event['text'], 96)}[/]"
+
+
+def broken(seen: Mapping[str, Any]) -> str:
+    """Return in one line where the monitor saw the target break the protocol."""
+    cited = f" [{seen['clause']}]" if seen["clause"] else ""
+    where = f"connection {seen['connection']}, byte {seen['offset']} of what it sent"
+    return f"the target broke the protocol first: {where}: {seen['told']}{cited}"
 
 
 def named(record: Record) -> str:

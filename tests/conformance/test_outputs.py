@@ -169,6 +169,15 @@ def test_the_console_shows_evidence_in_lines_that_are_not_wrapped(capsys: pytest
     assert any("[31m" in line for line in lines) and not any("\x1b" in line for line in lines)  # noqa: PT018
 
 
+def test_the_console_says_where_the_target_broke_the_protocol_first(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = {"first": "target", "connection": "b", "offset": 3, "error": "x", "clause": "C-1", "told": "got 07"}
+    told = [record(verdict="hang", extra={"monitor": one}) for one in (seen, {**seen, "first": "nobody"})]
+    show_failures(console_of(quiet=False), told)
+
+    line = "the target broke the protocol first: connection b, byte 3 of what it sent: got 07 [C-1]"
+    assert capsys.readouterr().out.count(line) == 1
+
+
 def test_a_quiet_console_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     show_failures(console_of(quiet=True), EVERY)
 
