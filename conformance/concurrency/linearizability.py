@@ -18,8 +18,8 @@ from enum import StrEnum
 from conformance.concurrency.history import NEVER, Operation, by_connection
 from reference_server.model import Model
 
-LIMIT = 100_000
-"""Configurations looked at for one key: about a second."""
+LIMIT = 50_000
+"""Configurations looked at for one key: half a second."""
 
 
 class Finding(StrEnum):

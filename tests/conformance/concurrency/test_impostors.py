@@ -66,7 +66,7 @@ def test_a_wrong_one_fails_for_what_it_breaks(fault: Fault, profile: str, varian
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda one: one.name)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_asked_one_after_another_none_is_wrong(fault: Fault, data: st.DataObject) -> None:
     server = Server("7.3.2")
     server.service = create_service(

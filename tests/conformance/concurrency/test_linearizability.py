@@ -92,7 +92,7 @@ def histories(draw: st.DrawFn) -> list[Operation]:
 
 
 @given(histories())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_it_finds_what_trying_every_order_finds(operations: list[Operation]) -> None:
     expected = YES if brute_force(operations) else NO
 
@@ -100,7 +100,7 @@ def test_it_finds_what_trying_every_order_finds(operations: list[Operation]) -> 
 
 
 @given(histories())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_order_it_gives_explains_the_answers(operations: list[Operation]) -> None:
     search, model, state = check(operations, Register()), Register(), 0
     placed = [one.operation for one in search.order]

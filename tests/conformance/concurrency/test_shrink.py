@@ -80,7 +80,7 @@ def broken(operations: list[Operation]) -> list[Operation]:
 
 
 @given(histories())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_what_is_left_is_inexplicable_whether_or_not_the_rest_happened(operations: list[Operation]) -> None:
     left = shrunk(broken(operations))
 
@@ -90,7 +90,7 @@ def test_what_is_left_is_inexplicable_whether_or_not_the_rest_happened(operation
 
 
 @given(histories())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_nothing_is_left_that_is_not_needed(operations: list[Operation]) -> None:
     left = shrunk(broken(operations))
 
