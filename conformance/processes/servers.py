@@ -171,9 +171,9 @@ class ServerProcess:
         if self._family is not None:
             self._family.end(0.0)
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = LAST_WORDS) -> list[str]:
         """Return the last lines it printed since it was started."""
-        return self._log.last_lines(LAST_WORDS)
+        return self._log.last_lines(count)
 
     def usage(self) -> Usage:
         """Return what it and its children take now."""
