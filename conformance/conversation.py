@@ -65,7 +65,7 @@ class Conversation:
         self.asleep = False
         """The case lets time pass at the moment."""
         self.asked: set[str] = set()
-        """Names of the requests sent."""
+        """Names of the requests sent, and PUSH where a push was expected: the groups of clauses that a case uses."""
         self.reply_to = self.field = ""
         """The request whose reply is being judged, and the field that differs."""
         self.carrier = Carrier(delivery, symbols)

@@ -126,6 +126,8 @@ def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
     line = yield from talk.line(on)
     for values, item in _items(talk, spec):
         talk.symbols.variables.update(values)
+        if isinstance(item, dict) and "push" in item:
+            talk.asked.add("PUSH")
         message = yield from talk.next(line, item)
         talk.heard(line, message, item)
         problem = match(item, message, talk.symbols)

@@ -191,3 +191,13 @@ def test_the_trace_holds_every_byte_with_its_time() -> None:
     assert events[0] == (250_000, "", Kind.WAITED, b"")
     assert (250_000, "a", Kind.SENT, b"\xff") in events
     assert events[-1][2] is Kind.CLOSED
+
+
+def test_whoever_expects_a_push_uses_the_clauses_about_pushes() -> None:
+    with_push = play({"push": {"payload": "q"}}, reads=[PUSH])
+    without = play({"send": INSERT, "expect": "ok"}, reads=[b"\x00"])
+
+    assert with_push.place is not None
+    assert "PUSH" in with_push.place.asked
+    assert without.place is not None
+    assert without.place.asked == {"INSERT"}

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from reference_server.throttr.faults import (
+    channel,
+    channels,
     concurrency,
     connection,
     connection_totals,
@@ -20,10 +22,15 @@ from reference_server.throttr.faults import (
     info_totals,
     listings,
     metrics,
+    publish,
+    push_times,
+    pushes,
     record,
     rows,
     stat,
+    subscriptions,
     ttl,
+    unsubscribe,
     whoami,
 )
 from reference_server.throttr.faults.fault import Fault
@@ -43,6 +50,8 @@ def _by_name(*groups: Iterable[Fault]) -> Mapping[str, Fault]:
 
 
 FAULTS = _by_name(
+    channel.FAULTS,
+    channels.FAULTS,
     concurrency.FAULTS,
     connection.FAULTS,
     connection_totals.FAULTS,
@@ -55,10 +64,15 @@ FAULTS = _by_name(
     info_totals.FAULTS,
     listings.FAULTS,
     metrics.FAULTS,
+    publish.FAULTS,
+    push_times.FAULTS,
+    pushes.FAULTS,
     record.FAULTS,
     rows.FAULTS,
     stat.FAULTS,
+    subscriptions.FAULTS,
     ttl.FAULTS,
+    unsubscribe.FAULTS,
     whoami.FAULTS,
 )
 """Name -> fault or legal variety, in the order of the groups."""
