@@ -259,7 +259,9 @@ class _Test:
             self.console.print(hint, soft_wrap=True)
         ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
         if ours:
-            click.echo(f"wireproof: its own fault in {ours} of {len(records)} plays; they say nothing of the target", err=True)
+            click.echo(
+                f"wireproof: its own fault in {ours} of {len(records)} plays; they say nothing of the target", err=True
+            )
         told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
         where = f", records in {self.options['out']}" if self.options["out"] else ""
         plays = f" and {len(records) - cases} plays under other deliveries" if len(records) > cases else ""
