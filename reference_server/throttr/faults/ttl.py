@@ -114,8 +114,8 @@ def _rounded_up(ttl: int, ask: Ask) -> int:
 
 
 def _in_tens(ttl: int, ask: Ask) -> int:
-    """Show a TTL above 100 and below 200 rounded up to tens."""
-    return min(-(-ttl // 10) * 10, ask.state.value_max) if 100 < ttl < 200 else ttl
+    """Show a TTL from 101 to 164 rounded up to tens."""
+    return min(-(-ttl // 10) * 10, ask.state.value_max) if 100 < ttl < 165 else ttl
 
 
 class Ticking(State):
@@ -154,9 +154,10 @@ def _ticked(ttl: int, ask: Ask) -> int:
 def _fine_at_last(reply: Any, ask: Ask) -> Any:
     """Show what is left of the last second in milliseconds."""
     record = held(ask)
-    if record is None or record.ttl_type != TTLType.SECONDS or record.due - ask.now >= SECOND:
+    if record is None or record.ttl_type > TTLType.SECONDS or record.due - ask.now >= SECOND:
         return reply
-    return changed(reply, ttl_type=TTLType.MILLISECONDS, ttl=(record.due - ask.now) // MS)
+    left = min((record.due - ask.now) // MS, ask.state.value_max)
+    return changed(reply, ttl_type=TTLType.MILLISECONDS, ttl=left)
 
 
 def _elapsed(record: Record, ask: Ask) -> int:
@@ -212,10 +213,10 @@ FAULTS = (
     fault("milliseconds-shown-in-thousands", "A TTL in milliseconds is shown rounded up to thousands.",
           "TTL-11", profiles=("7.3.2",), variants=("uint16", "uint32", "uint64"),
           handlers=showing((Query, Get), ttl=_rounded_up)),
-    fault("last-second-in-milliseconds", "QUERY and GET show the last second of a TTL in milliseconds.",
-          "TTL-4", "QUERY-7", "GET-6", variants=("uint16", "uint32", "uint64"),
+    fault("last-second-in-milliseconds", "QUERY and GET show the last second of a short TTL in milliseconds.",
+          "TTL-4", "TTL-1", "TTL-2", "QUERY-7", "GET-6",
           handlers=with_found((Query, Get), _fine_at_last)),
-    fault("ttl-shown-in-tens", "QUERY and GET show a TTL above 100 and below 200 rounded up to tens.",
+    fault("ttl-shown-in-tens", "QUERY and GET show a TTL from 101 to 164 rounded up to tens.",
           "TTL-12", "TTL-11", handlers=showing((Query, Get), ttl=_in_tens)),
     fault("long-units-tick-each-second", "A TTL in minutes or hours loses one each second.",
           "TTL-7", "TTL-5", "TTL-6", "INSERT-4", "SET-3", *EARLY, state=Ticking,
