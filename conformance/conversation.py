@@ -229,7 +229,11 @@ class Conversation:
         """Take the answers to neighbours that are still due, where nothing else is due before them."""
         neighbours = line.neighbours
         if neighbours.due and neighbours.alone:
-            event = yield from self._await(line, self.timeout, lambda: not neighbours.due)
+            try:
+                event = yield from self._await(line, self.timeout, lambda: not neighbours.due)
+            except Stopped as stop:
+                stop.expected = stop.expected if neighbours.due else "nothing more"
+                raise
             if isinstance(event, Message):
                 raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
             if neighbours.due:

@@ -65,10 +65,11 @@ class Neighbours:
             return False
         if self._codec.answered is not self._due[0]:
             return False
-        request = self._due.popleft()
+        request = self._due[0]
         _, expected = self._symbols.protocol.neighbour(self._symbols.data(NAME))
         if event != expected:
             raise Stopped(Verdict.FAIL, f"{describe(expected)} to {self._told(request)}", describe(event), byte=0)
+        self._due.popleft()
         return True
 
     def missing(self, ended: str | None) -> Stopped:

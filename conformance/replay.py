@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
+from conformance.delivery import DELIVERIES, Delivery
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.trace import Kind, Trace, TraceEvent
@@ -63,6 +64,14 @@ class ReplayDriver:
         if isinstance(action, Write) and event.kind is Kind.SENT and action.data != event.data:
             raise ReplayError(f"event {at}: the case sends {action.data.hex()}, it was {event.data.hex()}")
         return Answer(event.kind, event.at_us / 1e6, b"" if event.kind is Kind.SENT else event.data)
+
+
+def delivery_of(record: Mapping[str, Any]) -> Delivery:
+    """Return the delivery of a record; `ReplayError` for one that there is not, or not any more."""
+    name = record["delivery"]
+    if name not in DELIVERIES:
+        raise ReplayError(f"{record['case']}: no delivery {name!r}; there is {', '.join(DELIVERIES)}")
+    return DELIVERIES[name]
 
 
 def trace_of(record: Mapping[str, Any]) -> Trace:

@@ -151,14 +151,14 @@ class Round:
         """Hold a failure under another delivery against the same case played whole, here and now."""
         if not self.yardstick.doubts(case, outcome) or self.gone:
             return outcome
-        return self.yardstick.weighed(case, outcome, await self.play_again(whole(case)))
+        return self.yardstick.weighed(case, outcome, await self.play_again(whole(case), self.yardstick.attempt()))
 
     async def fresh(self) -> None:
         """Get a target on which nothing was done yet, where that can be had."""
 
-    async def play_again(self, case: Case) -> Outcome:
+    async def play_again(self, case: Case, attempt: int = 2) -> Outcome:
         """Play a case that has the target for itself; note it when the target is gone behind it."""
-        outcome = await self.play(case, attempt=2)
+        outcome = await self.play(case, attempt)
         lost = outcome.verdict is Verdict.CRASH or outcome.unreachable
         if lost and not self.gone and not await self._serves():
             self.gone = f"answers nobody since {case.id}"

@@ -15,7 +15,7 @@ from conformance.cases import Case, Suite
 from conformance.delivery import DELIVERIES, WHOLE, Delivery
 from conformance.outcome import Outcome
 from conformance.records import level_of
-from conformance.traits import applies, requests, waits
+from conformance.traits import applies, requests, sends_fields, waits
 from conformance.verdicts import Level, Verdict
 from protocols import protocol
 
@@ -23,7 +23,7 @@ SAMPLE, ALL = "sample", "all"
 OTHERS = tuple(name for name in DELIVERIES if name != WHOLE.name)
 BUDGET = 3.0
 """Seconds that a sample may take."""
-PLAY, PIECE, ALONE = 0.004, 0.0002, 0.002
+PLAY, PIECE, ALONE = 0.003, 0.00012, 0.002
 """Seconds that a play takes, each of its pieces more, and each of them when nobody plays beside."""
 LARGE = 64
 """Requests beyond which a case is among the last of a sample."""
@@ -116,7 +116,8 @@ def _covering(
 def _rank(case: Case, delivery: Delivery, level: Level) -> tuple[bool, bool, bool, bool, str]:
     """Sort what tells more and takes less time first; else by chance, another one for each delivery."""
     chance = sha256(f"{case.id}|{delivery.name}".encode()).hexdigest()
-    return level is Level.MAY, case.slow or case.heavy, case.exclusive or waits(case), requests(case) > LARGE, chance
+    late = case.slow or case.heavy or not sends_fields(case)
+    return level is Level.MAY, late, case.exclusive or waits(case), requests(case) > LARGE, chance
 
 
 def cost(case: Case, delivery: Delivery) -> float:

@@ -61,13 +61,13 @@ class SupervisedRound(Round):
         """See `Round`."""
         await self._play_on(list(cases), 0, alone=True)
 
-    async def play_again(self, case: Case) -> Outcome:
+    async def play_again(self, case: Case, attempt: int = ALONE) -> Outcome:
         """See `Round`; a case that needs a server which holds nothing gets one."""
         if case.pristine:
             await self.fresh()
         if self.gone:
             return nobody_there(self.gone)
-        outcome, death = await self._alone(case)
+        outcome, death = await self._alone(case, attempt=attempt)
         if death is not None:
             await self._start_again(death)
         return outcome
@@ -198,9 +198,11 @@ class SupervisedRound(Round):
                 spoilt.append(one.case)
         return spoilt
 
-    async def _alone(self, case: Case, patience: float = SETTLE) -> tuple[Outcome, str | None]:
+    async def _alone(
+        self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE
+    ) -> tuple[Outcome, str | None]:
         """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
-        outcome = await self.play(case, ALONE)
+        outcome = await self.play(case, attempt)
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:
             await asyncio.sleep(TICK)

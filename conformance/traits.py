@@ -63,6 +63,24 @@ def _messages(spec: Any, names: Mapping[str, Any]) -> int:
     return 1
 
 
+def sends_fields(case: Case) -> bool:
+    """Say whether a case sends any request that has fields, so that there is something to cut."""
+    return any(_sends_fields(step) for step in case.steps)
+
+
+def _sends_fields(spec: Any) -> bool:
+    match spec:
+        case {"send": list(asked)}:
+            return not all(isinstance(one, str) for one in asked)
+        case {"send": asked}:
+            return not isinstance(asked, str)
+        case Mapping():
+            return not WRITING.isdisjoint(spec) or any(_sends_fields(one) for one in spec.values())
+        case list():
+            return any(_sends_fields(one) for one in spec)
+    return False
+
+
 def _times(each: Mapping[str, Any], names: Mapping[str, Any]) -> int:
     ((first, last),) = each.values()
     numbers = [_number(one, names) for one in (first, last)]

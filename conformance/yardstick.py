@@ -14,6 +14,7 @@ from conformance.verdicts import Guilty, Verdict
 
 ENOUGH = 3
 """Failures confirmed under one delivery, after which the next ones are believed."""
+FIRST_COMPARISON = 10
 DIFFERENT = frozenset({Verdict.FAIL, Verdict.HANG})
 
 
@@ -26,6 +27,7 @@ class Yardstick:
         self._left = inf if budget is None else budget
         self._until = inf
         self._confirmed: Counter[str] = Counter()
+        self._compared = 0
 
     def saw(self, case: Case, outcome: Outcome) -> None:
         """Note what is known of a case for good."""
@@ -53,6 +55,11 @@ class Yardstick:
             and outcome.guilty is not Guilty.HARNESS
             and self._confirmed[case.delivery] < ENOUGH
         )
+
+    def attempt(self) -> int:
+        """Return the number of an attempt that no other play of a case has: its keys are its own."""
+        self._compared += 1
+        return FIRST_COMPARISON + self._compared
 
     def weighed(self, case: Case, outcome: Outcome, whole: Outcome) -> Outcome:
         """Return what a failure is worth, now that the case was played whole again: nothing, if that failed as well."""

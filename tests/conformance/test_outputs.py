@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
-from conformance.console import console_of, score, show_failures, summary_table
+from conformance.console import console_of, deliveries_told, score, show_failures, summary_table
 from conformance.outputs import OutputError, RunFolder, step_summary, write_junit, write_step_summary
 from conformance.records import Run
+from conformance.sampling import Tally
 
 RUN = Run("throttr", "7.1.0", "uint16", "tcp://h:1", "x|y<b>", "`1`")
 HOSTILE = "a\x00b\x1b[31m|<script>&\"'\n\r\t[link](x) `c` \ud800 \uffff \U0001f600 [red]x[/red] ]]>"
@@ -19,8 +20,9 @@ HOSTILE = "a\x00b\x1b[31m|<script>&\"'\n\r\t[link](x) `c` \ud800 \uffff \U0001f6
 
 def record(case: str = "insert/one", verdict: str = "pass", level: str = "MUST", **changes: Any) -> dict[str, Any]:
     found = {
-        "case": case, "title": HOSTILE, "group": "INSERT", "level": level, "clauses": ["THR-INSERT-1"],
-        "verdict": verdict, "delivery": "whole", "blamed": None, "guilty": None, "observed": None, "step": 0, "byte": None,
+        "case": case, "delivery": "whole", "title": HOSTILE, "group": "INSERT", "level": level,
+        "clauses": ["THR-INSERT-1"], "verdict": verdict, "blamed": None, "guilty": None, "observed": None,
+        "step": 0, "byte": None,
         "expected": HOSTILE, "got": HOSTILE, "duration_us": 1500, "record_id": "0123456789ab",
         "exchange": [
             {"at_us": 1, "connection": "a", "direction": "received", "hex": "ab" * 4096, "text": ""},
@@ -69,6 +71,60 @@ def test_a_drawn_history_is_shown_by_junit_and_the_console(tmp_path: Path, capsy
     assert "> p1 ├──┤  #3 QUERY -> a?b" in str(case[0].text)
     assert "    > p1 ├──┤  #3 QUERY -> a·b" in shown
     assert "abab" not in shown
+
+
+DELIVERED = [
+    record("insert/one"), record("insert/two"), record("insert/three", "fail"),
+    record("insert/one", level="SHOULD", delivery="bytes"),
+    record("insert/two", "lenient", "SHOULD", delivery="bytes", blamed="THR-ROBUSTNESS-6"),
+    record("insert/two", "hang", "SHOULD", delivery="half-closed"),
+    record("insert/one", "harness_error", "SHOULD", delivery="joined"),
+]  # fmt: skip
+
+
+def test_plays_under_other_deliveries_are_named_in_junit(tmp_path: Path) -> None:
+    write_junit(tmp_path / "junit.xml", RUN, DELIVERED)
+    names = [case.attrib["name"] for case in ElementTree.parse(tmp_path / "junit.xml").getroot()[0]]
+
+    assert names[2:5] == ["insert/three", "insert/one [bytes]", "insert/two [bytes]"]
+    assert len(set(names)) == len(DELIVERED)
+
+
+def test_plays_under_other_deliveries_are_counted_apart_from_cases() -> None:
+    assert "| INSERT | 2/3 |  | 0 | 1/3 (1 left out) ≠ bytes ≠ joined ≠ half-closed |" in step_summary(
+        RUN, DELIVERED
+    ).replace("0/0", "")
+    summary = RUN.summary(DELIVERED, 1)
+    assert summary["counts"] == {"MUST": {"pass": 2, "fail": 1}}
+    assert summary["deliveries"] == {
+        "bytes": {"pass": 1, "lenient": 1}, "joined": {"harness_error": 1}, "half-closed": {"hang": 1},
+    }  # fmt: skip
+
+
+def test_the_console_marks_the_deliveries_that_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    console = console_of(quiet=False)
+    show_failures(console, DELIVERED)
+    console.print(summary_table(RUN, DELIVERED))
+    console.print(deliveries_told(DELIVERED, Tally(recorded=4, same=2, untold=1)))
+    shown = capsys.readouterr().out
+
+    assert "insert/two [bytes] SHOULD clause THR-ROBUSTNESS-6" in shown
+    assert "≠ bytes, joined, half-closed" in shown
+    told = "4 plays under other deliveries: 2 bytes, 1 joined, 1 half-closed; 2 told no more than whole"
+    assert f"{told}; 1 could not be told" in shown
+
+
+def test_where_only_whole_was_played_nothing_is_said_of_others(capsys: pytest.CaptureFixture[str]) -> None:
+    console_of(quiet=False).print(summary_table(RUN, DELIVERED[:3]))
+
+    assert "deliver" not in capsys.readouterr().out
+    assert deliveries_told(DELIVERED[:3], Tally()) == ""
+
+
+def test_a_case_of_the_baseline_may_fail_under_any_delivery() -> None:
+    comparison = compare(frozenset({"insert/two", "insert/one"}), DELIVERED, ["insert/one", "insert/two"])
+
+    assert (comparison.new, comparison.stale) == (("insert/three",), ("insert/one",))
 
 
 def test_the_step_summary_is_a_table_whatever_the_texts_hold() -> None:
