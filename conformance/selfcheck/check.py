@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from conformance.cases import Case, Suite
-from conformance.records import Run
+from conformance.records import Run, level_of
 from conformance.runner import Plan, Settings
 from conformance.sampling import OTHERS, Choice
 from conformance.sampling import chosen as delivered
@@ -23,6 +23,7 @@ from conformance.selfcheck.matrix import KillMatrix, Trial
 from conformance.selfcheck.mutants import Tried, sample, try_mutants
 from conformance.selfcheck.trial import FaultlessError, Finding, Ground
 from conformance.selfcheck.trials import run_trials
+from conformance.verdicts import Level
 from reference_server.deviation import Deviation
 from reference_server.registry import server_packages
 
@@ -71,7 +72,16 @@ class Check:
                 trials.append(try_live(self.suite, self.profile, self.variant, one))
                 if report is not None:
                     report(trials[-1])
-        return KillMatrix(self.profile, self.variant, self.suite, ground.plan.cases, ground.levels, trials)
+        return KillMatrix(self.profile, self.variant, self.suite, self._cases(trials), self._levels(trials), trials)
+
+    def _cases(self, trials: Iterable[Trial]) -> list[Case]:
+        """Return the cases of the plan and those, live only, that found something beside."""
+        planned = self.ground.plan.cases
+        beside = {one.case for trial in trials for one in trial.findings} - {case.id for case in planned}
+        return [*planned, *(case for case in self.suite.cases if case.id in beside)]
+
+    def _levels(self, trials: Iterable[Trial]) -> dict[str, Level]:
+        return {case.id: level_of(case, self.suite, self.profile) for case in self._cases(trials)}
 
     def _delivered_otherwise(self, trials: Sequence[Trial]) -> list[Trial]:
         """Try wrong servers that nobody noticed again, under the other deliveries, with the cases of their clauses."""
