@@ -118,8 +118,9 @@ class Session:
 def explain(record: dict[str, Any]) -> str:
     """Return a record's evidence as text: verdict, clause, byte, expectation, and the exchange in hex."""
     arrows = {"sent": ">", "received": "<", "event": "|"}
+    ours = " (wireproof itself is at fault, not the target)" if record["verdict"] == "harness_error" else ""
     lines = [
-        f"{record['verdict']}: {record['title']}",
+        f"{record['verdict']}{ours}: {record['title']}",
         f"clause {record['blamed'] or record['clauses'][0]} ({record['level']}), byte {record['byte']}",
         f"expected {record['expected']}",
         f"got      {record['got']}",

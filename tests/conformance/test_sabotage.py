@@ -16,6 +16,7 @@ from conformance.cases import Case
 from conformance.commands import test as command_module
 from conformance.delivery import Carrier
 from conformance.outcome import Outcome
+from conformance.plugin import explain
 from conformance.processes import module_command, running_server
 from conformance.simulation import Simulation
 from conformance.sockets import Wire
@@ -182,6 +183,23 @@ def test_a_monitor_that_fails_is_wireproofs_own_fault(monkeypatch: pytest.Monkey
         Verdict.HARNESS_ERROR,
         "the monitor failed: ZeroDivisionError: division by zero",
     )
+
+
+def test_pytest_is_told_that_it_is_not_the_target() -> None:
+    told = {
+        "title": "t",
+        "blamed": None,
+        "clauses": ["C-1"],
+        "level": "MUST",
+        "byte": None,
+        "expected": "e",
+        "got": "g",
+    }
+
+    assert explain({**told, "verdict": "harness_error", "exchange": []}).startswith(
+        "harness_error (wireproof itself is at fault, not the target): t\n"
+    )
+    assert explain({**told, "verdict": "fail", "exchange": []}).startswith("fail: t\n")
 
 
 def long_case(frames: int) -> Case:

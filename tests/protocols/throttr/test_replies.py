@@ -84,6 +84,18 @@ def test_every_bare_reply_is_told_from_the_pushes_that_came_before_its_request()
     assert not client._asked_at
 
 
+@pytest.mark.parametrize(
+    ("stream", "at"), [(b"\x03\x01\x00x\x01" + b"i" * 16, None), (b"\x01" + b"\x03" * 16, 1), (b"\x01\x03", 1)]
+)
+def test_it_is_told_where_a_push_could_have_been_read_instead(stream: bytes, at: int | None) -> None:
+    client = ClientConnection(OLD)
+    client.send_all([INSERT, Whoami()])
+    client.receive_data(stream)
+    drain(client)
+
+    assert client.ambiguous_at == at
+
+
 def test_a_reply_that_nobody_asked_for_is_refused() -> None:
     outcome = every_delivery(client_waiting(OLD, INSERT), b"\x01\x01")
 
