@@ -43,6 +43,9 @@ class RecordRequests:
         self._max = state.value_max
         self._units = KNOWN_UNIT if state.rules.unknown_ttl_type == "refuse" else SHOWN_UNIT
         """TTL type byte -> ns of the unit that INSERT and SET take it for; 0 when they refuse it."""
+        self._last_ttl = self._last_type = self._last_now = -1
+        self._last_due = 0
+        """When a SET of that TTL ends; those that come together mostly have the same."""
         self._overwrites = state.rules.set_overwrites
         self._touches = state.rules.reads_counted == "touches"
         self._pack_query = state.packer(QueryReply)
@@ -51,8 +54,7 @@ class RecordRequests:
 
     def calls(self) -> Calls:
         """Return request class -> call, for answers that are short, the most frequent first."""
-        calls = {**self._all(), Get: self.get_short}
-        return {request: calls[request] for request in (Get, Query, Set, Insert, Update, Purge, Stat)}
+        return {**self._all(), Get: self.get_short}
 
     def handlers(self) -> Handlers:
         """Return request class -> handler: the same for requests that are messages already."""
@@ -60,12 +62,12 @@ class RecordRequests:
 
     def _all(self) -> Calls:
         return {
-            Insert: self.insert,
+            Get: self.get,
             Query: self.query,
+            Set: self.set,
+            Insert: self.insert,
             Update: self.update,
             Purge: self.purge,
-            Set: self.set,
-            Get: self.get,
             Stat: self.stat,
         }
 
@@ -127,15 +129,19 @@ class RecordRequests:
 
     def set(self, ttl_type: int, ttl: int, key: bytes, value: bytes) -> bytes:
         """Store a buffer; on a live one, what the profile says (T19)."""
-        held, now, unit = self._get(key), self._state.now, self._units[ttl_type]
-        if not unit:
-            return DENIED
+        held, now = self._get(key), self._state.now
+        if ttl != self._last_ttl or ttl_type != self._last_type or now is not self._last_now:
+            unit = self._units[ttl_type]
+            if not unit:
+                return DENIED
+            self._last_ttl, self._last_type, self._last_now = ttl, ttl_type, now
+            self._last_due = now + ttl * unit
         if held is None or held.due <= now:
-            self._store.add(Buffer(key, ttl_type, self._minutes.index, value=value), now + ttl * unit)
+            self._store.add(Buffer(key, ttl_type, self._minutes.index, value=value), self._last_due)
         elif not self._overwrites or type(held) is not Buffer:
             return DENIED
         else:
-            self._store.overwrite(held, ttl_type, value, now + ttl * unit)
+            self._store.overwrite(held, ttl_type, value, self._last_due)
             if held.minute != self._minutes.index:
                 held.roll(self._minutes.index)
             held.writes += 1

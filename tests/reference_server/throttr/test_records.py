@@ -214,6 +214,24 @@ def test_the_last_set_decides_size_and_expiry(released: Server, value: bytes, tt
     assert client.ask(Info()).keys == 0
 
 
+def test_sets_that_come_together_keep_their_own_expiry(server: Server, client: Client) -> None:
+    together = [(S, 60), (S, 60), (S, 61), (H, 61), (H, 2), (S, 2)]
+    client.asks(*(Set(unit, ttl, bytes([n]), b"v") for n, (unit, ttl) in enumerate(together)))
+    server.clock.advance(SECOND)
+    client.ask(Set(S, 2, b"later", b"v"))
+
+    left = [client.ask(Get(bytes([n]))).ttl for n in range(6)]
+    assert left == [59, 59, 60, 60, 1, 1]
+    assert client.ask(Get(b"later")).ttl == 2
+
+
+def test_an_unknown_ttl_type_is_refused_after_a_known_one(document: Server) -> None:
+    client = document.client()
+    answers = client.asks(*(Set(unit, 9, b"k%d" % unit, b"v") for unit in (S, 7, H, 0)))
+
+    assert [answer == REFUSED for answer in answers] == [False, True, False, True]
+
+
 def test_the_garbage_collector_looks_at_no_record(released: Server) -> None:
     client = released.client()
     client.asks(Insert(7, S, 60, b"c"), Query(b"c"), Set(S, 60, b"b", b"old"), Get(b"b"), Set(S, 90, b"b", b"new"))
