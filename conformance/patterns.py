@@ -37,8 +37,9 @@ def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
             problem = match(one, message, symbols)
             if problem is None:
                 return None
-            tried.append(problem.expected)
-        return Mismatch(" or ".join(tried), describe(message))
+            tried.append(problem)
+        field = next((problem.field for problem in tried if problem.field), "")
+        return Mismatch(" or ".join(problem.expected for problem in tried), describe(message), field)
     name, fields = symbols.named(spec)
     if name == "ok" or name == "refused":
         name, fields = "STATUS", {"ok": name == "ok"}

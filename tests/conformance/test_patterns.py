@@ -106,6 +106,13 @@ def test_names_and_alternatives(spec: Any, message: Message, fits: bool) -> None
     assert fits is matches(spec, message)
 
 
+def test_a_mismatch_with_every_alternative_names_the_field_of_the_one_whose_message_came() -> None:
+    problem = match({"any_of": ["refused", {"QUERY_REPLY": {"ttl_type": 4, "quota": 8}}]}, QUERY, make_symbols("7.3.2"))
+
+    assert problem is not None
+    assert (problem.field, problem.expected) == ("quota", "STATUS(ok=False) or QUERY_REPLY.quota = 8")
+
+
 def test_a_mismatch_names_the_field_what_was_expected_and_what_came() -> None:
     problem = match({"QUERY_REPLY": {"quota": 7, "ttl": {"between": [1, 9]}}}, QUERY, make_symbols())
 
