@@ -32,7 +32,6 @@ from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handler, Handlers, State
 
 __all__ = [
-    "SWALLOWED",
     "Ask",
     "Kinds",
     "both",
@@ -55,8 +54,6 @@ __all__ = [
 ]  # fmt: skip
 
 NO_LIMIT = 1 << 62
-SWALLOWED = ("FRAMING-3", "FRAMING-7", "FRAMING-8")
-"""What is false where `eating_a_byte` is at work, whatever the request: what follows it goes unanswered."""
 FRAGMENTS: Mapping[type[Message], type[Any]] = {
     ListReply: ListFragment,
     StatsReply: StatsFragment,

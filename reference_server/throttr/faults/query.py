@@ -7,13 +7,12 @@ from typing import Any
 from protocols.fields import U16, Blob
 from protocols.throttr import TTLType
 from protocols.throttr.replies import QueryReply
-from protocols.throttr.requests import Insert, Query
+from protocols.throttr.requests import Query
 from reference_server.throttr.faults.fault import fault
 from reference_server.throttr.faults.patches import (
     Ask,
     eating_a_byte,
     field_kind,
-    held,
     lead,
     order,
     showing,
@@ -25,20 +24,22 @@ from reference_server.throttr.faults.shared import (
     WIDE,
     backwards,
     bit_7_lost,
+    by_prefix,
     cut,
+    in_seconds,
+    lengthening,
     longer_after_many,
     low_bits_lost,
     missing_as_before,
+    reserving,
     status_inverted,
 )
-from reference_server.throttr.record_requests import SHOWN_UNIT
 from reference_server.throttr.records import Counter
 from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import DENIED, Handler, Handlers, State
+from reference_server.throttr.state import DENIED, Handler, State
 
 __all__ = ["FAULTS"]
 
-SECOND = 10**9
 EVERY = 25
 QUOTA = ("QUERY-6", "INSERT-2", "UPDATE-14", "UPDATE-15", "UPDATE-16")
 TYPE = ("QUERY-7", "INSERT-3", "TTL-1", "TTL-2", "TTL-3", "TTL-5", "TTL-6")
@@ -47,17 +48,6 @@ TTL = ("QUERY-8", "TTL-11", "TTL-12")
 
 def _nothing_found(answer: bytes, ask: Ask) -> bytes:
     return answer if ask.state.store.records else b"\1".ljust(2 + 2 * ask.state.value_size, b"\0")
-
-
-def _in_seconds(ttl: int, ask: Ask) -> int:
-    record = held(ask)
-    unit = SECOND if record is None else SHOWN_UNIT[record.ttl_type]
-    return ttl * unit // SECOND & ask.state.value_max
-
-
-def _by_prefix(request: Query, ask: Ask) -> Query:
-    longer = (key for key in ask.state.store.records if key.startswith(request.key))
-    return request if held(ask) else Query(next(longer, request.key))
 
 
 def _as_first_seen(correct: Handler, state: State) -> Handler:
@@ -89,29 +79,6 @@ def _spending(correct: Handler, state: State) -> Handler:
     return handle
 
 
-def _lengthening(answer: bytes, ask: Ask) -> bytes:
-    record = held(ask)
-    if record is not None:
-        ask.state.store.move(record, max(record.due, ask.now + SECOND))
-    return answer
-
-
-def _reserving(correct: Handlers, state: State) -> Handlers:
-    """Let a QUERY that finds nothing keep its key from being inserted."""
-    reserved: set[bytes] = set()
-
-    def query(request: Any, session: ThrottrSession, now: int) -> bytes:
-        answer = correct[Query](request, session, now)
-        if answer == DENIED:
-            reserved.add(request.key)
-        return answer
-
-    def insert(request: Any, session: ThrottrSession, now: int) -> bytes:
-        return DENIED if request.key in reserved else correct[Insert](request, session, now)
-
-    return {Query: query, Insert: insert}
-
-
 FAULTS = (
     fault("query-type-byte-0b", "QUERY is known by the type byte 0b.", "QUERY-1", profile=lead(Query, 0x0B)),
     fault(
@@ -125,7 +92,7 @@ FAULTS = (
         "query-finds-by-prefix",
         "QUERY of a key that no record holds answers a record whose key begins with it.",
         *("QUERY-9", "QUERY-4", "RECORD-3"),
-        handlers=with_request(Query, _by_prefix),
+        handlers=with_request(Query, by_prefix),
     ),
     fault(
         "query-eats-a-byte",
@@ -250,7 +217,7 @@ FAULTS = (
         "query-ttl-in-seconds",
         "QUERY answers the TTL in seconds, whatever its type.",
         *TTL,
-        handlers=showing(Query, ttl=_in_seconds),
+        handlers=showing(Query, ttl=in_seconds),
     ),
     fault(
         "query-ttl-big-endian",
@@ -263,7 +230,7 @@ FAULTS = (
         "query-reserves-missing-keys",
         "QUERY of a missing key keeps it from being inserted from then on.",
         *("QUERY-10", "INSERT-8"),
-        handlers=_reserving,
+        handlers=reserving(Query),
     ),
     fault(
         "query-spends",
@@ -275,7 +242,7 @@ FAULTS = (
         "query-lengthens",
         "QUERY lets a counter live for another second at least.",
         *("QUERY-10", "INSERT-4", "EXPIRY-1"),
-        handlers=with_answer(Query, _lengthening),
+        handlers=with_answer(Query, lengthening),
     ),
     fault(
         "query-finds-buffers",

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from protocols.messages import Request
+from protocols.throttr.requests import Insert
 from reference_server.throttr.faults.fault import Fault, HandlerPatch, fault
-from reference_server.throttr.faults.patches import Ask, held, swapped, taking, with_answer, with_request
+from reference_server.throttr.faults.patches import Ask, changed, held, swapped, taking, with_answer, with_request
 from reference_server.throttr.record_requests import SHOWN_UNIT
 from reference_server.throttr.records import Record
 from reference_server.throttr.session import ThrottrSession
@@ -20,18 +21,23 @@ __all__ = [
     "backwards",
     "bit_7_lost",
     "by_owner",
+    "by_prefix",
     "cut",
     "ends_at_zero_byte",
+    "in_seconds",
+    "lengthening",
     "longer_after_many",
     "low_bits_lost",
     "making_room",
     "missing_as_before",
     "refused",
+    "reserving",
     "status_inverted",
     "undone",
 ]
 
 WIDE = ("uint16", "uint32", "uint64")
+SECOND = 10**9
 Act = Callable[[Any, Ask], object]
 """(live record, ask): something done to the record."""
 
@@ -54,6 +60,47 @@ def bit_7_lost(number: int, ask: Ask) -> int:
 def ends_at_zero_byte(number: int, ask: Ask) -> int:
     """Return 0 for a number whose low byte is zero."""
     return number if number & 0xFF else 0
+
+
+def in_seconds(ttl: int, ask: Ask) -> int:
+    """Return a TTL, told in the record's unit, in seconds."""
+    record = held(ask)
+    unit = SECOND if record is None else SHOWN_UNIT[record.ttl_type]
+    return ttl * unit // SECOND & ask.state.value_max
+
+
+def by_prefix(request: Any, ask: Ask) -> Request:
+    """Ask about a record whose key begins with the one asked about, where there is none under that."""
+    longer = (key for key in ask.state.store.records if key.startswith(request.key))
+    return request if held(ask) else changed(request, key=next(longer, request.key))  # type: ignore[no-any-return]
+
+
+def lengthening(answer: bytes, ask: Ask) -> bytes:
+    """Let the record that was asked about live for another second at least."""
+    record = held(ask)
+    if record is not None:
+        ask.state.store.move(record, max(record.due, ask.now + SECOND))
+    return answer
+
+
+def reserving(kind: type[Request]) -> HandlerPatch:
+    """Let a request that finds nothing keep its key from being inserted."""
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        reserved: set[bytes] = set()
+
+        def ask(request: Any, session: ThrottrSession, now: int) -> bytes:
+            answer = correct[kind](request, session, now)
+            if answer == DENIED:
+                reserved.add(request.key)
+            return answer
+
+        def insert(request: Any, session: ThrottrSession, now: int) -> bytes:
+            return DENIED if request.key in reserved else correct[Insert](request, session, now)
+
+        return {kind: ask, Insert: insert}
+
+    return patch
 
 
 def asked_due(ask: Ask) -> int:
