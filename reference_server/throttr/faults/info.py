@@ -8,13 +8,11 @@ from typing import Any
 from protocols.throttr.replies import InfoReply
 from protocols.throttr.requests import Info, Insert, Publish, Purge, Set, Subscribe
 from reference_server.throttr.faults.fault import HandlerPatch, fault
-from reference_server.throttr.faults.memory import Remembering, keeping
+from reference_server.throttr.faults.memory import Remembering, eating_again, keeping
 from reference_server.throttr.faults.patches import (
-    SWALLOWED,
     Ask,
     both,
     changed,
-    eating_a_byte,
     lead,
     swapped,
     with_answer,
@@ -97,8 +95,8 @@ def _lingering(reply: Any, ask: Ask) -> int:
 SHAPE = (
     fault("info-by-another-type-byte", "INFO is known by another type byte.",
           "INFO-1", "INFO-2", "INFO-3", profile=lead(Info, 0x28)),
-    fault("info-eats-a-byte", "INFO takes the byte behind it for its own.",
-          "INFO-1", *SWALLOWED, handlers=eating_a_byte(Info)),
+    fault("info-eats-a-byte", "INFO takes the byte behind it when it comes again in one segment.",
+          "INFO-1", "FRAMING-3", "ROBUSTNESS-7", handlers=eating_again(Info)),
     fault("info-of-236-bytes", "The answer to INFO has 236 bytes, as one sentence of the document says.",
           "INFO-2", handlers=with_answer(Info, lambda answer, ask: answer[:236])),
     fault("info-with-a-status", "The answer to INFO begins with a status byte.",

@@ -10,13 +10,11 @@ from protocols.messages import Request
 from protocols.throttr.replies import ListFragment, ListReply, ListRow, StatsFragment, StatsReply, StatsRow
 from protocols.throttr.requests import Insert, List, Purge, Query, Set, Stat, Stats
 from reference_server.throttr.faults.fault import Fault, HandlerPatch, fault
-from reference_server.throttr.faults.memory import Remembering, keeping, own
+from reference_server.throttr.faults.memory import Remembering, eating_again, keeping, own
 from reference_server.throttr.faults.patches import (
-    SWALLOWED,
     Ask,
     both,
     changed,
-    eating_a_byte,
     field_kind,
     lead,
     with_rows,
@@ -92,8 +90,8 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
     yield from (
         one("by-another-type-byte", f"{kind.NAME} is known by another type byte.",
             "type", "bare", "led", profile=lead(kind, 0x0A if kind is Stats else 0x27)),
-        one("eats-a-byte", f"{kind.NAME} takes the byte behind it for its own.",
-            "type", *SWALLOWED, handlers=eating_a_byte(kind)),
+        one("eats-a-byte", f"{kind.NAME} takes the byte behind it when it comes again in one segment.",
+            "type", "FRAMING-3", "ROBUSTNESS-7", handlers=eating_again(kind)),
         one("with-a-status", f"The answer to {kind.NAME} begins with a status byte.",
             "bare", "FRAMING-9", profile=lead(reply, 1)),
         one("without-status", f"The answer to {kind.NAME} has no status byte.",

@@ -1,4 +1,4 @@
-"""A server that remembers what a right one need not: who stored a record, what was asked in vain, what was purged."""
+"""What a server remembers that a right one need not: who stored a record, what was asked in vain, what came before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reference_server.throttr.faults.patches import with_handler
 from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handler, State
 
-__all__ = ["Remembering", "keeping", "own"]
+__all__ = ["Remembering", "eating_again", "keeping", "own"]
 
 
 class Remembering(State):
@@ -43,3 +43,20 @@ def own(key: bytes, session: ThrottrSession, state: State) -> bool:
     """Say whether this connection stored the record."""
     assert isinstance(state, Remembering)
     return state.owners.get(key) == session.id
+
+
+def eating_again(kind: type[Request]) -> HandlerPatch:
+    """Take the byte behind a request for its own when one of its kind came before it in the same segment."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        last: dict[ThrottrSession, bytes] = {}
+
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            again, last[session] = last.get(session) is session._data, session._data
+            answer = correct(request, session, now)
+            session._at += again
+            return answer
+
+        return handle
+
+    return with_handler(kind, make)

@@ -8,13 +8,11 @@ from typing import Any
 from protocols.throttr.replies import StatReply, Status
 from protocols.throttr.requests import Insert, Purge, Set, Stat
 from reference_server.throttr.faults.fault import HandlerPatch, fault
-from reference_server.throttr.faults.memory import Remembering, keeping, own
+from reference_server.throttr.faults.memory import Remembering, eating_again, keeping, own
 from reference_server.throttr.faults.patches import (
-    SWALLOWED,
     Ask,
     both,
     changed,
-    eating_a_byte,
     lead,
     swapped,
     with_answer,
@@ -138,8 +136,8 @@ FAULTS = (
           "STAT-3", "RECORD-4", handlers=_key(bytes.strip)),
     fault("stat-key-of-7-bits", "STAT drops bit 7 of the bytes of a key.",
           "STAT-3", "RECORD-4", handlers=_key(lambda key: bytes(byte & 0x7F for byte in key))),
-    fault("stat-eats-a-byte", "STAT takes the byte behind its key for its own.",
-          "STAT-3", *SWALLOWED, handlers=eating_a_byte(Stat)),
+    fault("stat-eats-a-byte", "STAT takes the byte behind its key when it comes again in one segment.",
+          "STAT-3", "FRAMING-3", "ROBUSTNESS-7", handlers=eating_again(Stat)),
     fault("stat-refusal-of-33-bytes", "STAT of no record is answered with 00 and 32 bytes.",
           "STAT-4", "STAT-10", "FRAMING-6", handlers=with_answer(Stat, lambda answer, ask: answer.ljust(33, b"\0"))),
     fault("stat-refusal-of-2-bytes", "STAT of no record is answered with 00 twice, as release 5.0.2 did.",

@@ -32,23 +32,22 @@ def _counted_in(kind: TTLType, unit: int, kinds: Any = STORING) -> HandlerPatch:
     return restamped(kinds, due)
 
 
-def _product(value: int, kind: int, bits: int, signed: bool) -> int:
-    """Return amount times unit as it comes out in so many bits."""
-    product = value * NANOSECONDS_PER_UNIT[TTLType(kind)] & (1 << bits) - 1
-    return product - (1 << bits) if signed and product >> (bits - 1) else product
+def _wrapped(span: int, bits: int, *, signed: bool) -> int:
+    """Return a span of time as it comes out in so many bits of ns."""
+    span &= (1 << bits) - 1
+    return span - (1 << bits) if signed and span >> (bits - 1) else span
 
 
-def _wrapping(bits: int, *, signed: bool) -> HandlerPatch:
-    """Let the product of amount and unit wrap in INSERT and SET."""
-    return restamped(STORING, lambda record, ask: ask.now + _product(ask.request.ttl, record.ttl_type, bits, signed))
+def _wrapping(*, signed: bool) -> HandlerPatch:
+    """Let amount times unit wrap at 64 bits in INSERT and SET."""
+    return restamped(STORING, lambda record, ask: ask.now + _wrapped(record.due - ask.now, 64, signed=signed))
 
 
 def _wrapping_update(answer: bytes, ask: Ask) -> bytes:
-    """Let the expiry wrap at 64 bits of ns when UPDATE moves it."""
-    record, request = held(ask), ask.request
-    longer = request.attribute == Attribute.TTL and request.change != Change.DECREASE
-    if record is not None and answer == ACCEPTED and longer:
-        ask.state.store.move(record, ask.now + _product(request.value, record.ttl_type, 64, signed=True))
+    """Let what is left wrap at 64 bits when UPDATE moves the expiry."""
+    record = held(ask)
+    if record is not None and answer == ACCEPTED and ask.request.attribute == Attribute.TTL:
+        ask.state.store.move(record, ask.now + _wrapped(record.due - ask.now, 64, signed=True))
     return answer
 
 
@@ -223,14 +222,14 @@ FAULTS = (
           handlers=both(with_answer(STORING, _tick), showing((Query, Get), ttl=_ticked))),
     fault("ttl-wraps-at-64-bits", "Amount times unit is taken modulo 2^64 ns.",
           "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY, profiles=("7.1.0",), variants=BROAD,
-          handlers=_wrapping(64, signed=False)),
+          handlers=_wrapping(signed=False)),
     fault("ttl-wraps-to-the-past", "Amount times unit is a signed number of 64 bits of ns.",
           "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY, profiles=("7.1.0",), variants=BROAD,
-          handlers=_wrapping(64, signed=True)),
+          handlers=_wrapping(signed=True)),
     fault("ttl-seconds-wrap-at-32-bits", "The seconds of a TTL in minutes or hours are taken modulo 2^32.",
           "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY, profiles=("7.1.0",), variants=BROAD,
           handlers=restamped(STORING, _wrapping_seconds)),
-    fault("ttl-wraps-in-update", "An UPDATE of the TTL takes amount times unit for a signed number of 64 bits of ns.",
+    fault("ttl-wraps-in-update", "What an UPDATE of the TTL leaves is taken for a signed number of 64 bits of ns.",
           "TTL-13", profiles=("7.1.0",), variants=("uint64",), handlers=with_answer(Update, _wrapping_update)),
     fault("ttl-zero-is-forever", "A TTL of 0 is no end.",
           "TTL-16", "TTL-7", "INSERT-4", "SET-3", *LATE, handlers=restamped(STORING, _if_zero(FOREVER))),
