@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from spark.schemas import SCORED_LEVELS, WORST_FIRST
 
-MATRIX_SCHEMA_ID: Final = "wireproof.matrix/1"
+MATRIX_SCHEMA_ID: Final = "wireproof.matrix/2"
 
 SECTION: Final = ("protocol", "profile", "role")
 COLUMN: Final = ("implementation", "implementation_version", "variant")
@@ -90,8 +90,9 @@ def _section(key: Key, runs: Rows, collected: Collected) -> dict[str, Any]:
             ("evidence", collected.evidence),
         )
     }
-    group_rows = _rows(here["groups"], columns, _links(here["evidence"]), "group")
-    clause_rows = _rows(here["clauses"], columns, _links(here["evidence"], "charged"), "group", "clause")
+    of_groups = _links(here["evidence"])
+    group_rows = _rows(here["groups"], columns, of_groups, of_groups, "group")
+    clause_rows = _rows(here["clauses"], columns, _links(here["evidence"], "charged"), of_groups, "group", "clause")
     return {
         **dict(zip(SECTION, key, strict=True)),
         "columns": [_column(by_column[column]) for column in columns],
@@ -127,28 +128,39 @@ def _links(evidence: Rows, *more: str) -> dict[Key, str]:
     }
 
 
-def _rows(cells: Rows, columns: list[Key], links: Mapping[Key, str], *names: str) -> dict[Key, Cells]:
-    """(names..., level) -> one cell for each column; MAY has no cells."""
+def _rows(
+    cells: Rows, columns: list[Key], links: Mapping[Key, str], of_groups: Mapping[Key, str], *names: str
+) -> dict[Key, Cells]:
+    """(names..., level) -> one cell for each column; MAY has no cells.
+
+    A cell whose cases pass, but not under every delivery, has its evidence where these failures weigh.
+    """
     rows: dict[Key, Cells] = defaultdict(lambda: [None] * len(columns))
     for row in cells:
         if row["level"] in SCORED_LEVELS:
             column, key = _key(row, COLUMN), _key(row, (*names, "level"))
-            rows[key][columns.index(column)] = _cell(row, links.get((*column, *key)))
+            link = links.get((*column, *key))
+            if link is None and row["differing"]:
+                elsewhere = (of_groups.get((*column, str(row["group"]), level)) for level in reversed(SCORED_LEVELS))
+                link = next(filter(None, elsewhere), None)
+            rows[key][columns.index(column)] = _cell(row, link)
     return dict(rows)
 
 
-def _cell(counts: Mapping[str, int], evidence: str | None) -> dict[str, Any]:
+def _cell(counts: Mapping[str, Any], evidence: str | None) -> dict[str, Any]:
     k, n = counts["k"], counts["n"]
     return {
         "k": k,
         "n": n,
         "mark": _mark(counts),
         "counts": {verdict: counts[verdict] for verdict in WORST_FIRST if counts.get(verdict)},
+        "plays": counts["plays"],
+        "differing": dict(sorted(Counter(counts["differing"]).items())),
         "evidence": evidence,
     }
 
 
-def _mark(counts: Mapping[str, int]) -> str:
+def _mark(counts: Mapping[str, Any]) -> str:
     """One word for a cell. Never pass while something in it could not be tested."""
     if counts["crash"] or counts["hang"] or counts["fail"]:
         return "fail"
@@ -173,9 +185,11 @@ def _sum(cells: Cells) -> dict[str, Any] | None:
     present = [cell for cell in cells if cell is not None]
     if not present:
         return None
-    total: dict[str, int] = dict.fromkeys((*WORST_FIRST, "k", "n"), 0)
+    total: dict[str, Any] = dict.fromkeys((*WORST_FIRST, "k", "n", "plays"), 0)
+    total["differing"] = []
     for cell in present:
-        for name, number in (*cell["counts"].items(), ("k", cell["k"]), ("n", cell["n"])):
+        total["differing"] += Counter(cell["differing"]).elements()
+        for name, number in (*cell["counts"].items(), *((name, cell[name]) for name in ("k", "n", "plays"))):
             total[name] += number
     return _cell(total, None)
 
@@ -205,7 +219,7 @@ def _may_row(key: Key, rows: Rows, columns: list[Key]) -> dict[str, Any]:
 def _inputs(collected: Collected, records_of_kept_runs: int) -> dict[str, Any]:
     files = [_file(path, damaged, collected.line_counts) for path, damaged in sorted(collected.files.items())]
     totals = {name: sum(file[name] for file in files) for name in ("lines", "records", "corrupt", "foreign", "damaged")}
-    counted = sum(row[verdict] for row in collected.group_cells for verdict in WORST_FIRST)
+    counted = sum(row["plays"] for row in collected.group_cells)
     return {**totals, "repeated": records_of_kept_runs - counted, "files": files}
 
 

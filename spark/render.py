@@ -20,6 +20,8 @@ from spark.schemas import SCORED, WORST_FIRST
 TEMPLATES: Final = Path(__file__).resolve().parent.parent / "reports" / "templates"
 """Beside this package, in the project as in an installation."""
 SYMBOLS: Final = {"pass": "✓", "lenient": "~", "fail": "✗", "untested": "?", "unsupported": "\N{EN DASH}"}
+NAMES_SHOWN: Final = 2
+"""Deliveries a cell names; of more it tells the number."""
 HEX_SHOWN: Final = 1024
 """Bytes of one message an evidence page shows; Parquet and the records hold all of them."""
 
@@ -52,7 +54,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters.update(bands=bands, markdown=markdown, left_out=left_out, octets=octets, spelled=spelled)
+    environment.filters.update(
+        bands=bands, markdown=markdown, left_out=left_out, octets=octets, spelled=spelled, under=under
+    )
     environment.tests["hexadecimal"] = is_hexadecimal
     environment.globals["symbols"] = SYMBOLS
     return environment
@@ -71,14 +75,22 @@ def bands(columns: Rows) -> list[Rows]:
 
 
 def left_out(cell: Mapping[str, Any]) -> int:
-    """How many records the n of a cell leaves out."""
+    """How many cases the n of a cell leaves out."""
     return sum(number for verdict, number in cell["counts"].items() if verdict not in SCORED)
 
 
+def under(cell: Mapping[str, Any]) -> str:
+    """The deliveries under which cases of a cell fail that pass under others, short enough for the cell."""
+    names = list(cell["differing"])
+    return ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} deliveries"
+
+
 def spelled(cell: Mapping[str, Any]) -> str:
-    """A cell in words: its counts by verdict."""
+    """A cell in words: its counts by verdict, and the deliveries under which cases fail that pass under others."""
     counts = [f"{cell['counts'][verdict]} {verdict}" for verdict in reversed(WORST_FIRST) if verdict in cell["counts"]]
-    return f"{cell['k']} of {cell['n']}: " + ", ".join(counts).replace("_", " ")
+    told = f"{cell['k']} of {cell['n']}: " + ", ".join(counts).replace("_", " ")
+    under = [f"{name} ({number} {'case' if number == 1 else 'cases'})" for name, number in cell["differing"].items()]
+    return f"{told}; fails only under {', '.join(under)}" if under else told
 
 
 def is_hexadecimal(text: str) -> bool:

@@ -1,7 +1,8 @@
 """Pure DataFrame -> DataFrame steps from lines of text to cells; no reading, no writing, no UDF.
 
 A line is never lost: `classified` gives each one a kind and, where it is not a record, a reason.
-A verdict other than pass counts against the one clause it is blamed on; levels are never added together.
+A verdict other than pass counts against the one clause it is blamed on; levels are never added together. Cells count
+cases: one that was played under several deliveries counts once, with its worst verdict.
 """
 
 from __future__ import annotations
@@ -132,27 +133,44 @@ def by_clause(records: DataFrame) -> DataFrame:
     """Cells for each column, group, clause and level. The other clauses of a blamed record count as untestable."""
     blaming = F.col("verdict").isin(*BLAMING)
     clauses = F.when(blaming, F.array_union("clauses", F.array("charged"))).when(~blaming, F.array_distinct("clauses"))
-    each = charged(records).withColumn("clause", F.explode(clauses))
+    each = charged(with_differing(records)).withColumn("clause", F.explode(clauses))
     at_fault = F.col("clause") == F.col("charged")
     verdict = F.when(~blaming | at_fault, F.col("verdict")).when(blaming & ~at_fault, "untestable")
     return _cells(each.withColumn("verdict", verdict), "group", "clause", "level")
 
 
 def by_group(records: DataFrame) -> DataFrame:
-    """Cells for each column, group and level: every record once, with its own verdict."""
-    return _cells(records, "group", "level")
+    """Cells for each column, group and level: every case once, with its own worst verdict."""
+    return _cells(with_differing(records), "group", "level")
+
+
+def with_differing(records: DataFrame) -> DataFrame:
+    """Add `differing`: the deliveries under which a case fails that passes under another."""
+    of_case = Window.partitionBy(*COLUMN_KEY, "group", "case")
+    passes = F.max(F.col("verdict") == "pass").over(of_case)
+    failing = F.collect_set(F.when(F.col("verdict").isin(*BLAMING), F.col("delivery"))).over(of_case)
+    return records.withColumn("differing", F.when(passes, failing).otherwise(F.array().cast("array<string>")))
 
 
 def _cells(records: DataFrame, *row: str) -> DataFrame:
-    """Count verdicts; k of n is null for MAY, which is never scored."""
+    """Count the worst verdicts of cases; k of n is null for MAY, which is never scored.
+
+    `plays` is the number of records behind a cell, `differing` has each delivery once for each case it differs for.
+    """
+    verdicts = F.array(*[F.lit(verdict) for verdict in WORST_FIRST])
+    cases = (
+        records.groupBy(*COLUMN_KEY, *row, "case")
+        .agg(F.min(_worst_first()).alias("rank"), F.count("*").alias("plays"), F.first("differing").alias("differing"))
+        .withColumn("verdict", F.element_at(verdicts, F.col("rank").cast("int")))
+    )
     counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in WORST_FIRST]
     scored = F.col("level").isin(*SCORED_LEVELS)
     total = F.lit(0)
     for verdict in SCORED:
         total = total + F.col(verdict)
     return (
-        records.groupBy(*COLUMN_KEY, *row)
-        .agg(*counts)
+        cases.groupBy(*COLUMN_KEY, *row)
+        .agg(*counts, F.sum("plays").alias("plays"), F.flatten(F.collect_list("differing")).alias("differing"))
         .withColumns({"k": F.when(scored, F.col("pass")), "n": F.when(scored, total)})
     )
 

@@ -56,6 +56,7 @@ RUN: dict[str, Any] = {
     "machine": {"system": "Linux", "machine": "x86_64", "python": "3.11.7", "cpus": 2},
     "options": {"jobs": 4},
     "counts": {"MUST": {"pass": 10, "fail": 1}, "MAY": {"pass": 3}},
+    "deliveries": {"bytes": {"pass": 4, "hang": 1}},
     "namespace": "9f",
     "exit_code": 1,
 }

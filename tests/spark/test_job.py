@@ -66,6 +66,36 @@ def test_runs_become_tables_a_document_and_pages(
     assert "| INSERT | MUST |" in (out / "matrix.md").read_text()
 
 
+def test_a_server_that_fails_under_one_delivery_only_has_its_cell_marked(
+    main: Callable[..., int], record: Callable[..., Record], write_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    asked = {"level": "SHOULD", "clauses": ["THR-ROBUSTNESS-6"]}
+    write_run(
+        "r",
+        [
+            record(),
+            record(**asked, delivery="fields"),
+            record(**asked, delivery="bytes", verdict="lenient", blamed="THR-ROBUSTNESS-6", guilty="target"),
+        ],
+    )
+    out = tmp_path / "out"
+    assert main(tmp_path / "runs", "--out", out) == 0
+
+    document = json.loads((out / "matrix.json").read_text())
+    Draft202012Validator(json.loads(MATRIX_SCHEMA.read_text())).validate(document)
+    must, should = (row["cells"][0] for row in document["sections"][0]["groups"][0]["rows"])
+    assert (must["k"], must["n"], must["mark"], must["plays"]) == (1, 1, "pass", 1)
+    assert (should["k"], should["n"], should["mark"], should["plays"]) == (0, 1, "lenient", 2)
+    assert must["differing"] == should["differing"] == {"bytes": 1}
+    assert must["evidence"] == should["evidence"]
+    assert document["inputs"]["repeated"] == 0
+    lines = (out / "matrix.md").read_text().splitlines()
+    assert [line for line in lines if line.startswith("| INSERT")] == [
+        "| INSERT | MUST | ✓ 1/1 ≠ bytes |", "| INSERT | SHOULD | \\~ 0/1 ≠ bytes |",
+    ]  # fmt: skip
+    assert "≠ bytes</small>" in (out / "index.html").read_text()
+
+
 def every_cell(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for group in document["sections"][0]["groups"]:
         for row in group["rows"] + group["clauses"]:

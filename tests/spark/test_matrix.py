@@ -20,10 +20,17 @@ COLUMN = {
 RUN = COLUMN | {"run_id": "r", "run_started_at": "2026-01-01T10:00:00.000Z", "records": 1, "kept": True}
 
 
-def cell(group: str = "INSERT", level: str = "MUST", column: dict[str, str] = COLUMN, **counts: int) -> dict[str, Any]:
+def cell(
+    group: str = "INSERT",
+    level: str = "MUST",
+    column: dict[str, str] = COLUMN,
+    differing: tuple[str, ...] = (),
+    **counts: int,
+) -> dict[str, Any]:
     full = {verdict: counts.get(verdict, 0) for verdict in WORST_FIRST}
     n = sum(full[verdict] for verdict in ("pass", "lenient", "fail", "crash", "hang"))
-    return {**column, "group": group, "level": level, **full, "k": full["pass"], "n": n}
+    more = {"k": full["pass"], "n": n, "plays": sum(full.values()), "differing": list(differing)}
+    return {**column, "group": group, "level": level, **full, **more}
 
 
 def document(**parts: Any) -> dict[str, Any]:
@@ -81,6 +88,30 @@ def test_a_cell_links_to_its_evidence() -> None:
     group = section["groups"][0]
     assert group["rows"][0]["cells"][0]["evidence"].startswith(evidence_page(row) + "#e")
     assert [bool(clause["cells"][0]["evidence"]) for clause in group["clauses"]] == [True, False]
+
+
+def test_deliveries_that_differ_are_counted_in_a_cell_and_in_totals() -> None:
+    cells = [cell("A", differing=("joined", "bytes", "bytes"), **{"pass": 3}), cell("B", differing=("bytes",), fail=1)]
+    [section] = document(group_cells=cells)["sections"]
+
+    first, second = (group["rows"][0]["cells"][0] for group in section["groups"])
+    assert (first["differing"], second["differing"]) == ({"bytes": 2, "joined": 1}, {"bytes": 1})
+    assert (first["mark"], first["plays"]) == ("pass", 3)
+    assert section["totals"][0]["cells"][0]["differing"] == {"bytes": 3, "joined": 1}
+    assert section["totals"][0]["cells"][0]["plays"] == 4
+
+
+def test_a_green_cell_with_a_difference_links_to_where_it_weighs() -> None:
+    row = COLUMN | {"group": "INSERT", "level": "SHOULD", "charged": "THR-ROBUSTNESS-6"}
+    must = cell(differing=("bytes",), **{"pass": 1})
+    clause = must | {"clause": "THR-INSERT-1"}
+    [section] = document(group_cells=[must], clause_cells=[clause], evidence=[row])["sections"]
+    links = [section["groups"][0][rows][0]["cells"][0]["evidence"] for rows in ("rows", "clauses")]
+
+    assert links[0] == links[1]
+    assert str(links[0]).startswith(evidence_page(row) + "#e")
+    [section] = document(group_cells=[cell(**{"pass": 1})], evidence=[row])["sections"]
+    assert section["groups"][0]["rows"][0]["cells"][0]["evidence"] is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spark.matrix import Collected, matrix_document
-from spark.render import markdown, octets, write_pages
+from spark.render import markdown, octets, under, write_pages
 from spark.schemas import WORST_FIRST
 
 HOSTILE = '<script>alert("x")</script>|`*&'
@@ -21,7 +21,8 @@ COLUMN = {
     "implementation": HOSTILE,
     "implementation_version": "1.0",
 }
-COUNTS = {verdict: 0 for verdict in WORST_FIRST} | {"pass": 2, "fail": 1, "untestable": 4, "k": 2, "n": 3}
+COUNTS: dict[str, Any] = {verdict: 0 for verdict in WORST_FIRST}
+COUNTS |= {"pass": 2, "fail": 1, "untestable": 4, "k": 2, "n": 3, "plays": 9, "differing": ["bytes", HOSTILE]}
 FAILED = COLUMN | {
     "group": "INSERT",
     "level": "MUST",
@@ -80,7 +81,18 @@ def test_a_cell_shows_k_of_n_what_is_left_out_a_symbol_and_a_link(pages: dict[st
     assert cell
     assert re.search(r'<a href="evidence/[^"]+#e[0-9a-f]+">', cell[0])
     assert "<i>✗</i>2/3 <small>+4</small>" in cell[0]
-    assert 'title="2 of 3: 2 pass, 4 untestable, 1 fail"' in cell[0]
+    assert 'title="2 of 3: 2 pass, 4 untestable, 1 fail; fails only under ' in cell[0]
+
+
+def test_a_cell_names_the_deliveries_under_which_only_it_fails(pages: dict[str, str]) -> None:
+    cell = re.search(r'<td class="cell fail.*?</td>', page(pages, "index").split("INSERT")[1], re.DOTALL)
+
+    assert cell
+    assert 'bytes (1 case)"' in cell[0]
+    assert re.search(r'<small class="differing">≠ .*, bytes</small>', cell[0])
+    assert re.search(r"\| INSERT \| MUST \| ✗ 2/3 \+4 ≠ .*, bytes \|", page(pages, "matrix.md"))
+    assert under({"differing": {"a": 1, "b": 1, "c": 9}}) == "3 deliveries"
+    assert under({"differing": {}}) == ""
 
 
 @pytest.mark.parametrize("beginning", ["index", "throttr"])
@@ -125,7 +137,7 @@ def test_markdown_keeps_its_table_whatever_the_names(pages: dict[str, str]) -> N
     rows = [line for line in pages["matrix.md"].splitlines() if line.startswith("|")]
 
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
-    assert "| INSERT | MUST | ✗ 2/3 +4 |" in rows
+    assert any(line.startswith("| INSERT | MUST | ✗ 2/3 +4 ≠ ") for line in rows)
 
 
 def test_markdown_text_stays_on_one_line_and_says_nothing_to_a_renderer() -> None:

@@ -172,10 +172,44 @@ def test_levels_never_share_a_number_and_may_has_none(records: Records) -> None:
     assert rows(cells, "level", "pass", "k", "n") == [("MAY", 1, None, None), ("MUST", 2, 2, 2), ("SHOULD", 1, 1, 1)]
 
 
-def test_deliveries_of_a_case_are_separate(records: Records) -> None:
-    cells = transforms.by_group(records({"delivery": "whole"}, {"delivery": "bytes", "verdict": "fail"}))
+def test_a_case_counts_once_with_the_worst_of_its_deliveries(records: Records) -> None:
+    frame = records(
+        {"case": "1"},
+        {"case": "1", "delivery": "bytes", "verdict": "lenient"},
+        {"case": "1", "delivery": "joined", "verdict": "hang"},
+        {"case": "2"},
+        {"case": "2", "delivery": "bytes"},
+    )
 
-    assert rows(cells, "k", "n") == [(1, 2)]
+    assert rows(transforms.by_group(frame), "k", "n", "hang", "lenient", "plays") == [(1, 2, 1, 0, 5)]
+    assert rows(transforms.by_clause(frame), "k", "n", "hang", "plays") == [(1, 2, 1, 5)]
+
+
+def test_deliveries_under_which_a_case_fails_that_passes_otherwise_are_named(records: Records) -> None:
+    frame = records(
+        {"case": "1"},
+        {"case": "1", "delivery": "bytes", "level": "SHOULD", "clauses": ["R"], "verdict": "lenient"},
+        {"case": "1", "delivery": "joined", "level": "SHOULD", "clauses": ["R"], "verdict": "crash"},
+        {"case": "1", "delivery": "fields", "level": "SHOULD", "clauses": ["R"]},
+        {"case": "1", "delivery": "dripped", "level": "SHOULD", "clauses": ["R"], "verdict": "untestable"},
+        {"case": "2", "verdict": "fail"},
+        {"case": "2", "delivery": "bytes", "level": "SHOULD", "clauses": ["R"], "verdict": "fail"},
+        {"case": "3"},
+        {"case": "3", "delivery": "bytes", "level": "SHOULD", "clauses": ["R"], "verdict": "hang"},
+        {"case": "1", "implementation": "beta"},
+    )
+    cells = transforms.by_group(frame)
+    found = {(row["implementation"], row["level"]): sorted(row["differing"]) for row in cells.collect()}
+
+    assert found == {
+        ("alpha", "MUST"): ["bytes", "bytes", "joined"],
+        ("alpha", "SHOULD"): ["bytes", "bytes", "joined"],
+        ("beta", "MUST"): [],
+    }
+    alpha = transforms.by_clause(frame.where("implementation = 'alpha'")).collect()
+    clauses = {(row["clause"], row["level"]): sorted(row["differing"]) for row in alpha}
+    assert clauses["THR-INSERT-1", "MUST"] == ["bytes", "bytes", "joined"]
+    assert clauses["R", "SHOULD"] == ["bytes", "bytes", "joined"]
 
 
 def test_what_a_may_case_saw_is_listed_by_implementation(records: Records) -> None:
