@@ -23,6 +23,7 @@ import pytest
 
 if TYPE_CHECKING:
     from conformance.cases import Case
+    from conformance.sampling import Choice
     from conformance.targets import Address
     from conformance.verdicts import Level
 
@@ -34,6 +35,7 @@ OPTIONS = {
     "--wireproof-variant": (None, "variant the server speaks (default: the protocol's usual one)"),
     "--wireproof-level": ("may", "lowest level to play: must, should or may"),
     "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
+    "--wireproof-delivery": ("whole", "how cases are sent, too, each as an item of its own: sample, all, or names"),
 }
 
 
@@ -52,6 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _spoken(config)
         _timeout(config)
         _level(config)
+        _choice(config)
         if target := _option(config, "target"):
             _address(target)
 
@@ -69,33 +72,49 @@ class Session:
         self._run = Run(name, profile, variant, target, implementation=target)
         self._settings = Settings(timeout=_timeout(config))
         self._plan = Plan(self._run, load_suite(name), (), self._settings)
+        self._compared = 0
         digest = sha256(target.encode()).hexdigest()[:12]
         self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")
 
-    def play(self, case: Case) -> dict[str, Any]:
-        """Play one case against the target and return its record; exclusive cases run while no other worker plays."""
+    def play(self, case: Case, attempt: int = 0) -> dict[str, Any]:
+        """Play one case against the target and return its record; exclusive cases run while no other worker plays.
+
+        Each attempt has keys of its own.
+        """
         import time
 
         with self._turn(exclusive=case.exclusive):
             began = time.monotonic()
-            return self._plan.record(case, self._outcome(case), began)
+            return self._plan.record(case, self._outcome(case, attempt), began)
 
     def check(self, case: Case) -> dict[str, Any]:
         """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be told. Returns the record."""
         record = self.play(case)
+        if case.asked_by and (why := self._untold(case, record)):
+            pytest.skip(why)
         if record["verdict"] in ("unsupported", "untestable"):
             pytest.skip(f"{record['verdict']}: expected {record['expected']}, got {record['got']}")
         if record["verdict"] != "pass":
             pytest.fail(explain(record), pytrace=False)
         return record
 
-    def _outcome(self, case: Case) -> Any:
+    def _untold(self, case: Case, record: dict[str, Any]) -> str:
+        """Say why a play under another delivery than whole tells nothing; empty when it does."""
+        from conformance.yardstick import whole
+
+        if record["verdict"] == "pass":
+            return "" if record["extra"].get("cuts") else f"{case.delivery}: nothing in it to cut, so it is as whole"
+        self._compared += 1
+        passes = self.play(whole(case), self._compared)["verdict"] == "pass"
+        return "" if passes else f"{case.delivery}: it does not pass whole either"
+
+    def _outcome(self, case: Case, attempt: int) -> Any:
         from conformance.simulation import SimulationDriver
         from conformance.sockets import SocketDriver
         from reference_server.registry import create_service
         from reference_server.service import seeded_ids
 
-        run, player = self._run, self._plan.player(case)
+        run, player = self._run, self._plan.player(case, attempt)
         if self._address is not None:
             return asyncio.run(SocketDriver(self._address, timeout=self._settings.timeout).play(player))
 
@@ -164,6 +183,15 @@ def _timeout(config: pytest.Config) -> float:
     return seconds
 
 
+def _choice(config: pytest.Config) -> Choice:
+    from conformance.sampling import ChoiceError, choice_of
+
+    try:
+        return choice_of(_option(config, "delivery"))
+    except ChoiceError as error:
+        raise pytest.UsageError(f"--wireproof-delivery: {error}") from None
+
+
 def _spoken(config: pytest.Config) -> tuple[str, str, str]:
     from protocols import protocol
 
@@ -186,11 +214,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test that asks for `wireproof_case` one item a case."""
     if "wireproof_case" in metafunc.fixturenames:
         cases = _cases(metafunc.config)
-        metafunc.parametrize("wireproof_case", cases, ids=[case.id for case in cases])
+        metafunc.parametrize("wireproof_case", cases, ids=[_id(case) for case in cases])
+
+
+def _id(case: Case) -> str:
+    return case.id if not case.asked_by else f"{case.id} {case.delivery}"
 
 
 def _cases(config: pytest.Config) -> list[Case]:
     from conformance.cases import CaseError, load_suite
+    from conformance.sampling import chosen
     from conformance.selection import SelectionError, select
 
     name, profile, variant = _spoken(config)
@@ -199,7 +232,8 @@ def _cases(config: pytest.Config) -> list[Case]:
         cases = select(load_suite(name), profile, variant, level=_level(config), slow=simulated, heavy=False)
     except (CaseError, SelectionError) as error:
         raise pytest.UsageError(f"wireproof: {error}") from None
-    return [case for case in cases if simulated or not case.pristine]
+    cases = [case for case in cases if simulated or not case.pristine]
+    return [*cases, *chosen(cases, _choice(config), load_suite(name), profile)]
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,14 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from conformance.targets import Address
 from reference_server.clock import LoopClock
 from reference_server.registry import create_service
 from reference_server.service import Limits
 from reference_server.streams import StreamConnections
+from tests.conformance import torn
 
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -54,6 +56,21 @@ async def reference(
     finally:
         server.close()
         service.close()
+        connections.cut()
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def torn_service(kind: Any) -> AsyncIterator[Address]:
+    """Serve the reference with sessions of such a kind (`torn.py`)."""
+    loop = asyncio.get_running_loop()
+    service = torn.TornService(kind, LoopClock(loop), profile="7.1.0", variant="uint16")
+    connections = StreamConnections(service, Limits(), 1000)
+    server = await loop.create_server(connections.protocol, "127.0.0.1", 0)
+    try:
+        yield Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
+    finally:
+        server.close()
         connections.cut()
         await asyncio.sleep(0)
 

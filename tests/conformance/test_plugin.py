@@ -12,6 +12,8 @@ from conformance.cases import load_suite
 from conformance.processes import module_command, module_environment, running_server
 from conformance.selection import select
 from conformance.verdicts import Level
+from tests.conformance import torn
+from tests.conformance.threads import in_thread_service
 
 pytest_plugins = ["pytester"]
 OWN = """
@@ -82,6 +84,35 @@ def test_x_stops_at_the_first_failure_which_shows_its_evidence(pytester: pytest.
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+def test_other_deliveries_are_items_of_their_own(pytester: pytest.Pytester, reference: str) -> None:
+    options = ("--wireproof-delivery", "bytes,joined", "-k", "query/status or whoami/once", "-v")
+    simulated = run(pytester, "--wireproof-target", "simulation", *options)
+    live = run(pytester, "--wireproof-target", reference, *options)
+
+    for result in (simulated, live):
+        assert result.ret == 0
+        result.stdout.fnmatch_lines(["*[[]query/status[]] PASSED*", "*[[]query/status bytes[]] PASSED*"])
+        result.stdout.fnmatch_lines(["*[[]query/status joined[]] PASSED*"])
+
+
+def test_a_failure_under_a_delivery_blames_what_asks_for_it(pytester: pytest.Pytester) -> None:
+    with in_thread_service(torn.Piecemeal) as address:
+        options = ("--wireproof-target", address, "--wireproof-delivery", "all", "-k", "query/status")
+        result = run(pytester, *options, "--wireproof-timeout", "0.5")
+
+    outcomes = result.parseoutcomes()
+    assert (outcomes["failed"], outcomes["passed"]) == (4, 3)
+    result.stdout.fnmatch_lines(["*clause THR-ROBUSTNESS-6 (SHOULD), byte*"])
+
+
+def test_what_does_not_pass_whole_tells_nothing_otherwise(pytester: pytest.Pytester, reference: str) -> None:
+    options = ("--wireproof-target", reference, "--wireproof-profile", "7.3.2", "--wireproof-delivery", "bytes", "-rs")
+    result = run(pytester, *options, "-k", "whoami/stays or query/status")
+
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(["*SKIPPED*bytes: it does not pass whole either*"])
+
+
 def test_levels_select(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--wireproof-target", "simulation", "--collect-only", "-q", "--wireproof-level", "must")
     must = select(load_suite("throttr"), "7.1.0", "uint16", level=Level.MUST, heavy=False)
@@ -99,6 +130,7 @@ def test_levels_select(pytester: pytest.Pytester) -> None:
         ("--wireproof-protocol=mqtt", "--wireproof-protocol: unknown protocol 'mqtt'; known: "),
         ("--wireproof-profile=9", "--wireproof-profile: expected 7.1.0, 7.3.2; got '9'"),
         ("--wireproof-variant=u1", "--wireproof-variant: expected uint8, uint16, uint32, uint64; got 'u1'"),
+        ("--wireproof-delivery=halves", "--wireproof-delivery: expected sample, all or some of whole, bytes, "),
         ("--wireproof-level=all", "--wireproof-level: expected must, should or may; got 'all'"),
         ("--wireproof-timeout=soon", "--wireproof-timeout: expected seconds, more than 0; got 'soon'"),
         ("--wireproof-timeout=-1", "--wireproof-timeout: expected seconds, more than 0; got '-1'"),

@@ -21,9 +21,6 @@ from conformance.targets import Address
 from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
 from conformance.yardstick import ENOUGH, Yardstick
-from reference_server.clock import LoopClock
-from reference_server.service import Limits
-from reference_server.streams import StreamConnections
 from tests.conformance import servers, torn
 from tests.conformance.scripted import ASK, INSERT, make_case
 
@@ -194,13 +191,8 @@ def test_over_sockets_a_target_is_found_out_under_its_delivery_and_nowhere_else(
     records: list[Record] = []
 
     async def main() -> None:
-        loop = asyncio.get_running_loop()
-        service = torn.TornService(kind, LoopClock(loop), profile="7.1.0", variant="uint16")
-        connections = StreamConnections(service, Limits(), 100)
-        server = await loop.create_server(connections.protocol, "127.0.0.1", 0)
-        async with server:
-            await play_all(plan, Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1]), records.append)
-        connections.cut()
+        async with servers.torn_service(kind) as address:
+            await play_all(plan, address, records.append)
 
     asyncio.run(main())
 

@@ -1,23 +1,37 @@
-"""A misbehaving server in a thread of its own, for commands that run their own loop."""
+"""Misbehaving servers in threads of their own, for commands that run their own loop."""
 
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from queue import Queue
+from typing import Any
 
 from conformance.targets import Address
-from tests.conformance.servers import Handle, serving
+from tests.conformance.servers import Handle, serving, torn_service
 
 
 @contextmanager
 def in_thread(handle: Handle) -> Iterator[Address]:
     """Serve `handle` in a thread until the block ends."""
+    with _in_thread(serving(handle)) as address:
+        yield address
+
+
+@contextmanager
+def in_thread_service(kind: Any) -> Iterator[str]:
+    """Serve the reference with sessions of such a kind (`torn.py`) until the block ends."""
+    with _in_thread(torn_service(kind)) as address:
+        yield str(address)
+
+
+@contextmanager
+def _in_thread(served: AbstractAsyncContextManager[Address]) -> Iterator[Address]:
     ready: Queue[tuple[Address, asyncio.AbstractEventLoop, asyncio.Event]] = Queue()
 
     async def main() -> None:
         stop = asyncio.Event()
-        async with serving(handle) as address:
+        async with served as address:
             ready.put((address, asyncio.get_running_loop(), stop))
             await stop.wait()
 
