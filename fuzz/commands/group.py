@@ -9,6 +9,7 @@ import click
 COMMANDS = {
     "parser": ("fuzz.commands.own", "parser", "Fuzz the codec of a protocol: both sides, every profile and variant."),
     "scheduler": ("fuzz.commands.own", "scheduler", "Fuzz the TTL scheduler against its model."),
+    "server": ("fuzz.commands.server", "command", "Fuzz a live server: mutated conversations, oracles, attribution."),
     "corpus": ("fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
 """Name -> (module, its click command, one line of help)."""
@@ -42,4 +43,5 @@ def command() -> None:
     \b
     wireproof fuzz parser throttr --time 60 --corpus corpus/parser
     wireproof fuzz scheduler --time 60
+    wireproof fuzz server throttr --target-command "my-server --port {port}" --time 60
     """

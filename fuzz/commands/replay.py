@@ -3,32 +3,68 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from fuzz.findings.finding import FindingError
+from conformance.commands.target import target_of
+from conformance.processes import StartError
+from conformance.targets import TargetError
+from fuzz.commands.server import checked
+from fuzz.findings.finding import Finding, FindingError
 from fuzz.findings.store import load
 from fuzz.invariants.violation import Violation
+from fuzz.live.again import shown
+from fuzz.live.ground import Ground
+from fuzz.live.target import LiveTarget
 from fuzz.targets_known import TARGETS
+from protocols import protocol_names
 
 GONE, REPRODUCED = 0, 1
 
 
 @click.command()
 @click.argument("finding", type=click.Path(path_type=Path, exists=True))
+@click.argument("target", required=False)
+@click.option("--target-command", help="Start this server for it, as `wireproof test` does.")
+@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
+@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
 @click.pass_context
-def command(context: click.Context, /, finding: Path) -> None:
-    """Play the input of FINDING (its directory, or finding.json) again: REPRODUCED exits 1, GONE exits 0."""
+def command(context: click.Context, /, finding: Path, target: str | None, **options: Any) -> None:
+    """Play the input of FINDING (its directory, or finding.json) again: REPRODUCED exits 1, GONE exits 0.
+
+    What was found on a live server is played on the one named: TARGET or --target-command.
+    """
     try:
         found = load(finding)
-    except FindingError as error:
+        told = _on_server(found, target, options) if found.engine == "server" else _on_own_code(found)
+    except (FindingError, TargetError, StartError) as error:
         raise click.UsageError(str(error)) from None
-    if found.engine not in TARGETS:
-        raise click.UsageError(f"a finding of engine {found.engine} cannot be replayed yet")
-    try:
-        TARGETS[found.engine].check(found.protocol, found.data)
-    except Violation as violation:
-        click.echo(f"REPRODUCED {found.id}: {violation}")
+    except OSError as error:
+        raise click.UsageError(f"cannot play it: {error.strerror or error}") from None
+    if told is not None:
+        click.echo(f"REPRODUCED {found.id}: {told}")
         context.exit(REPRODUCED)
     click.echo(f"GONE {found.id}: {found.oracle} holds for this input")
     context.exit(GONE)
+
+
+def _on_own_code(found: Finding) -> str | None:
+    """Return what shows, in words; None when nothing does."""
+    if found.engine not in TARGETS:
+        raise FindingError(f"a finding of engine {found.engine} cannot be replayed yet")
+    try:
+        TARGETS[found.engine].check(found.protocol, found.data)
+    except Violation as violation:
+        return str(violation)
+    return None
+
+
+def _on_server(found: Finding, text: str | None, options: dict[str, Any]) -> str | None:
+    if found.protocol not in protocol_names():
+        raise FindingError(f"expected a finding of {' or '.join(protocol_names())}, got {found.protocol!r}")
+    ground = Ground(found.protocol, found.profile, found.variant)
+    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+        address = checked(target.address, allow_remote=options["allow_remote"])
+        with LiveTarget(ground, address, target.server) as live:
+            return shown(live, found)

@@ -1,0 +1,175 @@
+"""`wireproof fuzz server`: a live server, by address or started for it."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from conformance.cases import load_suite
+from conformance.commands.target import Target, target_of
+from conformance.probe import ProbeError, Spoken, detect, version_of
+from conformance.processes import StartError
+from conformance.targets import Address, TargetError
+from fuzz.findings.evidence import write_evidence
+from fuzz.findings.finding import Finding
+from fuzz.findings.store import save
+from fuzz.live.campaign import Bounds, Campaign, Found, Progress
+from fuzz.live.ground import Ground
+from fuzz.live.target import LiveTarget
+from protocols import protocol, protocol_names
+
+QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
+EVERY = 200
+"""Executions between two lines where there is no terminal."""
+TIMEOUT = 5.0
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.argument("target", required=False)
+@click.option(
+    "--target-command", help="Start this server, as `wireproof test` does; it is started again after a death."
+)
+@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
+@click.option("--restarts", type=click.IntRange(0), default=200, help="How often it is started again at most.")
+@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]")
+@click.option("--runs", type=click.IntRange(1), help="Executions to make, instead of a time.")
+@click.option("--rate", type=click.FloatRange(0.0), default=0.0, help="Executions a second at most; 0: no limit.")
+@click.option("--seed", type=int, default=1, help="The same seed mutates the same way.")
+@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
+@click.option("--profile", default="auto", help="What the target speaks; auto asks it.")
+@click.option("--variant", default="auto", help="Layout variant; auto asks the target.")
+@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@click.pass_context
+def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
+    """Fuzz a live server of PROTOCOL at TARGET (tcp://HOST:PORT, unix:///PATH) or started for it (--target-command).
+
+    Valid conversations are mutated and played; what shows new answers is mutated further. What is found is made
+    small, seen again three times and kept. Exit codes: 0 nothing found, 1 something was, 2 usage.
+
+    \b
+    wireproof fuzz server throttr --target-command "my-server --port {port}" --time 60
+    """
+    try:
+        code = _fuzz(name, target, options)
+    except (TargetError, StartError, ProbeError) as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except OSError as error:
+        click.echo(f"wireproof: {error.strerror or error}", err=True)
+        code = USAGE
+    context.exit(code)
+
+
+def _fuzz(name: str, text: str | None, options: dict[str, Any]) -> int:
+    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+        address = checked(target.address, allow_remote=options["allow_remote"])
+        spoken = spoken_by(name, address, options["profile"], options["variant"])
+        ground = Ground(name, spoken.profile, spoken.variant)
+        version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
+        with LiveTarget(ground, address, target.server) as live:
+            return _Run(live, target, version, options)()
+
+
+def checked(address: Address | None, *, allow_remote: bool) -> Address:
+    """Return an address that may be fuzzed: one of this machine, unless told otherwise; raises `TargetError`."""
+    if address is None:
+        raise TargetError("expected tcp://HOST:PORT, unix:///PATH or --target-command: a simulation is no live server")
+    if not allow_remote and address.scheme == "tcp" and not _is_loopback(address.host):
+        raise TargetError(f"{address} is no loopback address: name --allow-remote if that server is yours to break")
+    return address
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def spoken_by(name: str, address: Address, profile: str, variant: str) -> Spoken:
+    """Return what the target speaks, asked where it is not named; raises `TargetError`, `ProbeError`."""
+    profiles = protocol(name).profiles
+    if profile != "auto" and profile not in profiles:
+        raise TargetError(f"--profile: expected auto, {', '.join(profiles)}; got {profile!r}")
+    if "auto" not in (profile, variant):
+        if variant not in profiles[profile].variants:
+            raise TargetError(f"--variant: expected auto, {', '.join(profiles[profile].variants)}; got {variant!r}")
+        return Spoken(profile, variant)
+    try:
+        found = asyncio.run(detect(load_suite(name), address, TIMEOUT))
+    except OSError as error:
+        raise TargetError(f"nothing to fuzz at {address}: {error.strerror or error or 'no answer'}") from None
+    given = (profile, variant)
+    if any(one not in ("auto", has) for one, has in zip(given, (found.profile, found.variant), strict=True)):
+        raise ProbeError(f"{address} speaks {found.profile} {found.variant}: name both to fuzz it as something else")
+    return found
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One call of the command."""
+
+    live: LiveTarget
+    target: Target
+    version: str
+    options: Mapping[str, Any]
+
+    def __call__(self) -> int:
+        """Fuzz and keep what is found; return the exit code."""
+        console, options = Console(highlight=False), self.options
+        runs, seconds = options["runs"] or 0, options["seconds"] or 0
+        bounds = Bounds(seconds or (0 if runs else 60), runs, options["rate"], restarts=options["restarts"])
+        status = console.status("fuzzing") if console.is_terminal else nullcontext()
+
+        def report(progress: Progress) -> None:
+            if status is not None and hasattr(status, "update"):
+                status.update(str(progress))
+            elif progress.executions % EVERY == 0:
+                click.echo(str(progress))
+
+        campaign = Campaign(self.live, seed=options["seed"], bounds=bounds, report=report)
+        found, interrupted = 0, False
+        try:
+            with status:
+                for one in campaign.run():
+                    found += 1
+                    self._keep(one)
+        except KeyboardInterrupt:
+            interrupted = True
+        why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
+        click.echo(f"{why}{campaign.progress}")
+        return FOUND if found else INTERRUPTED if interrupted else QUIET
+
+    def _keep(self, one: Found) -> None:
+        ground, what = self.live.ground, one.what
+        suspicion = what.suspicion
+        finding = Finding(
+            "server",
+            suspicion.oracle,
+            suspicion.told,
+            suspicion.shape,
+            ground.name,
+            ground.profile,
+            ground.variant,
+            suspicion.clause,
+            target=self.target.told,
+            implementation=self.version,
+            script=what.script,
+            executions=one.executions,
+            seed=self.options["seed"],
+        ).rerun(what.seen, what.of)
+        place = save(self.options["findings"], finding)
+        if place is not None:
+            write_evidence(place, finding, ground, what.play.trace if what.play else ())
+        where = f"kept in {place}" if place else f"known already as {finding.id}"
+        click.echo(f"{suspicion.oracle}: {suspicion.told}")
+        click.echo(f"  {finding.label}, after {one.executions} executions, {len(what.script)} steps, {where}")

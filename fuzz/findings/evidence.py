@@ -1,0 +1,63 @@
+"""What stands beside finding.json for people: the exchange in words, and a script that replays it without wireproof."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from conformance.trace import Kind, TraceEvent
+from conformance.wording import describe
+from fuzz.findings.finding import Finding
+from fuzz.live.ground import Ground
+from fuzz.live.lines import BY_TARGET, lines
+from fuzz.live.playing import PROBE
+from fuzz.script import to_json
+
+__all__ = ["exchange", "write_evidence"]
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
+SERVES_NOBODY = frozenset({"the process stays", "others are served"})
+LONGEST = 400
+"""Characters of one line of the exchange."""
+
+
+def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterable[TraceEvent]) -> None:
+    """Write exchange.txt and replay.py into a finding's directory; raises `OSError`."""
+    events = list(trace)
+    text = "\n".join(line[:LONGEST] for line in exchange(events, ground))
+    (place / "exchange.txt").write_text(f"{finding.oracle}: {finding.told}\n\n{text}\n", encoding="utf-8")
+    came = {
+        line.name: [len(line.received), str(line.ended) if line.ended in BY_TARGET else "open"]
+        for line in lines(events, ground)
+        if line.name != PROBE
+    }
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True)
+    text = environment.get_template("replay.py.j2").render(
+        finding=finding,
+        script=json.dumps(to_json(finding.script), indent=1),
+        came=json.dumps(came),
+        probe=ground.encode(ground.symbols.protocol.barrier()).hex(),
+        serves_nobody=finding.oracle in SERVES_NOBODY,
+    )
+    (place / "replay.py").write_text(text, encoding="utf-8")
+
+
+def exchange(events: Iterable[TraceEvent], ground: Ground) -> Iterator[str]:
+    """Yield the events of a trace in words: messages where bytes are messages, hexadecimal beside them."""
+    events = list(events)
+    for event in events:
+        when = f"{event.at_us / 1e6:9.4f} s  {event.connection or '-':8}"
+        if event.kind is Kind.SENT:
+            requests, whole = ground.requests(event.data)
+            told = [*map(describe, requests), *([] if whole else ["(what follows is no whole request)"])]
+            yield f"{when} > {'; '.join(told)}  [{event.data.hex()}]"
+        elif event.kind is Kind.RECEIVED:
+            yield f"{when} < {len(event.data)} bytes  [{event.data.hex()}]"
+        else:
+            yield f"{when} {event.kind}"
+    for line in lines(events, ground):
+        for request, reply in line.answered:
+            yield f"{line.name}: {describe(request)} -> {describe(reply)}"

@@ -1,0 +1,23 @@
+"""Plays what was found on a live server once more."""
+
+from __future__ import annotations
+
+from conformance.targets import TargetError
+from fuzz.findings.finding import Finding
+from fuzz.live.attribution import PATIENCE
+from fuzz.live.marks import fresh
+from fuzz.live.oracles import SAMPLED, judged
+from fuzz.live.target import LiveTarget
+
+__all__ = ["shown"]
+
+
+def shown(live: LiveTarget, found: Finding) -> str | None:
+    """Return what the oracle of a finding says now, None when it is silent; raises `TargetError` for a dead target."""
+    key = found.oracle, found.clause or "", found.shape
+    probe = live.play((), patience=PATIENCE).probe
+    if probe is None or not probe.answered:
+        raise TargetError(f"{live.address} serves nobody, before anything was played")
+    live.begin()
+    play = live.play(fresh(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED)
+    return next((one.told for one in judged(play) if one.key == key), None)

@@ -1,0 +1,151 @@
+"""Which scripts show what an oracle noticed: the shortest prefix on a fresh process, fewer steps, fewer bytes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from conformance.actions import Action, Open, Read, Shut, Write
+from conformance.processes import StartError
+from fuzz.findings.shrink import fewer, smaller
+from fuzz.live.marks import fresh
+from fuzz.live.oracles import FRESH, SAMPLED, judged
+from fuzz.live.play import Play, Suspicion
+from fuzz.live.target import LiveTarget
+from fuzz.script import Script
+
+__all__ = ["Attributed", "Attribution", "joined"]
+
+AGAIN = 3
+"""Times that what was found is played at last, each on a fresh process where it is ours."""
+PATIENCE = 2.0
+"""Seconds to wait for an answer before a suspicion is believed."""
+SHRINK_TRIES = 400
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """What shows it, and how often it did."""
+
+    suspicion: Suspicion
+    script: Script
+    seen: int
+    of: int
+    play: Play | None
+
+
+class Attribution:
+    """Finds out for one suspicion; made smaller for at most `seconds`."""
+
+    def __init__(self, live: LiveTarget, suspicion: Suspicion, *, seconds: float) -> None:
+        self._live = live
+        self._suspicion = suspicion
+        self._seconds = seconds
+        self._deadline = 0.0
+        self._play: Play | None = None
+        self._is_fresh = False
+
+    def of(self, recent: Sequence[Script]) -> Attributed:
+        """Return the smallest script found; `recent` are the last ones played on that process, the suspect last."""
+        few = self._shortest(recent)
+        if few is None:
+            return Attributed(self._suspicion, fresh(recent[-1]), 0, AGAIN, None)
+        self._deadline = time.monotonic() + self._seconds
+        few = fewer(few, self._shows, tries=SHRINK_TRIES) if len(few) > 1 else few
+        whole = joined(few)
+        small = self._small(few)
+        found = self._verified(small)
+        return found if found.seen or small == whole else self._verified(whole)
+
+    def _shortest(self, recent: Sequence[Script]) -> Sequence[Script] | None:
+        """Return the last 1, 8 or 64 scripts, whichever show it first."""
+        number = 1
+        while True:
+            some = recent[-number:]
+            if self._shows(some, again=True):
+                return some
+            if number >= len(recent):
+                return None
+            number *= 8
+
+    @property
+    def _late(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    def _small(self, few: Sequence[Script]) -> Script:
+        script: Script = tuple(joined(few))
+        if not self._shows([script]):
+            return script
+        script = tuple(fewer(script, lambda steps: self._shows([tuple(steps)]), tries=SHRINK_TRIES))
+        for at in range(len(script)):
+            step = script[at]
+            if isinstance(step, Write):
+                script = (*script[:at], replace(step, data=self._fewer_bytes(script, at, step)), *script[at + 1 :])
+        return script
+
+    def _fewer_bytes(self, script: Script, at: int, step: Write) -> bytes:
+        def holds(data: bytes) -> bool:
+            return self._shows([(*script[:at], replace(step, data=data), *script[at + 1 :])])
+
+        return smaller(step.data, holds, tries=SHRINK_TRIES)
+
+    def _verified(self, script: Script) -> Attributed:
+        seen = 0
+        for _ in range(AGAIN):
+            seen += self._seen([script], afresh=True)
+        return Attributed(self._suspicion, script, seen, AGAIN, self._play)
+
+    def _shows(self, scripts: Sequence[Script], again: bool = False) -> bool:
+        """Say whether it shows; once there is no time left nothing does."""
+        if self._late and not again:
+            return False
+        return self._seen(scripts, afresh=again or self._suspicion.oracle in FRESH or len(scripts) > 1)
+
+    def _seen(self, scripts: Sequence[Script], *, afresh: bool) -> bool:
+        if not scripts:
+            return False
+        if not self._is_fresh and (afresh or self._is_down()):
+            self._restart()
+        sampled = self._suspicion.oracle in SAMPLED
+        if sampled:
+            self._live.begin()
+        self._is_fresh = False
+        for number, script in enumerate(scripts, 1):
+            sample = sampled and number == len(scripts)
+            play = self._live.play(fresh(script), patience=PATIENCE, sample=sample)
+            self._down = play.death is not None or play.probe is None or not play.probe.answered
+            found = next((one for one in judged(play) if one.key == self._suspicion.key), None)
+            if found is not None:
+                self._suspicion, self._play = found, play
+                return True
+        return False
+
+    _down = True
+
+    def _is_down(self) -> bool:
+        return self._down
+
+    def _restart(self) -> None:
+        try:
+            self._live.restart("to see again what was found")
+        except StartError:
+            self._live.restart("to see again what was found, once more")
+
+
+def joined(scripts: Sequence[Script]) -> Script:
+    """Return scripts as one, each on connections of its own that are closed at its end."""
+    if len(scripts) == 1:
+        return tuple(scripts[0])
+    steps: list[Action] = []
+    for number, script in enumerate(scripts):
+        steps += [_moved(step, f"{number}.") for step in script]
+        names = dict.fromkeys(step.connection for step in script if isinstance(step, Open))
+        steps += [Shut(f"{number}.{name}", "close") for name in names]
+    return tuple(steps)
+
+
+def _moved(step: Action, prefix: str) -> Action:
+    if isinstance(step, Open | Write | Read | Shut):
+        return replace(step, connection=prefix + step.connection)
+    return step

@@ -1,0 +1,104 @@
+"""What fuzzing a server stands on: its protocol, read from both sides, and valid scripts out of the vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from zlib import crc32
+
+import msgspec
+
+from conformance.actions import Open, Read, Write
+from conformance.anatomy import Anatomy, anatomy
+from conformance.symbols import Symbols
+from fuzz.live.marks import mark, renumbered
+from fuzz.script import Script
+from fuzz.seeds import exchanges
+from protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, Request, protocol
+from protocols.fields import Blob
+from reference_server.model import Model
+from reference_server.registry import model_of
+
+__all__ = ["PAUSE", "Ground"]
+
+PAUSE = 0.02
+"""Seconds a script waits for an answer before it goes on."""
+LONGEST = 4096
+"""Bytes of a conversation beyond which it is no seed: many short ones find more."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """One protocol under one profile and variant."""
+
+    name: str
+    profile: str
+    variant: str
+    others: list[Script] = field(default_factory=list)
+    """The pool: what scripts are spliced with."""
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        """Names and codec."""
+        return Symbols(protocol(self.name), self.profile, self.variant, case="fuzz", namespace="fuzz")
+
+    @cached_property
+    def model(self) -> Model | None:
+        """The sequential model of one record, where the protocol has one."""
+        try:
+            return model_of(self.name, profile=self.profile, variant=self.variant)
+        except ValueError:
+            return None
+
+    def anatomy(self, data: bytes) -> Anatomy:
+        """Return where the requests and fields of bytes begin."""
+        return anatomy(self.symbols, data)
+
+    def requests(self, data: bytes) -> tuple[list[Request], bool]:
+        """Return the requests at the beginning of bytes, and whether they are nothing else."""
+        reader, found = self.symbols.protocol.server(self.symbols.codec), list[Request]()
+        reader.receive_data(data)
+        try:
+            while isinstance(event := reader.next_event(), Message):
+                found.append(event)  # type: ignore[arg-type]
+        except ProtocolError:
+            return found, False
+        return found, event is NEED_DATA and reader.received == len(data)
+
+    def encode(self, request: Request) -> bytes:
+        """Return the bytes of a request; raises `LocalProtocolError`."""
+        data: bytes = self.symbols.codec.encode(request)
+        return data
+
+    def blobs(self, message: Message) -> list[str]:
+        """Return the names of the fields that hold any bytes."""
+        return [name for name, kind in self.symbols.codec.layout(type(message)).fields if isinstance(kind, Blob)]
+
+    def seeds(self) -> Iterator[Script]:
+        """Yield valid scripts: each conversation of the vectors on one connection, its names marked."""
+        for exchange in exchanges(self.name, self.profile, self.variant):
+            writes = [self._marked(request) for request in exchange.asked]
+            if writes and sum(map(len, writes)) <= LONGEST:
+                yield (Open("a"), *(step for data in writes for step in (Write("a", data), Read("a", PAUSE))))
+
+    def _marked(self, request: Request) -> bytes:
+        """Return a request's bytes with a mark before each name and value, or as it is where that does not fit."""
+        changed: dict[str, Any] = {}
+        for name in self.blobs(request):
+            value: bytes = getattr(request, name)
+            inner, whole = self.requests(value)
+            if whole and inner:
+                changed[name] = b"".join(map(self._marked, inner))
+            elif value:
+                changed[name] = mark(crc32(value) >> 8) + value
+        try:
+            return self.encode(msgspec.structs.replace(request, **changed))
+        except LocalProtocolError:
+            return self.encode(request)
+
+    def many(self, data: bytes, number: int) -> bytes:
+        """Return a write so many times over, each with names of its own."""
+        copies = (renumbered((Write("", data),), one << 8) for one in range(number))
+        return b"".join(step.data for copy in copies for step in copy if isinstance(step, Write))

@@ -1,0 +1,253 @@
+"""What is done to valid scripts: each a plain function of randomness, script and ground.
+
+The same seed makes the same script; where nothing can be done, it is returned as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from random import Random
+
+from conformance.actions import Action, Open, Read, Shut, Sleep, Write
+from fuzz.live.ground import PAUSE, Ground
+from fuzz.live.marks import renumbered
+from fuzz.script import Script, size
+
+__all__ = ["MUTATORS", "Mutator", "mutated"]
+
+Mutator = Callable[[Random, Script, Ground], Script]
+MOST_BYTES = 256 * 1024
+MANY = 200
+"""Fields of one write from which on it is not repeated again: servers are to be confused, not kept busy."""
+MOST_STEPS = 400
+LONGEST_WAIT = 0.05
+EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
+
+
+def mutated(random: Random, script: Script, ground: Ground) -> Script:
+    """Return the script after one to four mutations; one that became too large is the last smaller one."""
+    for _ in range(random.choice((1, 1, 1, 2, 2, 3, 4))):
+        name = random.choice(list(MUTATORS))
+        changed = MUTATORS[name](random, script, ground)
+        if size(changed) <= MOST_BYTES and len(changed) <= MOST_STEPS:
+            script = changed
+    return script
+
+
+def _writes(script: Script) -> list[int]:
+    return [at for at, action in enumerate(script) if isinstance(action, Write) and action.data]
+
+
+def _in_a_write(random: Random, script: Script, change: Callable[[bytes], bytes]) -> Script:
+    places = _writes(script)
+    if not places:
+        return script
+    at = random.choice(places)
+    action = script[at]
+    assert isinstance(action, Write)
+    return (*script[:at], replace(action, data=change(action.data)), *script[at + 1 :])
+
+
+def _at_a_field(random: Random, data: bytes, ground: Ground) -> tuple[int, int]:
+    """Return where a field begins and ends."""
+    edges = (0, *ground.anatomy(data).boundaries, len(data))
+    number = random.randrange(len(edges) - 1)
+    return edges[number], edges[number + 1]
+
+
+def lie_in_a_field(random: Random, script: Script, ground: Ground) -> Script:
+    """Make a field, a length among them, a number from the edge of its width, or off by one."""
+
+    def change(data: bytes) -> bytes:
+        first, last = _at_a_field(random, data, ground)
+        last = min(last, first + 8)
+        value, most = int.from_bytes(data[first:last], "little"), (1 << 8 * (last - first)) - 1
+        lie = random.choice((0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)) & most
+        return data[:first] + lie.to_bytes(last - first, "little") + data[last:]
+
+    return _in_a_write(random, script, change)
+
+
+def flip_a_type(random: Random, script: Script, ground: Ground) -> Script:
+    """Make the first byte of a request another one."""
+
+    def change(data: bytes) -> bytes:
+        return bytes([random.choice((data[0] ^ 1 << random.randrange(8), random.randrange(256)))]) + data[1:]
+
+    return _in_a_write(random, script, change)
+
+
+def flip_bytes(random: Random, script: Script, ground: Ground) -> Script:
+    """Change one to three bytes anywhere."""
+
+    def change(data: bytes) -> bytes:
+        changed = bytearray(data)
+        for _ in range(random.randint(1, 3)):
+            changed[random.randrange(len(changed))] = random.choice((random.randrange(256), random.choice(EDGES)))
+        return bytes(changed)
+
+    return _in_a_write(random, script, change)
+
+
+def truncate(random: Random, script: Script, ground: Ground) -> Script:
+    """Cut a write short, at a boundary of a field or anywhere; nothing follows, or all that did."""
+
+    def change(data: bytes) -> bytes:
+        return data[: random.choice((_at_a_field(random, data, ground)[0], random.randrange(len(data))))]
+
+    return _in_a_write(random, script, change)
+
+
+def splice(random: Random, script: Script, ground: Ground) -> Script:
+    """Put a piece of another script into a write, or its steps behind this one's."""
+    other = random.choice(ground.others or [script])
+    places = _writes(other)
+    if not places:
+        return script
+    foreign = other[random.choice(places)]
+    assert isinstance(foreign, Write)
+    if random.random() < 0.4:
+        return script + tuple(step for step in other if not isinstance(step, Open) or step not in script)
+
+    def change(data: bytes) -> bytes:
+        at = _at_a_field(random, data, ground)[0]
+        rest = random.choice((data[at:], data[at + len(foreign.data) :], b""))
+        return data[:at] + foreign.data + rest
+
+    return _in_a_write(random, script, change)
+
+
+def repeat(random: Random, script: Script, ground: Ground) -> Script:
+    """Do a step again, some times."""
+    places = _writes(script)
+    if not places:
+        return script
+    at = random.choice(places)
+    return (*script[:at], *[script[at]] * random.choice((1, 1, 2, 5)), *script[at:])
+
+
+def leave_out(random: Random, script: Script, ground: Ground) -> Script:
+    """Leave one step out."""
+    at = random.randrange(len(script))
+    return script[:at] + script[at + 1 :]
+
+
+def reorder(random: Random, script: Script, ground: Ground) -> Script:
+    """Let two writes change places."""
+    places = _writes(script)
+    if len(places) < 2:
+        return script
+    one, two = random.sample(places, 2)
+    steps = list(script)
+    steps[one], steps[two] = steps[two], steps[one]
+    return tuple(steps)
+
+
+def interleave(random: Random, script: Script, ground: Ground) -> Script:
+    """Play another script (or this one) on connections of its own at the same time, on the same names or others."""
+    other = random.choice((script, random.choice(ground.others or [script])))
+    if random.random() < 0.5:
+        other = renumbered(other, 1 + random.randrange(1000))
+    taken = {step.connection for step in script if isinstance(step, Open)}
+    two = [_moved(step, taken) for step in other]
+    one, mixed = list(script), list[Action]()
+    while one and two:
+        mixed.append((one if random.random() < 0.5 else two).pop(0))
+    return (*mixed, *one, *two)
+
+
+def _moved(step: Action, taken: set[str]) -> Action:
+    if not isinstance(step, Open | Write | Read | Shut):
+        return step
+    number = 1
+    while f"{step.connection}{number}" in taken:
+        number += 1
+    return replace(step, connection=f"{step.connection}{number}")
+
+
+def pipeline(random: Random, script: Script, ground: Ground) -> Script:
+    """Send one request very often in one write: the same, or each with names of its own."""
+    number = random.choice((16, 16, 100, 500, 2000))
+
+    def change(data: bytes) -> bytes:
+        times = max(1, min(number, MOST_BYTES // 4 // len(data)))
+        if len(ground.anatomy(data).boundaries) > MANY:
+            return data
+        return data * times if random.random() < 0.5 else ground.many(data, times)
+
+    return _in_a_write(random, script, change)
+
+
+def join(random: Random, script: Script, ground: Ground) -> Script:
+    """Send all writes of the script as if nothing was waited for."""
+    return tuple(step for step in script if not isinstance(step, Read | Sleep))
+
+
+def burst(random: Random, script: Script, ground: Ground) -> Script:
+    """Make very many of one thing at one instant, let time pass, and ask again: equal expiries, if they expire."""
+    places = _writes(script)
+    if not places:
+        return script
+    at = random.choice(places)
+    action = script[at]
+    assert isinstance(action, Write)
+    if len(ground.anatomy(action.data).boundaries) > MANY:
+        return script
+    times = max(1, min(random.choice((20, 100, 500)), MOST_BYTES // 4 // len(action.data)))
+    many = Write(action.connection, ground.many(action.data, times))
+    return (*script[:at], many, Read(action.connection, PAUSE), Sleep(LONGEST_WAIT), *script[at:])
+
+
+def announce_much(random: Random, script: Script, ground: Ground) -> Script:
+    """End a write right after a field that says the largest number there is: a size without its body."""
+
+    def change(data: bytes) -> bytes:
+        first, last = _at_a_field(random, data, ground)
+        last = min(last, first + 8)
+        return data[:first] + b"\xff" * (last - first) + data[last : last + random.choice((0, 0, 16))]
+
+    return _in_a_write(random, script, change)
+
+
+def drip(random: Random, script: Script, ground: Ground) -> Script:
+    """Send a write in pieces with time between them."""
+    places = _writes(script)
+    if not places:
+        return script
+    at = random.choice(places)
+    action = script[at]
+    assert isinstance(action, Write)
+    data = action.data
+    cuts = sorted({0, len(data), *(random.randrange(len(data) + 1) for _ in range(random.randint(1, 4)))})
+    pieces: list[Action] = []
+    for first, last in pairwise(cuts):
+        pieces += [Write(action.connection, data[first:last]), Sleep(random.choice((0.0, 0.001, 0.005)))]
+    return (*script[:at], *pieces, *script[at + 1 :])
+
+
+def hang_up(random: Random, script: Script, ground: Ground) -> Script:
+    """End a connection somewhere, in one of the ways there are."""
+    names = sorted({step.connection for step in script if isinstance(step, Open)})
+    if not names:
+        return script
+    at, name = random.randint(1, len(script)), random.choice(names)
+    again = [Open(name)] if random.random() < 0.5 else []
+    return (*script[:at], Shut(name, random.choice(("half", "half", "close", "reset"))), *again, *script[at:])
+
+
+def wait(random: Random, script: Script, ground: Ground) -> Script:
+    """Let a little time pass somewhere."""
+    at = random.randint(0, len(script))
+    return (*script[:at], Sleep(random.choice((0.001, 0.01, LONGEST_WAIT))), *script[at:])
+
+
+MUTATORS: Mapping[str, Mutator] = {
+    one.__name__: one
+    for one in (
+        lie_in_a_field, flip_a_type, flip_bytes, truncate, splice, repeat, leave_out, reorder, interleave, pipeline,
+        join, burst, announce_much, drip, hang_up, wait,
+    )
+}  # fmt: skip
+"""Name -> mutator; each is as likely as any other."""

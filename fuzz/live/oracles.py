@@ -1,0 +1,154 @@
+"""What is wrong whatever was sent, each a plain function of a play: the process, the answers, and who is served.
+
+Only what valid requests on a connection that nobody cut short are owed is asked for; docs/fuzzing.md lists them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from conformance.monitor import monitored
+from conformance.trace import Kind
+from conformance.verdicts import Guilty
+from fuzz.live.lines import BY_TARGET, Line
+from fuzz.live.meaning import disagreement, leak
+from fuzz.live.play import Play, Suspicion, normalised
+from protocols import Request
+
+__all__ = ["FRESH", "ORACLES", "SAMPLED", "judged"]
+
+Oracle = Callable[[Play], Suspicion | None]
+SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
+STACK = re.compile(r'^\s*File "|^\s*#\d+ |^\w*(?:Error|Exception)\b|panicked at|^\s+at ')
+GROWTH = 32 << 20
+"""Bytes a process may grow beyond what it was sent."""
+A_BYTE_TAKES = 64
+"""Bytes of memory that one byte sent may take: a record of a few bytes is an object with a timer."""
+SPIN = 0.2
+"""Seconds of CPU a second that no idle server takes; one that spins gets no more than this on a busy machine."""
+LARGE = 1024
+"""Bytes of one name or value from which on a server may refuse it by ending the connection."""
+
+
+def sanitizer(play: Play) -> Suspicion | None:
+    """A sanitizer said something."""
+    said = [line for line in play.words if SANITIZER.search(line)]
+    if not said:
+        return None
+    line = next((one for one in said if "SUMMARY" in one), said[0])
+    return Suspicion("a sanitizer is silent", line.strip(), normalised(line.partition("SUMMARY:")[2] or line))
+
+
+def death(play: Play) -> Suspicion | None:
+    """The process ended."""
+    if play.death is None:
+        return None
+    stack = [normalised(line) for line in play.words if STACK.search(line)][-3:]
+    return Suspicion("the process stays", f"the server {play.death}", " | ".join([play.death, *stack]))
+
+
+def hang(play: Play) -> Suspicion | None:
+    """Nobody is served any more."""
+    if play.death is not None or (play.probe is not None and play.probe.answered):
+        return None
+    if play.probe is None:
+        return Suspicion("others are served", "no new connection is taken", "no connection")
+    how = f"ended ({play.probe.ended})" if play.probe.ended else f"unanswered for {play.patience:g} s"
+    return Suspicion("others are served", f"a new connection with one request is {how}", how.split(" ", 1)[0])
+
+
+def _undisturbed(play: Play) -> Iterator[Line]:
+    """Yield the connections to which the target owes every answer."""
+    if hang(play) is None and play.death is None:
+        yield from (one for one in play.lines if one.valid and one.clear)
+
+
+def _first_due(line: Line) -> str:
+    return line.requests[len(line.answered)].NAME
+
+
+def stuck(play: Play) -> Suspicion | None:
+    """A connection is not served while others are."""
+    for line in _undisturbed(play):
+        if line.ended is None and line.due > 0 and line.last is Kind.SILENT:
+            told = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
+            return Suspicion("a connection is served on", told, f"at {_first_due(line)}")
+    return None
+
+
+def lost(play: Play) -> Suspicion | None:
+    """Fewer replies came than requests were sent, and the connection goes on."""
+    for line in _undisturbed(play):
+        asked_again = line.requests[-1:] == [play.ground.symbols.protocol.barrier()]
+        if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
+            told = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
+            return Suspicion("every request is answered", told, " ".join(sorted({one.NAME for one in line.requests})))
+    return None
+
+
+def ended(play: Play) -> Suspicion | None:
+    """The target ended a connection that asked nothing wrong."""
+    for line in _undisturbed(play):
+        if line.ended in BY_TARGET and line.requests and not any(map(_is_large, line.requests)):
+            told = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
+            where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
+            return Suspicion("valid requests end no connection", told, where)
+    return None
+
+
+def _is_large(request: Request) -> bool:
+    values = (getattr(request, name) for name in request.__struct_fields__)
+    return any(isinstance(value, bytes) and len(value) >= LARGE for value in values)
+
+
+def broken(play: Play) -> Suspicion | None:
+    """What came is no reply to what was asked: the monitor reads both sides."""
+    if play.death is not None:
+        return None
+    symbols = play.ground.symbols
+    report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
+    found = [one.violation for one in report.connections if one.violation and one.violation.side is Guilty.TARGET]
+    if not found:
+        return None
+    first = min(found, key=lambda one: one.order())
+    told = f"on connection {first.connection}, byte {first.offset} of what came: {first.told}"
+    return Suspicion("replies are well formed", told, f"{first.error}: {normalised(first.told)}", first.clause)
+
+
+def memory(play: Play) -> Suspicion | None:
+    """The process grew by more than it was sent."""
+    if play.memory is None or play.before is None:
+        return None
+    grown = play.memory - play.before.memory
+    if grown <= GROWTH + A_BYTE_TAKES * play.fed:
+        return None
+    told = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
+    return Suspicion("memory is linear in the input", told, "growth")
+
+
+def spin(play: Play) -> Suspicion | None:
+    """The process is busy with nothing."""
+    if play.idle_cpu is None or play.idle_cpu <= SPIN or play.death is not None:
+        return None
+    return Suspicion("an idle server rests", f"{play.idle_cpu:.2f} s of CPU a second with no connection open", "spin")
+
+
+ORACLES: Mapping[str, Oracle] = {
+    one.__name__: one
+    for one in (sanitizer, death, hang, spin, memory, broken, ended, stuck, lost, leak, disagreement)
+}  # fmt: skip
+"""Name -> oracle, the most telling first."""
+SAMPLED = frozenset({"memory is linear in the input", "an idle server rests"})
+"""What is only seen where the process is measured."""
+FRESH = frozenset({"a sanitizer is silent", "memory is linear in the input", "an idle server rests"})
+"""What stays for the rest of a process, so that only a fresh one can show it again."""
+
+
+def judged(play: Play) -> Iterator[Suspicion]:
+    """Yield what the oracles noticed; of what one cause may show in many ways the first alone."""
+    for oracle in ORACLES.values():
+        found = oracle(play)
+        if found is not None:
+            yield found
+            return

@@ -1,0 +1,86 @@
+"""How a script is played to be judged: its steps, then what is still due is waited for, then somebody else is served.
+
+The trace holds all of it, so that oracles are functions of it. No reply of a correct server is waited for in vain, so
+most plays need no waiting at all.
+"""
+
+from __future__ import annotations
+
+from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Write
+from conformance.conversation import Asking
+from conformance.trace import Kind, Trace, TraceEvent
+from fuzz.live.ground import Ground
+from fuzz.live.lines import BY_TARGET, Line, lines
+from fuzz.script import Script, performing
+
+__all__ = ["PROBE", "playing"]
+
+PROBE = "~probe"
+"""The connection that is opened last: whoever asked what, it has to be answered."""
+
+
+def playing(script: Script, ground: Ground, *, patience: float, measure: bool = False) -> Asking[Trace]:
+    """Ask a driver for the script and what belongs to it, and return the trace.
+
+    No single wait is longer than `patience` seconds; `measure` asks what the target's process takes while the
+    connections are open.
+    """
+    trace = Trace()
+    held = yield from performing(script, trace)
+    for line in lines(trace, ground):
+        if line.name in held and line.ended not in BY_TARGET:
+            yield from _wait_for_due(line, ground, trace, patience)
+    yield from _somebody_else(ground, trace, patience)
+    for name in sorted(held):
+        answer = yield Read(name, 0.0)
+        if answer.kind is not Kind.SILENT:
+            _keep(trace, name, answer)
+    if measure:
+        answer = yield Measure()
+        _keep(trace, "", answer)
+    for name in sorted(held):
+        yield Shut(name, "close")
+    return trace
+
+
+def _do(trace: Trace, action: Action, name: str, data: bytes = b"") -> Asking[Answer]:
+    answer = yield action
+    _keep(trace, name, answer, data)
+    return answer
+
+
+def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
+    shown = data if answer.kind is Kind.SENT else answer.data
+    trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
+
+
+def _wait_for_due(line: Line, ground: Ground, trace: Trace, patience: float) -> Asking[None]:
+    """Read until nothing is due; where it stays so, ask once more, to tell a lost answer from a stuck connection."""
+    client = ground.symbols.protocol.client(ground.symbols.codec)
+    if line.ended is not Kind.HALF_CLOSED and not line.valid:
+        patience = min(patience, 0.05)
+    due, began = line.due, trace[-1].at_us if trace else 0
+    while due > 0:
+        answer = yield from _do(trace, Read(line.name, patience), line.name)
+        if answer.kind is not Kind.RECEIVED:
+            break
+        grown = Line(line.name, ground, line.sent, line.received + answer.data)
+        line.received, due = grown.received, grown.due
+        if answer.now - began / 1e6 > 4 * patience + 1:
+            break
+    if due > 0 and line.valid and answer.kind is Kind.SILENT:
+        data = client.send(ground.symbols.protocol.barrier())
+        asked = yield from _do(trace, Write(line.name, data), line.name, data)
+        if asked.kind is Kind.SENT:
+            yield from _do(trace, Read(line.name, patience), line.name)
+
+
+def _somebody_else(ground: Ground, trace: Trace, patience: float) -> Asking[None]:
+    client = ground.symbols.protocol.client(ground.symbols.codec)
+    data = client.send(ground.symbols.protocol.barrier())
+    opened = yield from _do(trace, Open(PROBE), PROBE)
+    if opened.kind is not Kind.OPENED:
+        return
+    yield from _do(trace, Write(PROBE, data), PROBE, data)
+    yield from _do(trace, Read(PROBE, patience), PROBE)
+    yield Shut(PROBE, "close")

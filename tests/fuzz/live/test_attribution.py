@@ -1,0 +1,92 @@
+"""Attribution: the shortest prefix that shows it, then as few steps and bytes as there can be; flaky ones are told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.actions import Open, Read, Write
+from conformance.trace import Trace
+from fuzz.live.attribution import Attribution, joined
+from fuzz.live.ground import Ground
+from fuzz.live.oracles import death
+from fuzz.live.play import Play, Suspicion
+from fuzz.script import Script, size
+
+GROUND = Ground("throttr", "7.1.0", "uint16")
+DEATH = Suspicion("the process stays", "the server died", "died")
+
+
+class Fragile:
+    """Dies once it was sent `armed` and later, or in the same script, `fatal`; every time but each `spared`-th."""
+
+    def __init__(self, armed: bytes, fatal: bytes, spared: int = 0) -> None:
+        self.armed, self.fatal, self.spared = armed, fatal, spared
+        self.sent = b""
+        self.deaths = self.starts = 0
+
+    def restart(self, why: str) -> bool:
+        self.sent = b""
+        self.starts += 1
+        return True
+
+    def play(self, script: Script, **how: Any) -> Play:
+        self.sent += b"".join(step.data for step in script if isinstance(step, Write))
+        at = self.sent.find(self.armed)
+        dead = at >= 0 and self.fatal in self.sent[at:]
+        self.deaths += dead
+        if dead and self.spared and self.deaths % self.spared == 0:
+            dead = False
+        return Play(script, Trace(), GROUND, 1.0, "died" if dead else None)
+
+
+def writing(*data: bytes) -> Script:
+    return (Open("a"), *(step for one in data for step in (Write("a", one), Read("a", 0.1))))
+
+
+def test_what_one_script_shows_is_made_small() -> None:
+    live: Any = Fragile(b"A", b"Z")
+    recent = [writing(b"x"), writing(b"ab", b"12A45", b"cc", b"9Z")]
+
+    found = Attribution(live, DEATH, seconds=60).of(recent)
+
+    assert found.script == (Write("a", b"A"), Write("a", b"Z"))
+    assert (found.seen, found.of) == (3, 3)
+    assert found.suspicion == death(live.play(found.script))
+
+
+def test_what_needs_an_earlier_script_is_one_script_of_both() -> None:
+    live: Any = Fragile(b"A", b"Z")
+    recent = [writing(b"1"), writing(b"xAx"), writing(b"2"), writing(b"3"), writing(b"Z")]
+
+    found = Attribution(live, DEATH, seconds=60).of(recent)
+
+    assert found.seen == 3
+    assert [step for step in found.script if isinstance(step, Write)] == [Write("0.a", b"A"), Write("1.a", b"Z")]
+
+
+def test_what_never_shows_again_and_what_sometimes_does_are_told() -> None:
+    never: Any = Fragile(b"A", b"Z")
+    sometimes: Any = Fragile(b"A", b"Z", spared=2)
+
+    gone = Attribution(never, DEATH, seconds=60).of([writing(b"nothing")])
+    flaky = Attribution(sometimes, DEATH, seconds=60).of([writing(b"AZ")])
+
+    assert (gone.seen, gone.of, gone.play) == (0, 3, None)
+    assert 0 < flaky.seen < flaky.of
+
+
+def test_no_time_left_means_no_shrinking() -> None:
+    live: Any = Fragile(b"A", b"Z")
+    script = writing(b"1234AZ5678")
+
+    found = Attribution(live, DEATH, seconds=0).of([script])
+
+    assert found.script == script
+    assert (found.seen, live.starts <= 6) == (3, True)
+
+
+def test_joined_scripts_end_their_own_connections() -> None:
+    both = joined([writing(b"1"), writing(b"2")])
+
+    assert [getattr(step, "connection", "") for step in both] == ["0.a"] * 4 + ["1.a"] * 4
+    assert size(both) == 2
