@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from conformance.verdicts import Level
 
 SIMULATION = "simulation"
+WHOLE = "whole"
 OPTIONS = {
     "--wireproof-target": (None, "server to test: tcp://HOST:PORT, unix:///PATH or simulation"),
     "--wireproof-protocol": ("throttr", "protocol whose cases are played"),
@@ -90,7 +91,7 @@ class Session:
     def check(self, case: Case) -> dict[str, Any]:
         """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be told. Returns the record."""
         record = self.play(case)
-        if case.asked_by and (why := self._untold(case, record)):
+        if case.delivery != WHOLE and (why := self._untold(case, record)):
             pytest.skip(why)
         if record["verdict"] in ("unsupported", "untestable"):
             pytest.skip(f"{record['verdict']}: expected {record['expected']}, got {record['got']}")
@@ -218,7 +219,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _id(case: Case) -> str:
-    return case.id if not case.asked_by else f"{case.id} {case.delivery}"
+    return case.id if case.delivery == WHOLE else f"{case.id} {case.delivery}"
 
 
 def _cases(config: pytest.Config) -> list[Case]:

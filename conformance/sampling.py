@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate, count
+from operator import itemgetter
 
 from conformance.cases import Case, Suite
 from conformance.delivery import DELIVERIES, WHOLE, Delivery
@@ -103,9 +104,12 @@ def _covering(
         groups.setdefault(suite.clauses[case.clauses[0]].group, []).append(case)
     for delivery in deliveries:
         for members in groups.values():
-            able = [case for case in members if applies(case, delivery, moved)]
-            able.sort(key=lambda case, by=delivery: _rank(case, by, level_of(case, suite, profile)))  # type: ignore[misc]
-            cells.append([(case, delivery) for case in able])
+            ranked = [
+                (_rank(case, delivery, level_of(case, suite, profile)), case)
+                for case in members
+                if applies(case, delivery, moved)
+            ]
+            cells.append([(case, delivery) for _, case in sorted(ranked, key=itemgetter(0))])
     for number in count():
         row = [cell[number] for cell in cells if number < len(cell)]
         if not row:

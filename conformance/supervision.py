@@ -198,9 +198,7 @@ class SupervisedRound(Round):
                 spoilt.append(one.case)
         return spoilt
 
-    async def _alone(
-        self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE
-    ) -> tuple[Outcome, str | None]:
+    async def _alone(self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE) -> tuple[Outcome, str | None]:
         """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
         outcome = await self.play(case, attempt)
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))

@@ -10,6 +10,8 @@ import click
 from conformance.delivery import DELIVERIES
 from conformance.sampling import ALL, BUDGET, SAMPLE, Choice, ChoiceError, choice_of
 
+KNOWN = "; ".join(f"{name}: {one.told}" for name, one in DELIVERIES.items())
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -34,7 +36,7 @@ def delivery_options(command: Command) -> Command:
         default=SAMPLE,
         callback=_known,
         metavar="NAME[,NAME]",
-        help=f"How cases that pass whole are sent, too: {SAMPLE}, {ALL}, or some of {', '.join(DELIVERIES)}.",
+        help=f"How cases that pass whole are sent, too: {SAMPLE}, {ALL}, or some of {KNOWN}.",
     )
     return names(budget(command))
 

@@ -65,7 +65,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     that is started for it (--target-command).
 
     Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or nothing to talk to, 3 wireproof's own fault,
-    4 the baseline lists failures that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a case.
+    4 the baseline lists failures that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a play.
 
     \b
     wireproof test throttr tcp://127.0.0.1:9000 --out runs/mine

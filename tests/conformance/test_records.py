@@ -61,9 +61,7 @@ def test_every_record_keeps_its_schema(verdict: Verdict, level: Level) -> None:
     guilty = None if verdict is Verdict.PASS else Guilty.TARGET
     outcome = Outcome(verdict, EVENTS, guilty, CLAUSE, 0, 3, "expected \ud7ff", "got", "seen")
 
-    validate(
-        record(run(), SUITE, make_case(level=level), outcome, duration_us=7), "record.schema.json"
-    )
+    validate(record(run(), SUITE, make_case(level=level), outcome, duration_us=7), "record.schema.json")
 
 
 def test_a_pass_has_nobody_to_blame() -> None:
@@ -79,9 +77,7 @@ def test_what_a_may_shows_is_kept_as_observed() -> None:
 
 
 def test_long_bytes_are_cut_and_say_so() -> None:
-    exchange = record(run(), SUITE, make_case(), Outcome(Verdict.PASS, EVENTS), duration_us=1)[
-        "exchange"
-    ]
+    exchange = record(run(), SUITE, make_case(), Outcome(Verdict.PASS, EVENTS), duration_us=1)["exchange"]
 
     assert (len(exchange[3]["hex"]), exchange[3]["text"]) == (8192, "5000 bytes, 4096 shown")
     assert [one["direction"] for one in exchange] == ["event", "event", "sent", "received", "event"]
