@@ -7,10 +7,27 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from protocols.throttr.replies import ChannelsReply, ConnectionsReply, ListReply, StatsReply
+from protocols.throttr.replies import (
+    ChannelsReply,
+    ChannelsRow,
+    ConnectionsReply,
+    ListReply,
+    ListRow,
+    StatsReply,
+    StatsRow,
+)
 from protocols.throttr.requests import Channels, Connections, List, Stats
 from reference_server.throttr.faults.fault import HandlerPatch, fault
-from reference_server.throttr.faults.patches import Ask, Kinds, changed, swapped, with_found, with_reply
+from reference_server.throttr.faults.patches import (
+    Ask,
+    Kinds,
+    both,
+    changed,
+    swapped,
+    with_found,
+    with_reply,
+    with_rows,
+)
 
 __all__ = ["FAULTS"]
 
@@ -57,8 +74,8 @@ def _parted(reply: Any, ask: Ask) -> tuple[bytes, list[_Part]]:
 
     parts = []
     for fragment in reply.fragments:
-        both = [row_bytes(fragment, row) for row in fragment.rows]
-        parts.append(_Part(fragment.fragment, len(both), [head for head, _ in both], [name for _, name in both]))
+        rows = [row_bytes(fragment, row) for row in fragment.rows]
+        parts.append(_Part(fragment.fragment, len(rows), [head for head, _ in rows], [name for _, name in rows]))
     return lead, parts
 
 
@@ -163,6 +180,11 @@ def _with_count(parts: list[_Part], count: int) -> bytes:
     return _u64(count) + b"".join(map(bytes, parts))
 
 
+def _ghost(kind: type[Any], row: Any) -> HandlerPatch:
+    """Answer a row where there is none."""
+    return with_rows(kind, lambda rows, ask: rows or [row])
+
+
 # fmt: off
 FAULTS = (
     fault("fragments-one-uncounted", "The count of several fragments leaves the last one out.",
@@ -215,6 +237,10 @@ FAULTS = (
           "FRAGMENT-1", handlers=_written(Channels, lambda parts: _with_count(parts, len(parts)) + b"\0")),
     fault("connections-of-3-fragments", "CONNECTIONS has at most 24 rows.",
           "FRAGMENT-8", "CONNECTIONS-27", handlers=_edited(Connections, lambda parts: _limit(parts, 24))),
+    fault("fragments-empty-with-a-row", "LIST, STATS and CHANNELS of nothing have a row of zeros.",
+          "FRAGMENT-14", "LIST-16", "STATS-13", "CHANNELS-14", handlers=both(
+              _ghost(List, ListRow(b"", 0, 0, 0, 0)), _ghost(Stats, StatsRow(b"", 0, 0, 0, 0)),
+              _ghost(Channels, ChannelsRow(b"", 0, 0, 0)))),
     fault("fragments-of-255-rows-in-all", "An answer has at most 255 rows.",
           "FRAGMENT-8", "LIST-13", "STATS-11", "CHANNELS-12", handlers=_edited(ALL, lambda parts: _limit(parts, 255))),
 )

@@ -1,84 +1,21 @@
-"""Faults of records: what a key is, what kind a record is of, whose it is, and what leaves it alone."""
+"""Faults of records: what kind a record is of, whose it is, and what leaves it alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from protocols.messages import Request
 from protocols.throttr.replies import QueryReply
 from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Subscribe, Unsubscribe, Update
-from reference_server.clock import Clock
 from reference_server.throttr.faults.fault import HandlerPatch, fault
+from reference_server.throttr.faults.keys import refusing
 from reference_server.throttr.faults.memory import Remembering, keeping, own
-from reference_server.throttr.faults.patches import Ask, Kinds, both, held, showing, with_answer, with_handler
+from reference_server.throttr.faults.patches import Ask, Kinds, both, held, showing, with_answer
 from reference_server.throttr.records import Buffer, Counter, Record
 from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
-from reference_server.throttr.store import Store
+from reference_server.throttr.state import ACCEPTED, DENIED, State
 
 __all__ = ["FAULTS"]
-
-NAMED: Mapping[str, tuple[type[Request], str]] = {
-    "insert": (Insert, "INSERT-5"),
-    "query": (Query, "QUERY-2"),
-    "update": (Update, "UPDATE-10"),
-    "purge": (Purge, "PURGE-2"),
-    "set": (Set, "SET-4"),
-    "get": (Get, "GET-2"),
-    "stat": (Stat, "STAT-2"),
-}
-"""Requests that take a key, and what says how its size is told."""
-Fold = Callable[[bytes], bytes]
-
-
-class _Folded(dict[bytes, Record]):
-    """Records by what a key is taken for."""
-
-    def __init__(self, fold: Fold) -> None:
-        super().__init__()
-        self._fold = fold
-
-    def __getitem__(self, key: bytes) -> Record:
-        return super().__getitem__(self._fold(key))
-
-    def __setitem__(self, key: bytes, record: Record) -> None:
-        super().__setitem__(self._fold(key), record)
-
-    def __delitem__(self, key: bytes) -> None:
-        super().__delitem__(self._fold(key))
-
-    def get(self, key: bytes, default: Any = None) -> Any:
-        """See `dict`."""
-        return super().get(self._fold(key), default)
-
-
-def folding(fold: Fold) -> type[State]:
-    """Return a server that takes keys with the same `fold` for one key."""
-
-    class _Store(Store):
-        def __init__(self, clock: Clock) -> None:
-            super().__init__(clock)
-            self.records = _Folded(fold)
-
-    class Folding(State):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            self.store = _Store(self.clock)
-
-    return Folding
-
-
-def _refusing(kinds: Kinds, when: Callable[[Ask], bool]) -> HandlerPatch:
-    """Refuse requests of `kinds` where `when(ask)`, before anything is done."""
-
-    def make(correct: Handler, state: State) -> Handler:
-        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
-            return DENIED if when(Ask(request, session, now, state)) else correct(request, session, now)
-
-        return handle
-
-    return with_handler(kinds, make)
 
 
 def _then(kinds: Kinds, act: Callable[[Ask], object], if_answered: bytes = ACCEPTED) -> HandlerPatch:
@@ -90,14 +27,6 @@ def _then(kinds: Kinds, act: Callable[[Ask], object], if_answered: bytes = ACCEP
         return answer
 
     return with_answer(kinds, change)
-
-
-def _is_text(ask: Ask) -> bool:
-    try:
-        ask.request.key.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _drop(ask: Ask, record: Record | None) -> None:
@@ -161,6 +90,30 @@ def _not_own(ask: Ask) -> bool:
     return held(ask) is not None and not own(ask.request.key, ask.session, ask.state)
 
 
+class Twofold(State):
+    """A server that keeps counters that were stored beside buffers."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.beside: dict[bytes, tuple[int, int]] = {}
+
+
+def _store_beside(answer: bytes, ask: Ask) -> bytes:
+    """Let INSERT store a counter beside a buffer."""
+    assert isinstance(ask.state, Twofold)
+    if answer == ACCEPTED or not isinstance(held(ask), Buffer):
+        return answer
+    ask.state.beside[ask.request.key] = ask.request.quota, ask.request.ttl_type
+    return ACCEPTED
+
+
+def _find_beside(answer: bytes, ask: Ask) -> bytes:
+    """Let QUERY find what stands beside a buffer."""
+    assert isinstance(ask.state, Twofold)
+    found = ask.state.beside.get(ask.request.key)
+    return answer if found is None else ask.state.codec.encode(QueryReply(*found, 1))
+
+
 def _as_counter(ask: Ask) -> None:
     """Make a counter of a buffer."""
     record = held(ask)
@@ -187,32 +140,11 @@ def _shorten_newest(ask: Ask) -> None:
         ask.state.store.move(record, ask.now + (record.due - ask.now) // 2)
 
 
-FOLDS: tuple[tuple[str, str, Fold, tuple[str, ...]], ...] = (
-    ("in-any-case", "Letter case makes no difference between keys.", bytes.lower, ("RECORD-3",)),
-    ("by-200-bytes", "Keys are compared by their first 200 bytes.",
-     lambda key: key[:200], ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4")),
-    ("by-230-bytes", "Keys below 254 bytes are compared by their first 230.",
-     lambda key: key[:230] if len(key) < 254 else key, ("RECORD-3",)),
-    ("by-254-bytes", "Keys are compared by their first 254 bytes.",
-     lambda key: key[:254], ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4")),
-    ("without-trailing-zeros", "Zero bytes at the end of a key do not count.",
-     lambda key: key.rstrip(b"\0"), ("RECORD-3", "RECORD-4")),
-    ("up-to-a-zero-byte", "Keys are compared up to their first zero byte.",
-     lambda key: key.partition(b"\0")[0], ("RECORD-3", "RECORD-4")),
-    ("trimmed", "Blanks and line ends around a key do not count.", bytes.strip, ("RECORD-3", "RECORD-4")),
-    ("of-2-bytes-either-way", "The order of the bytes of a key of two does not count.",
-     lambda key: min(key, key[::-1]) if len(key) == 2 else key, ("RECORD-3",)),
-    ("of-7-bits", "Bit 7 of the bytes of a key does not count.",
-     lambda key: bytes(byte & 0x7F for byte in key), ("RECORD-3", "RECORD-4")),
-)  # fmt: skip
 # fmt: off
 FAULTS = (
-    *(fault(f"keys-{name}", told, *clauses, state=folding(fold)) for name, told, fold, clauses in FOLDS),
-    *(fault(f"{name}-refuses-255-bytes", f"{name.upper()} of a key of 255 bytes is refused, as if 254 were the most.",
-            "RECORD-6", size, handlers=_refusing(kind, lambda ask: len(ask.request.key) == 255))
-      for name, (kind, size) in NAMED.items()),
-    *(fault(f"{name}-wants-text", f"{name.upper()} of a key that is not UTF-8 is refused.",
-            "RECORD-4", handlers=_refusing(kind, lambda ask: not _is_text(ask))) for name, (kind, _) in NAMED.items()),
+    fault("counters-beside-buffers", "INSERT stores a counter beside the buffer that has its key.",
+          "RECORD-2", "INSERT-10", state=Twofold,
+          handlers=both(with_answer(Insert, _store_beside), with_answer(Query, _find_beside))),
     fault("refused-update-makes-counters", "UPDATE of the quota of a buffer is refused and makes a counter of it.",
           "RECORD-1", "RECORD-9", "UPDATE-21", handlers=_then(Update, _as_counter, DENIED)),
     fault("refused-insert-makes-counters", "INSERT on a buffer is refused and makes a counter of it.",
@@ -221,7 +153,7 @@ FAULTS = (
           "RECORD-1", "RECORD-9", "INSERT-9", handlers=_then(Insert, _as_buffer, DENIED)),
     fault("records-of-the-connection", "Only the connection that stored a record finds it.",
           "RECORD-7", "INSERT-8", "SET-12", "PURGE-5", "PURGE-6", "STAT-9", state=Remembering, handlers=both(
-              _refusing((Query, Update, Purge, Get, Stat), _not_own), keeping("owners", (Insert, Set), ACCEPTED))),
+              refusing((Query, Update, Purge, Get, Stat), _not_own), keeping("owners", (Insert, Set), ACCEPTED))),
     fault("buffers-go-with-their-connection", "A buffer is gone when the connection that stored it is.",
           "RECORD-7", state=Mortal, handlers=keeping("owners", (Set,), ACCEPTED)),
     fault("connections-cache-quotas", "A connection is told the quota it was told before, unless it changed it itself.",
@@ -234,7 +166,7 @@ FAULTS = (
     fault("purge-ends-channels", "PURGE of a record ends the subscriptions to the channel named like it.",
           "RECORD-8", handlers=_then(Purge, _end_channel)),
     fault("insert-refuses-names-of-channels", "INSERT of a key that names a channel is refused.",
-          "RECORD-8", "RECORD-4", handlers=_refusing(Insert, _has_channel)),
+          "RECORD-8", "RECORD-4", handlers=refusing(Insert, _has_channel)),
     fault("query-finds-channels", "QUERY of the name of a channel answers its subscriptions.",
           "RECORD-8", handlers=with_answer(Query, _found_channel)),
     fault("refused-insert-shortens-the-newest", "A refused INSERT halves the time left to the newest record.",

@@ -161,6 +161,10 @@ _STATS = (
     fault("stats-not-cleared", "The integers of STATS are left over memory until the first minute is over.",
           *INTEGERS, "METRICS-9", handlers=_row(Stats, lambda row, ask: row if ask.state.minutes.index else changed(
               row, **{one: 0xA5A5A5A5A5A5 for one in FIELDS}))),
+    fault("stats-writes-of-the-minute-not-cleared", "STATS tells memory left over as the writes of the minute.",
+          "STATS-7", "METRICS-9", handlers=_row(Stats, lambda row, ask: changed(row, writes_per_minute=0xA5A5A5))),
+    fault("stats-total-of-writes-is-of-reads", "STATS tells the total of reads as that of writes, too.",
+          "STATS-9", "METRICS-9", handlers=_row(Stats, lambda row, ask: changed(row, total_writes=row.total_reads))),
     fault("stats-totals-not-those-of-stat", "The totals of STATS move at another time than those of STAT.",
           "METRICS-9", handlers=with_handler(Stats, _with_other_totals)),
     fault("stats-counts-minutes-only", "STATS tells what happened in the last minute as totals, too.",
