@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from conformance.delivery import DELIVERIES
-from conformance.sampling import ALL, BUDGET, SAMPLE, Choice, ChoiceError, choice_of
+from conformance.sampling import ALL, BUDGET, ONLY_WHOLE, SAMPLE, Choice, ChoiceError, choice_of
 
 KNOWN = "; ".join(f"{name}: {one.told}" for name, one in DELIVERIES.items())
 
@@ -42,5 +42,7 @@ def delivery_options(command: Command) -> Command:
 
 
 def deliveries_of(options: Mapping[str, Any]) -> Choice:
-    """Return what the options ask for."""
+    """Return what the options ask for: no sample where only MUST is played, for it weighs as a SHOULD."""
+    if options["delivery"] == SAMPLE and options["level"] == "must":
+        return ONLY_WHOLE
     return choice_of(options["delivery"], options["delivery_budget"])

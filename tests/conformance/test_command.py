@@ -12,9 +12,9 @@ from conformance.cases import Suite, load_suite
 from conformance.commands import test as command_module
 from conformance.processes import module_command, running_server
 from conformance.verdicts import Level
-from tests.conformance import servers
+from tests.conformance import servers, torn
 from tests.conformance.scripted import make_case
-from tests.conformance.threads import in_thread
+from tests.conformance.threads import in_thread, in_thread_service
 
 REFUSED = {"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}
 NAMED = ("--profile", "7.1.0", "--variant", "uint16")
@@ -51,6 +51,7 @@ USAGE = [
     (("unix://",), "expected tcp://HOST:PORT"), (("tcp://h:1/path",), "expected tcp://HOST:PORT"),
     (("",), "expected tcp"),
     (("simulation", "--nonsense"), "No such option"), ((), "or --target-command; got neither"),
+    (("simulation", "--delivery", "halves"), "expected sample, all or some of whole, bytes"),
     (("simulation", "--jobs", "0"), "0 is not in the range"), (("simulation", "--level", "all"), "is not one of"),
     (("simulation", "--profile", "9.9"), "--profile: expected auto, 7.1.0, 7.3.2; got '9.9'"),
     (("simulation", "--variant", "uint128"), "--variant: expected auto, uint8, uint16, uint32, uint64; got 'uint128'"),
@@ -93,6 +94,36 @@ def test_a_green_run_exits_0_and_leaves_records_run_and_junit(tmp_path: Path) ->
     told = f"green: {len(cases)} cases and {plays} plays under other deliveries, 0 MUST or SHOULD"
     assert result.output.splitlines()[-1].startswith(told)
     assert (tmp_path / "j.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("options", "deliveries"),
+    [
+        ((), {"whole", "bytes", "fields", "beside", "joined", "dripped", "half-closed"}),
+        (("--delivery", "all"), {"whole", "bytes", "fields", "beside", "joined", "dripped", "half-closed"}),
+        (("--delivery", "joined,bytes"), {"whole", "bytes", "joined"}),
+        (("--delivery", "whole"), {"whole"}),
+        (("--delivery-budget", "0"), {"whole"}),
+        (("--level", "must"), {"whole"}),
+        (("--level", "must", "--delivery", "fields"), {"whole", "fields"}),
+    ],
+)
+def test_deliveries_are_those_asked_for(options: tuple[str, ...], deliveries: set[str], tmp_path: Path) -> None:
+    assert wireproof("simulation", "-k", "query/status", *options, "--out", str(tmp_path)).exit_code == 0
+    assert {one["delivery"] for one in records_in(tmp_path)} == deliveries
+
+
+def test_a_target_that_only_fails_under_a_delivery_turns_the_run_red_and_its_cell_is_marked(tmp_path: Path) -> None:
+    with in_thread_service(torn.Piecemeal) as address:
+        arguments = (address, *NAMED, "-k", "query/status", "--timeout", "0.5", "--delivery", "fields,joined")
+        result = wireproof(*arguments, "--out", str(tmp_path))
+        (tmp_path / "known").write_text("query/status\n")
+        known = wireproof(*arguments, "--baseline", str(tmp_path / "known"))
+
+    assert result.exit_code == 1
+    assert "≠ fields" in result.output
+    assert "query/status [fields] SHOULD clause THR-ROBUSTNESS-6" in result.output
+    assert known.exit_code == 0
 
 
 def test_quiet_prints_the_last_line_only(reference: str) -> None:
