@@ -64,6 +64,8 @@ class Case:
     """Under another delivery than whole: the clause that asks for the verdict of whole."""
     foundation: bool = False
     """What it shows is built upon: when it fails, later failures of cases that use its request are untestable."""
+    bedrock: bool = False
+    """Every case is built upon what it shows: when it fails, all other failures are untestable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +220,7 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 budget=entry.get("budget", False),
                 no_fault=entry.get("no_fault", ""),
                 foundation=entry.get("foundation", False),
+                bedrock=entry.get("bedrock", False),
                 steps=tuple(entry["steps"]),
                 variables=variables,
                 **common,

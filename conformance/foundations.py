@@ -3,7 +3,7 @@
 Groups of clauses stand on a ladder. A failed case of a lower group explains a failed one above it that used the lower
 group's request, when both stopped at the same place (the same field of the reply to the same request; what is judged by
 many replies at once stops at all of them) or when the lower one is a foundation. Of several foundations of one group
-the later ones, in order of their files, rest on the earlier.
+the later ones, in order of their files, rest on the earlier. A failed bedrock case explains every other failure.
 Pure: the failures of one run in, the cause of each explained one out.
 """
 
@@ -42,15 +42,18 @@ class Failure:
 def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure]:
     """Return key -> cause for the failures that others explain; what explains is never explained itself."""
     rungs = {group: rung for rung, group in enumerate(suite.ladder)}
-    foundations = {case.id: place for place, case in enumerate(suite.cases) if case.foundation}
+    foundations = {case.id: place for place, case in enumerate(suite.cases) if case.foundation or case.bedrock}
 
     def group_of(one: Failure) -> str:
         return suite.clauses[one.case.clauses[0]].group
 
     def height(one: Failure) -> tuple[int, int]:
-        return rungs.get(group_of(one), len(rungs)), foundations.get(one.case.id, len(suite.cases))
+        rung = -1 if one.case.bedrock else rungs.get(group_of(one), len(rungs))
+        return rung, foundations.get(one.case.id, len(suite.cases))
 
     def explains(low: Failure, high: Failure) -> bool:
+        if low.case.bedrock and height(low) < height(high):
+            return True
         if height(low) >= height(high) or group_of(low) not in {group_of(high), *high.place.asked}:
             return False
         same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)

@@ -64,6 +64,14 @@ def test_a_foundation_rests_on_those_of_its_group_that_come_before_it() -> None:
     assert explained(suite, [above, second]) == {"above": second}
 
 
+def test_everything_rests_on_bedrock() -> None:
+    bedrock = failure("bedrock", "THR-FRAMING-1", ("INFO", "keys"), "INFO")
+    bedrock = replace(bedrock, case=replace(bedrock.case, bedrock=True))
+    root = failure("root", "THR-INSERT-1", ("INSERT", ""), "INSERT", foundation=True)
+
+    assert explained(SUITE, [LOW, root, bedrock]) == {"low": bedrock, "root": bedrock}
+
+
 def test_groups_that_are_not_on_the_ladder_stand_on_top_of_it() -> None:
     top = failure("top", "THR-TTL-1", ("QUERY", "quota"), "QUERY")
 
