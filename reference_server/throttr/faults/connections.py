@@ -49,7 +49,7 @@ def _listed(change: Change) -> HandlerPatch:
     return with_rows(Connections, lambda rows, ask: [change(row, ask) for row in rows])
 
 
-def shown(**fields: Callable[[Any, Ask], int]) -> HandlerPatch:
+def shown(**fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
     """Show other values in every row, in CONNECTIONS and in CONNECTION."""
 
     def change(row: ConnectionRow, ask: Ask) -> Any:

@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from protocols.fields import U16, Blob
-from protocols.throttr import TTLType
 from protocols.throttr.requests import Insert, Query
 from reference_server.throttr.faults.fault import fault
 from reference_server.throttr.faults.patches import (
     Ask,
     eating_a_byte,
     field_kind,
-    held,
     lead,
     order,
     taking,
     with_answer,
 )
 from reference_server.throttr.faults.shared import (
+    HALF_A_SECOND,
     WIDE,
-    asked_due,
     backwards,
     bit_7_lost,
     by_owner,
@@ -29,39 +27,21 @@ from reference_server.throttr.faults.shared import (
     low_bits_lost,
     making_room,
     refused,
+    renew,
+    since_connected,
+    type_forgotten,
+    type_less_one,
     undone,
 )
-from reference_server.throttr.records import Buffer, Counter, Record
+from reference_server.throttr.records import Buffer, Counter
 from reference_server.throttr.state import ACCEPTED, DENIED
 
 __all__ = ["FAULTS"]
 
-HALF_A_SECOND = 500_000_000
 QUOTA = ("INSERT-2", "WIDTH-10")
 TTL = ("INSERT-4", "EXPIRY-11", "TTL-7")
 ECHOED = ("TTL-1", "TTL-2", "TTL-3", "TTL-5", "TTL-6")
 REFUSALS = ("INSERT-9", "INSERT-10")
-
-
-def _type_forgotten(answer: bytes, ask: Ask) -> bytes:
-    record = held(ask)
-    if answer == ACCEPTED and record is not None:
-        record.ttl_type = int(TTLType.SECONDS)
-    return answer
-
-
-def _type_before(answer: bytes, ask: Ask) -> bytes:
-    record = held(ask)
-    if answer == ACCEPTED and record is not None:
-        record.ttl_type -= 1
-    return answer
-
-
-def _since_connected(answer: bytes, ask: Ask) -> bytes:
-    record = held(ask)
-    if answer == ACCEPTED and record is not None:
-        ask.state.store.move(record, record.due - (ask.state.wall(ask.now) - ask.session.connected_at))
-    return answer
 
 
 def _zero_refused(answer: bytes, ask: Ask) -> bytes:
@@ -71,10 +51,6 @@ def _zero_refused(answer: bytes, ask: Ask) -> bytes:
 def _set_quota(record: Counter, ask: Ask) -> None:
     record.quota = ask.request.quota
     record.forget_answer()
-
-
-def _renew(record: Record, ask: Ask) -> None:
-    ask.state.store.move(record, asked_due(ask))
 
 
 def _hidden_while_young(request: Any, age: int) -> bytes | None:
@@ -141,13 +117,13 @@ FAULTS = (
         "insert-ttl-type-forgotten",
         "INSERT stores the right instant and tells every TTL in seconds.",
         *("INSERT-3", "QUERY-7", "TTL-12", *ECHOED),
-        handlers=with_answer(Insert, _type_forgotten),
+        handlers=with_answer(Insert, type_forgotten),
     ),
     fault(
         "insert-ttl-type-less-one",
         "INSERT stores the right instant and tells the TTL in the unit before its own.",
         *("INSERT-3", "QUERY-7", "TTL-12", *ECHOED, "TTL-4"),
-        handlers=with_answer(Insert, _type_before),
+        handlers=with_answer(Insert, type_less_one),
     ),
     fault(
         "insert-ttl-big-endian",
@@ -179,7 +155,7 @@ FAULTS = (
         "insert-ttl-since-connected",
         "The TTL of an INSERT counts from the opening of its connection.",
         *TTL,
-        handlers=with_answer(Insert, _since_connected),
+        handlers=with_answer(Insert, since_connected),
     ),
     fault(
         "insert-key-size-of-two-bytes",
@@ -264,7 +240,7 @@ FAULTS = (
         "insert-refused-renews-a-counter",
         "INSERT on a live counter answers 00 and gives it the new TTL.",
         *("INSERT-9", "RECORD-9"),
-        handlers=refused(Insert, Counter, _renew),
+        handlers=refused(Insert, Counter, renew),
     ),
     fault(
         "insert-overwrites-a-buffer",
@@ -276,6 +252,6 @@ FAULTS = (
         "insert-refused-renews-a-buffer",
         "INSERT on a live buffer answers 00 and gives it the new TTL.",
         *("INSERT-10", "RECORD-9"),
-        handlers=refused(Insert, Buffer, _renew),
+        handlers=refused(Insert, Buffer, renew),
     ),
 )

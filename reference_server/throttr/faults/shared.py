@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from protocols.messages import Request
+from protocols.throttr import TTLType
 from protocols.throttr.requests import Insert
 from reference_server.throttr.faults.fault import Fault, HandlerPatch, fault
 from reference_server.throttr.faults.patches import Ask, changed, held, swapped, taking, with_answer, with_request
@@ -15,6 +16,7 @@ from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import ACCEPTED, DENIED, Handler, Handlers, State
 
 __all__ = [
+    "HALF_A_SECOND",
     "WIDE",
     "Act",
     "asked_due",
@@ -31,13 +33,18 @@ __all__ = [
     "making_room",
     "missing_as_before",
     "refused",
+    "renew",
     "reserving",
+    "since_connected",
     "status_inverted",
+    "type_forgotten",
+    "type_less_one",
     "undone",
 ]
 
 WIDE = ("uint16", "uint32", "uint64")
 SECOND = 10**9
+HALF_A_SECOND = SECOND // 2
 Act = Callable[[Any, Ask], object]
 """(live record, ask): something done to the record."""
 
@@ -117,6 +124,35 @@ def cut(kind: type[Request], most: int, *clauses: str) -> Fault:
         *(*clauses, "RECORD-3", "RECORD-6"),
         handlers=taking(kind, key=lambda key, ask: key[:most]),
     )
+
+
+def type_forgotten(answer: bytes, ask: Ask) -> bytes:
+    """Take the TTL of what was just stored for seconds; its instant stays."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        record.ttl_type = int(TTLType.SECONDS)
+    return answer
+
+
+def type_less_one(answer: bytes, ask: Ask) -> bytes:
+    """Tell the TTL of what was just stored in the unit before its own; its instant stays."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        record.ttl_type = record.ttl_type - 1 & 0xFF
+    return answer
+
+
+def since_connected(answer: bytes, ask: Ask) -> bytes:
+    """Let the TTL of what was just stored count from the opening of the connection."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        ask.state.store.move(record, record.due - (ask.state.wall(ask.now) - ask.session.connected_at))
+    return answer
+
+
+def renew(record: Record, ask: Ask) -> None:
+    """Give a record the expiry that is asked for."""
+    ask.state.store.move(record, asked_due(ask))
 
 
 def making_room(kind: type[Request], where: Callable[[Any], bool]) -> HandlerPatch:
