@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from conformance.cases import Case, Suite
 from conformance.selfcheck.trial import Finding
 from conformance.verdicts import Level
 from reference_server.deviation import Deviation
 
-__all__ = ["BLAME_WANTED", "KillMatrix", "Trial"]
+__all__ = ["BLAME_WANTED", "KINDS", "Complaint", "KillMatrix", "Trial"]
 
 BLAME_WANTED = 0.95
 """The part of all kills in which the blamed clause is one that the server breaks."""
+KINDS = ("survivor", "false-alarm", "untried", "toothless", "blame")
 NOTICED = frozenset({Level.MUST, Level.SHOULD})
+
+
+class Complaint(NamedTuple):
+    """One thing that keeps the suite from being proved."""
+
+    kind: str
+    """One of `KINDS`."""
+    told: str
 
 
 @dataclass(frozen=True)
@@ -94,21 +104,23 @@ class KillMatrix:
         kills = sum(len(one.kills) for one in self.faults)
         return kills - sum(len(one.misblamed) for one in self.faults), kills
 
-    def complaints(self, groups: Collection[str] = ()) -> Iterable[str]:
-        """Yield what keeps the suite from being proved, a line each; of cases, only those of `groups` when given."""
+    def complaints(self, groups: Collection[str] = ()) -> Iterable[Complaint]:
+        """Yield what keeps the suite from being proved; of cases, only those of `groups` when given."""
         for trial in self.survivors:
-            yield f"{trial.deviation.name} survives: {trial.deviation.told} ({', '.join(trial.deviation.clauses)})"
+            told = f"{trial.deviation.name} survives: {trial.deviation.told} ({', '.join(trial.deviation.clauses)})"
+            yield Complaint("survivor", told)
         for trial in self.false_alarms:
             first = trial.kills[0]
-            yield f"{trial.deviation.name} is legal and failed by {first.case}: {first.got}"
+            yield Complaint("false-alarm", f"{trial.deviation.name} is legal and failed by {first.case}: {first.got}")
         for trial in self.untried:
-            yield f"{trial.deviation.name} could not be tried: {trial.error}"
+            yield Complaint("untried", f"{trial.deviation.name} could not be tried: {trial.error}")
         for case in self.toothless:
             if not groups or self.suite.clauses[case.clauses[0]].group in groups:
-                yield f"{case.id} kills nothing and does not say why (no_fault)"
+                yield Complaint("toothless", f"{case.id} kills nothing and does not say why (no_fault)")
         right, kills = self.blame
         if kills and right < BLAME_WANTED * kills:
-            yield f"only {right} of {kills} kills blame a broken clause; wanted {BLAME_WANTED:.0%}"
+            told = f"only {right} of {kills} kills blame a broken clause; wanted {BLAME_WANTED:.0%}"
+            yield Complaint("blame", told)
 
     def differs_from(self, other: KillMatrix) -> str:
         """Return the name of the first departure whose findings are not the same in `other`; empty when all are."""

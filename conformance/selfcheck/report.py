@@ -33,7 +33,7 @@ def document(suite: Suite, matrix: KillMatrix, mutants: Sequence[Tried] = ()) ->
         "profile": matrix.profile,
         "variant": matrix.variant,
         "blame": {"right": right, "kills": kills},
-        "complaints": list(matrix.complaints()),
+        "complaints": [one.told for one in matrix.complaints()],
         "mutants": [{"edit": str(one.mutant), "fate": one.fate.value, "case": one.case or None} for one in mutants],
         "faults": [_fault(suite, trial) for trial in matrix.trials],
         "cases": [

@@ -54,7 +54,7 @@ GOOD = (("one", "THR-QUERY-6"), ("two", "THR-QUERY-6"))
     ],
 )
 def test_each_complaint(trials: list[Trial], complaint: str | None) -> None:
-    assert list(matrix(*trials).complaints()) == ([complaint] if complaint else [])
+    assert [one.told for one in matrix(*trials).complaints()] == ([complaint] if complaint else [])
 
 
 def test_a_case_may_say_why_it_kills_nothing_and_complaints_keep_to_their_groups() -> None:
@@ -148,3 +148,11 @@ def test_the_command_says_what_is_wrong(arguments: list[str], code: int, told: s
 
     assert result.exit_code == code
     assert told in result.output.replace("\n", " ")
+
+
+def test_a_complaint_may_be_told_only() -> None:
+    arguments = ["throttr", "--fault", "quota-low-byte", "--group", "QUERY"]
+    result = CliRunner().invoke(command, [*arguments, "--warn", "toothless", "--warn", "blame"])
+
+    assert result.exit_code == 0
+    assert "kills nothing and does not say why" in result.output
