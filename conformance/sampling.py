@@ -6,11 +6,10 @@ The choice is a pure function of the cases, so two runs of one suite with one bu
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate, count
-from operator import itemgetter
 
 from conformance.cases import Case, Suite
 from conformance.delivery import DELIVERIES, WHOLE, Delivery
@@ -20,13 +19,15 @@ from conformance.traits import applies, requests, sends_fields, waits
 from conformance.verdicts import Level, Verdict
 from protocols import protocol
 
+Rank = tuple[bool, ...]
+Play = tuple[Case, Delivery]
 SAMPLE, ALL = "sample", "all"
 OTHERS = tuple(name for name in DELIVERIES if name != WHOLE.name)
-BUDGET = 3.0
+BUDGET = 2.5
 """Seconds that a sample may take."""
 PLAY, PIECE, ALONE = 0.003, 0.00012, 0.002
 """Seconds that a play takes, each of its pieces more, and each of them when nobody plays beside."""
-LARGE = 64
+LARGE = 16
 """Requests beyond which a case is among the last of a sample."""
 
 
@@ -93,23 +94,18 @@ def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) ->
     return [replace(case, delivery=one.name, asked_by=asking.get(one.name, "")) for case, one in found]
 
 
-def _covering(
-    cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suite, profile: str
-) -> Iterator[tuple[Case, Delivery]]:
+def _covering(cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suite, profile: str) -> Iterator[Play]:
     """Yield every case under every delivery it can have; each request type under each delivery before any again."""
     moved = protocol(suite.protocol).neighbour_moves
-    cells: list[list[tuple[Case, Delivery]]] = []
-    groups: dict[str, list[Case]] = {}
+    groups: dict[str, list[tuple[Rank, Case]]] = {}
     for case in cases:
-        groups.setdefault(suite.clauses[case.clauses[0]].group, []).append(case)
-    for delivery in deliveries:
-        for members in groups.values():
-            ranked = [
-                (_rank(case, delivery, level_of(case, suite, profile)), case)
-                for case in members
-                if applies(case, delivery, moved)
-            ]
-            cells.append([(case, delivery) for _, case in sorted(ranked, key=itemgetter(0))])
+        ranked = _rank(case, level_of(case, suite, profile)), case
+        groups.setdefault(suite.clauses[case.clauses[0]].group, []).append(ranked)
+    cells = [
+        _cell(members, deliveries[(first + number) % len(deliveries)], moved)
+        for first in range(len(deliveries))
+        for number, members in enumerate(groups.values())
+    ]
     for number in count():
         row = [cell[number] for cell in cells if number < len(cell)]
         if not row:
@@ -117,11 +113,20 @@ def _covering(
         yield from row
 
 
-def _rank(case: Case, delivery: Delivery, level: Level) -> tuple[bool, bool, bool, bool, str]:
-    """Sort what tells more and takes less time first; else by chance, another one for each delivery."""
-    chance = sha256(f"{case.id}|{delivery.name}".encode()).hexdigest()
+def _cell(members: Sequence[tuple[Rank, Case]], delivery: Delivery, moved: Collection[str]) -> list[Play]:
+    """Return the cases of a group under a delivery, best first; alike ones by chance, another one for each delivery."""
+
+    def place(member: tuple[Rank, Case]) -> tuple[Rank, bytes]:
+        rank, case = member
+        return rank, sha256(f"{case.id}|{delivery.name}".encode()).digest()
+
+    return [(case, delivery) for _, case in sorted(members, key=place) if applies(case, delivery, moved)]
+
+
+def _rank(case: Case, level: Level) -> Rank:
+    """Sort what tells more and takes less time first."""
     late = case.slow or case.heavy or not sends_fields(case)
-    return level is Level.MAY, late, case.exclusive or waits(case), requests(case) > LARGE, chance
+    return level is Level.MAY, late, case.exclusive or waits(case), requests(case) > LARGE
 
 
 def cost(case: Case, delivery: Delivery) -> float:

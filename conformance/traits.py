@@ -19,11 +19,23 @@ MANY = 50
 BESIDE = frozenset({"on", "clause", "given"})
 
 
-def _holds(spec: Any, keys: frozenset[str]) -> bool:
+def _holds(spec: Any, keys: Collection[str]) -> bool:
     """Say whether a mapping in `spec`, however deep, has one of these keys."""
-    if isinstance(spec, Mapping):
-        return not keys.isdisjoint(spec) or any(_holds(one, keys) for one in spec.values())
-    return isinstance(spec, list | tuple) and any(_holds(one, keys) for one in spec)
+    return not _keys(spec).isdisjoint(keys)
+
+
+def _keys(spec: Any) -> set[str]:
+    """Return the keys of all mappings in `spec`, however deep."""
+    found: set[str] = set()
+    left = [spec]
+    while left:
+        one = left.pop()
+        if type(one) is dict:
+            found.update(one)
+            left.extend(one.values())
+        elif isinstance(one, list | tuple):
+            left.extend(one)
+    return found
 
 
 def waits(case: Case) -> bool:
@@ -129,10 +141,11 @@ def applies(case: Case, delivery: Delivery, moved: Collection[str] = ()) -> bool
     """
     if delivery.plain:
         return True
-    if case.pristine or case.budget or _holds(case.steps, TIMED) or not _holds(case.steps, WRITING):
+    keys = _keys(case.steps)
+    if case.pristine or case.budget or not keys.isdisjoint(TIMED) or keys.isdisjoint(WRITING):
         return False
     if delivery.joins:
-        return not (case.exclusive or _holds(case.steps, frozenset(moved)))
+        return not case.exclusive and keys.isdisjoint(moved)
     if delivery.half_closes:
         return last_request(case.steps) is not None
     return not (delivery.slow and (case.slow or case.heavy or case.exclusive or waits(case)))
