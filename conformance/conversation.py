@@ -131,7 +131,7 @@ class Conversation:
         for piece, apart in self.carrier.pieces(data):
             answer = yield from self.do(Write(line.name, piece, apart), line.name, piece)
             if answer.kind is not Kind.SENT:
-                line.account.lost = len(self.trace) - 1
+                line.account.lost.append(len(self.trace) - 1)
                 break
         if answer.kind is Kind.SILENT:
             raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")

@@ -42,8 +42,8 @@ class Account:
     heard: list[tuple[tuple[int, int], Message]] = field(default_factory=list)
     """Each message of the target with its (first byte, byte after it), in order."""
     refused: Refusal | None = None
-    lost: int | None = None
-    """The event by which a write failed: how much of it crossed is unknown."""
+    lost: list[int] = field(default_factory=list)
+    """The events by which writes failed: how much of them crossed is unknown."""
 
 
 Ledger = dict[int, Account]

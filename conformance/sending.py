@@ -66,9 +66,10 @@ class Sending:
         """Once the writes before an event are done, all that was meant must have crossed, as whole messages."""
         if self.fault is not None or self._meaning is None:
             return []
-        if self._account is not None and self._account.lost is not None and number >= self._account.lost:
+        lost = self._account.lost if self._account is not None else []
+        if lost and number >= lost[0]:
             self._lost = True
-            self.unframed = self._account.lost if self.unframed is None else self.unframed
+            self.unframed = lost[0] if self.unframed is None else self.unframed
             return self._as_meant(number)
         due, whole = self._meaning.due(number), self._answering.received
         if len(self._stream) < due:

@@ -95,7 +95,7 @@ class Watched:
         return Violation(Guilty.HARNESS, self.name, Guilty.TARGET, *where)
 
     def _is_lost_write(self, number: int) -> bool:
-        return self._account is not None and self._account.lost == number
+        return self._account is not None and number in self._account.lost
 
     def _ask(self, requests: Iterable[Request]) -> None:
         """Follow what the harness sent: its fault, or the requests that the target may answer from now on."""

@@ -89,10 +89,11 @@ def test_what_can_be_read_in_no_way_is_a_failure() -> None:
     assert (outcome.verdict, outcome.extra[MONITOR]["first"]) == (Verdict.FAIL, "target")
 
 
-def test_a_lost_write_accuses_nobody() -> None:
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_lost_writes_accuse_nobody(before: int) -> None:
     target = ScriptedTarget({"a": [b"\x07"]})
     target.write_ends = Kind.RESET
-    outcome = play({"send": ASK, "expect": "refused"}, target=target)
+    outcome = play(*[{"send": ASK}] * before, {"send": ASK, "expect": "refused"}, target=target)
 
     assert outcome.verdict is Verdict.FAIL
     assert outcome.extra[MONITOR] == NOBODY

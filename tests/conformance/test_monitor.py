@@ -207,9 +207,18 @@ def test_requests_behind_a_lying_length_by_hand_are_not_taken_for_ours() -> None
 
 def test_a_write_that_failed_leaves_it_open_what_comes() -> None:
     tale = Tale().sends(ASK, crossed=b"\x02").happens(Kind.RESET)
-    tale.account().lost = 2
+    tale.account().lost.append(2)
 
     assert tale.comes("07").happens(Kind.CLOSED).report().guilty is Guilty.NOBODY
+
+
+def test_writes_that_fail_one_after_the_other_are_no_end_of_what_comes() -> None:
+    tale = Tale().sends(ASK).sends(ASK, crossed=b"\x02").happens(Kind.RESET).sends(ASK, crossed=b"").happens(Kind.RESET)
+    tale.account().lost += [3, 5]
+    tale.comes(FOUND, REFUSED).understood(FOUND, 0, 6).understood(REFUSED, 6, 7)
+
+    assert tale.report().guilty is Guilty.NOBODY
+    assert guilty_of(tale.understood(FOUND, 7, 13).comes(REFUSED).report()).error == MISREAD
 
 
 def test_the_first_in_time_is_accused_whatever_the_connection() -> None:
