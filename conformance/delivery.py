@@ -98,8 +98,8 @@ class Carrier:
     def pieces(self, data: bytes) -> Sequence[tuple[bytes, float | None]]:
         """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it."""
         delivery = self.delivery
-        if delivery.cut is None:
-            return [(data, 0.0 if delivery.joins else None)]
+        if delivery.cut is None or not data:
+            return [(data, 0.0 if delivery.joins and data else None)]
         wanted = delivery.cut(len(data), lambda: anatomy(self._symbols, data).boundaries)
         cuts = spread(sorted(one for one in wanted if 0 < one < len(data)), min(self._most, self._left))
         self.changes += len(cuts)

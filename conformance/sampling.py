@@ -6,7 +6,7 @@ The choice is a pure function of the cases, so two runs of one suite with one bu
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import accumulate, count
@@ -17,7 +17,7 @@ from conformance.outcome import Outcome
 from conformance.records import level_of
 from conformance.traits import applies, requests, sends_fields, waits
 from conformance.verdicts import Level, Verdict
-from protocols import protocol
+from protocols import Protocol, protocol
 
 Rank = tuple[bool, ...]
 Play = tuple[Case, Delivery]
@@ -84,8 +84,8 @@ def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) ->
     """Return the cases under the other deliveries of a choice, in the order to play them."""
     wanted = [DELIVERIES[name] for name in choice.names]
     if choice.budget is None:
-        moved = protocol(suite.protocol).neighbour_moves
-        found = [(case, one) for one in wanted for case in cases if applies(case, one, moved)]
+        spoken = protocol(suite.protocol)
+        found = [(case, one) for one in wanted for case in cases if applies(case, one, spoken)]
     else:
         plays = list(_covering(cases, wanted, suite, profile))
         spent = list(accumulate(cost(*one) for one in plays))
@@ -96,13 +96,13 @@ def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) ->
 
 def _covering(cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suite, profile: str) -> Iterator[Play]:
     """Yield every case under every delivery it can have; each request type under each delivery before any again."""
-    moved = protocol(suite.protocol).neighbour_moves
+    spoken = protocol(suite.protocol)
     groups: dict[str, list[tuple[Rank, Case]]] = {}
     for case in cases:
         ranked = _rank(case, level_of(case, suite, profile)), case
         groups.setdefault(suite.clauses[case.clauses[0]].group, []).append(ranked)
     cells = [
-        _cell(members, deliveries[(first + number) % len(deliveries)], moved)
+        _cell(members, deliveries[(first + number) % len(deliveries)], spoken)
         for first in range(len(deliveries))
         for number, members in enumerate(groups.values())
     ]
@@ -113,14 +113,14 @@ def _covering(cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suit
         yield from row
 
 
-def _cell(members: Sequence[tuple[Rank, Case]], delivery: Delivery, moved: Collection[str]) -> list[Play]:
+def _cell(members: Sequence[tuple[Rank, Case]], delivery: Delivery, spoken: Protocol) -> list[Play]:
     """Return the cases of a group under a delivery, best first; alike ones by chance, another one for each delivery."""
 
     def place(member: tuple[Rank, Case]) -> tuple[Rank, bytes]:
         rank, case = member
         return rank, sha256(f"{case.id}|{delivery.name}".encode()).digest()
 
-    return [(case, delivery) for _, case in sorted(members, key=place) if applies(case, delivery, moved)]
+    return [(case, delivery) for _, case in sorted(members, key=place) if applies(case, delivery, spoken)]
 
 
 def _rank(case: Case, level: Level) -> Rank:

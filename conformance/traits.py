@@ -8,6 +8,7 @@ from typing import Any
 from conformance.cases import Case
 from conformance.delivery import Delivery
 from conformance.expressions import ExpressionError, evaluate
+from protocols import Protocol
 
 CHOICES = frozenset({"by_profile", "by_variant"})
 WRITING = frozenset({"send", "silent", "alive", "concurrent"})
@@ -134,18 +135,17 @@ def _only_replies_follow(step: Mapping[str, Any], verbs: frozenset[str] | set[st
     return not _holds(heard, frozenset({"push"}))
 
 
-def applies(case: Case, delivery: Delivery, moved: Collection[str] = ()) -> bool:
-    """Say whether a case can be played under a delivery: neither its question nor its answer changes with it.
-
-    `moved`: fields of replies that count requests or bytes, so that one request more changes them.
-    """
+def applies(case: Case, delivery: Delivery, spoken: Protocol) -> bool:
+    """Say whether a case can be played under a delivery: neither its question nor its answer changes with it."""
     if delivery.plain:
         return True
     keys = _keys(case.steps)
     if case.pristine or case.budget or not keys.isdisjoint(TIMED) or keys.isdisjoint(WRITING):
         return False
     if delivery.joins:
-        return not case.exclusive and keys.isdisjoint(moved)
+        return not case.exclusive and keys.isdisjoint(spoken.neighbour_moves)
     if delivery.half_closes:
         return last_request(case.steps) is not None
+    if case.exclusive and not keys.isdisjoint(spoken.time_moves):
+        return False
     return not (delivery.slow and (case.slow or case.heavy or case.exclusive or waits(case)))

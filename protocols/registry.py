@@ -38,6 +38,8 @@ class Protocol:
     """A name that nobody else uses -> a request that changes no record, and its reply, led by a status byte."""
     neighbour_moves: frozenset[str] = frozenset()
     """Fields of replies that count requests or bytes, so that a neighbour more changes them."""
+    time_moves: frozenset[str] = frozenset()
+    """Fields of replies that change while what others left behind expires."""
     push_name: str = "PUSH"
     """The name cases use for a push in every profile."""
 

@@ -25,6 +25,7 @@ PROTOCOL = Protocol(
         | {"read_bytes", "total_read_bytes", "read_bytes_per_minute"}
         | {"write_bytes", "total_write_bytes", "write_bytes_per_minute"}
     ),
+    time_moves=frozenset({"keys", "counters", "buffers", "allocated_bytes_on_counters", "allocated_bytes_on_buffers"}),
 )
 
 __all__ = [

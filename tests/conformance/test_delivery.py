@@ -74,6 +74,11 @@ def test_the_target_has_time_behind_each_piece_but_the_last(name: str, gap: floa
     assert len(gaps) > 1
 
 
+@pytest.mark.parametrize("name", DELIVERIES)
+def test_nothing_cannot_leave_by_itself(name: str) -> None:
+    assert carrier(name).pieces(b"") == [(b"", None)]
+
+
 def test_what_is_whole_is_left_to_the_system_and_what_is_joined_leaves_by_itself() -> None:
     assert [carrier(name).pieces(QUERY) for name in ("whole", "half-closed", "joined")] == [
         [(QUERY, None)], [(QUERY, None)], [(QUERY, 0.0)],

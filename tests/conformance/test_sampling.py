@@ -41,10 +41,10 @@ def test_what_is_no_delivery_is_told_with_those_there_are(text: str) -> None:
 
 def test_all_is_every_case_under_every_delivery_it_can_have() -> None:
     plays = chosen(CASES, choice_of(ALL), SUITE, "7.1.0")
-    moved = protocol("throttr").neighbour_moves
+    spoken = protocol("throttr")
 
     assert Counter(one.delivery for one in plays) == {
-        name: sum(applies(case, DELIVERIES[name], moved) for case in CASES) for name in OTHERS
+        name: sum(applies(case, DELIVERIES[name], spoken) for case in CASES) for name in OTHERS
     }
     assert {one.asked_by for one in plays if one.delivery == "joined"} == {"THR-ROBUSTNESS-7"}
 
@@ -57,8 +57,8 @@ def test_every_delivery_has_a_clause_that_asks_for_it() -> None:
 def test_a_sample_covers_each_group_under_each_delivery_before_any_again() -> None:
     plays = chosen(CASES, Choice(OTHERS, 60.0), SUITE, "7.1.0")
     cells = [(group_of(one), one.delivery) for one in plays]
-    moved = protocol("throttr").neighbour_moves
-    possible = {(group_of(case), name) for case in CASES for name in OTHERS if applies(case, DELIVERIES[name], moved)}
+    spoken = protocol("throttr")
+    possible = {(group_of(case), name) for case in CASES for name in OTHERS if applies(case, DELIVERIES[name], spoken)}
     first = cells[: len(possible)]
 
     assert set(first) == possible
