@@ -149,7 +149,7 @@ _FORM = (
           "PUSH-2", "EVENT-2", profile=order(PushedEvent, "payload", "channel")),
     fault("push-payload-size-of-8-bytes", "The payload size of a push has 8 bytes.", "PUSH-2", "EVENT-2",
           variants=("uint8", "uint16", "uint32"), profile=field_kind(PushedEvent, "payload", Blob(U64))),
-    fault("push-names-up-to-127", "The channel name in a push is cut at 127 bytes.", "PUSH-3", "EVENT-2",
+    fault("push-names-up-to-127", "The channel name in a push is cut at 127 bytes.", "EVENT-2", "PUSH-3",
           session=_ShortName),
     fault("push-names-no-channel", "The channel name in a push is empty.", "PUSH-3", session=_Rewriting),
     fault("push-names-the-first-channel", "A push names the first channel its receiver subscribed to.", "PUSH-3",
