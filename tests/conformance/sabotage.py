@@ -41,9 +41,11 @@ def player(case: Case, profile: str, variant: str, client: Any = None) -> Player
     return Player(case, symbols, delivery=WHOLE, timeout=2.0)
 
 
-def reference_service(profile: str, variant: str) -> Callable[[Any], Any]:
-    """Return what makes a fresh reference for each play."""
-    return lambda clock: create_service("throttr", profile=profile, variant=variant, clock=clock, ids=seeded_ids(1))
+def reference_service(profile: str, variant: str, fault: str | None = None) -> Callable[[Any], Any]:
+    """Return what makes a fresh reference for each play, wrong in one way if so wanted."""
+    return lambda clock: create_service(
+        "throttr", profile=profile, variant=variant, clock=clock, ids=seeded_ids(1), fault=fault
+    )
 
 
 def simulated(case: Case, profile: str, variant: str, client: Any = None) -> Outcome:

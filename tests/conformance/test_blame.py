@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import jsonschema_rs
@@ -13,10 +14,12 @@ from conformance.documents import vectors_root
 from conformance.monitor import monitored
 from conformance.outcome import Outcome
 from conformance.records import Run, record
+from conformance.selfcheck.departures import applicable
 from conformance.simulation import SimulationDriver
 from conformance.trace import Kind
 from conformance.verdicts import Guilty, Verdict
 from protocols import protocol
+from reference_server.registry import deviations
 from tests.conformance.sabotage import SUITE, player, reference_service, some_cases
 from tests.conformance.scripted import ASK, INSERT, ScriptedTarget, make_case, play
 
@@ -124,3 +127,18 @@ def test_plays_of_the_suite_accuse_nobody(profile: str, variant: str) -> None:
         report = monitored(outcome.trace, THROTTR, profile, variant, playing.talk.ledger)
 
         assert (outcome.verdict, report.first) == (Verdict.PASS, None), case.id
+
+
+@pytest.mark.parametrize(("profile", "variant"), [("7.1.0", "uint8"), ("7.3.2", "uint16")])
+def test_whatever_a_target_does_wrong_wireproof_does_not_blame_itself(profile: str, variant: str) -> None:
+    wrong = [one for one in applicable(deviations("throttr").values(), SUITE, profile, variant) if not one.live]
+    seen = Counter[Verdict]()
+    for one in wrong[::7]:
+        driver = SimulationDriver(reference_service(profile, variant, one.name))
+        about = [case for case in some_cases(profile, variant, step=1) if set(case.clauses) & set(one.clauses)]
+        for case in about[:3]:
+            outcome = driver.play(player(case, profile, variant))
+            seen[outcome.verdict] += 1
+
+            assert outcome.verdict is not Verdict.HARNESS_ERROR, (one.name, case.id, outcome.got)
+    assert seen[Verdict.FAIL] > len(wrong) // 14
