@@ -113,8 +113,8 @@ def _rounded_up(ttl: int, ask: Ask) -> int:
 
 
 def _in_tens(ttl: int, ask: Ask) -> int:
-    """Show a TTL from 101 to 164 rounded up to tens."""
-    return min(-(-ttl // 10) * 10, ask.state.value_max) if 100 < ttl < 165 else ttl
+    """Show a TTL from 110 to 119 rounded up to tens."""
+    return min(-(-ttl // 10) * 10, ask.state.value_max) if 110 <= ttl < 120 else ttl
 
 
 class Ticking(State):
@@ -215,7 +215,7 @@ FAULTS = (
     fault("last-second-in-milliseconds", "QUERY and GET show the last second of a short TTL in milliseconds.",
           "TTL-4", "TTL-1", "TTL-2", "QUERY-7", "GET-6",
           handlers=with_found((Query, Get), _fine_at_last)),
-    fault("ttl-shown-in-tens", "QUERY and GET show a TTL from 101 to 164 rounded up to tens.",
+    fault("ttl-shown-in-tens", "QUERY and GET show a TTL from 110 to 119 rounded up to tens.",
           "TTL-12", "TTL-11", handlers=showing((Query, Get), ttl=_in_tens)),
     fault("long-units-tick-each-second", "A TTL in minutes or hours loses one each second.",
           "TTL-7", "TTL-5", "TTL-6", "INSERT-4", "SET-3", *EARLY, state=Ticking,
