@@ -46,10 +46,12 @@ from reference_server.throttr.faults import (
     ttl,
     unsubscribe,
     update,
+    update_quota,
     update_ttl,
     varieties,
     waste,
     whoami,
+    width,
 )
 from reference_server.throttr.faults.fault import Fault
 
@@ -94,7 +96,6 @@ FAULTS = _by_name(
     push_times.FAULTS,
     pushes.FAULTS,
     query.FAULTS,
-    readings.VARIETIES,
     record.FAULTS,
     rows.FAULTS,
     segments.FAULTS,
@@ -106,9 +107,12 @@ FAULTS = _by_name(
     ttl.FAULTS,
     unsubscribe.FAULTS,
     update.FAULTS,
+    update_quota.FAULTS,
     update_ttl.FAULTS,
-    varieties.VARIETIES,
     waste.FAULTS,
     whoami.FAULTS,
+    width.FAULTS,
+    readings.VARIETIES,
+    varieties.VARIETIES,
 )
 """Name -> fault or legal variety, in the order of the groups."""

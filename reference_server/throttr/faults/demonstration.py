@@ -26,7 +26,7 @@ FAULTS = (
     ),
     Fault(
         name="ttl-update-ignored",
-        clauses=("THR-UPDATE-25",),
+        clauses=tuple(f"THR-UPDATE-{number}" for number in (25, 26, 27, 6, 7, 8, 30, 31, 32, 33)),
         told="UPDATE of a TTL is accepted and moves nothing.",
         handlers=with_request(Update, _moves_nothing),
     ),

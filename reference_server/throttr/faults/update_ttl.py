@@ -8,12 +8,11 @@ from protocols.throttr import TTLType
 from protocols.throttr.requests import Update
 from reference_server.throttr.faults.fault import HandlerPatch, fault
 from reference_server.throttr.faults.patches import with_handler
-from reference_server.throttr.faults.update import (
+from reference_server.throttr.faults.shared import SECOND
+from reference_server.throttr.faults.updates import (
     DECREASE,
     INCREASE,
     PATCH,
-    SECOND,
-    TTLS,
     asked_due,
     empty_quota,
     forgets,
@@ -24,6 +23,7 @@ from reference_server.throttr.faults.update import (
     refuses,
     shorten,
     tell_seconds,
+    tell_the_unit_before,
     then,
     to_all_others,
 )
@@ -33,6 +33,8 @@ from reference_server.throttr.session import ThrottrSession
 from reference_server.throttr.state import Handler, State
 
 __all__ = ["FAULTS"]
+
+MOVED = ("UPDATE-25", "UPDATE-26", "UPDATE-27", "UPDATE-30", "UPDATE-31", "UPDATE-32")
 
 
 def _gone_when_it_was_due(correct: Handler, state: State) -> Handler:
@@ -70,7 +72,7 @@ FAULTS = (
         "update-ttl-refused-for-counters",
         "UPDATE of the TTL of a counter answers 00.",
         "UPDATE-23",
-        *TTLS[2:],
+        *MOVED,
         handlers=refuses(lambda request, record, now: of_ttl(request, record, now) and isinstance(record, Counter)),
     ),
     fault(
@@ -84,7 +86,7 @@ FAULTS = (
         "update-ttl-refused-for-buffers",
         "UPDATE of the TTL of a buffer answers 00.",
         "UPDATE-24",
-        *TTLS[2:],
+        *MOVED,
         handlers=refuses(lambda request, record, now: of_ttl(request, record, now) and isinstance(record, Buffer)),
     ),
     fault(
@@ -177,13 +179,20 @@ FAULTS = (
         "update-ttl-tells-seconds",
         "UPDATE of a TTL lets it be told in seconds.",
         "UPDATE-29",
+        "TTL-12",
         "UPDATE-28",
         handlers=then(of_ttl, tell_seconds),
     ),
     fault(
+        "update-ttl-tells-the-unit-before",
+        "UPDATE of a TTL lets it be told in the unit before its own.",
+        *("UPDATE-29", "TTL-12"),
+        handlers=then(of_ttl, tell_the_unit_before),
+    ),
+    fault(
         "update-ttl-later-not-kept",
         "UPDATE to a later expiry shows it, and the record is gone at the old one.",
-        "UPDATE-30",
+        *("UPDATE-30", "UPDATE-25", "UPDATE-26"),
         handlers=with_handler(Update, _gone_when_it_was_due),
     ),
     fault(

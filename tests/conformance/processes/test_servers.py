@@ -67,7 +67,7 @@ def test_a_program_that_is_not_there_is_named() -> None:
 def test_a_noisy_server_is_not_held_up_by_its_own_noise() -> None:
     noise = "import sys; sys.stderr.write('x' * 1_000_000); sys.stderr.flush(); print('y' * 10_000); "
     with running_server(
-        python(f"{LISTENS}print('listening tcp://127.0.0.1:%d' % s.getsockname()[1]); {noise}{STAYS}", "0")
+        python(f"{LISTENS}print('listening tcp://127.0.0.1:%d' % s.getsockname()[1], flush=True); {noise}{STAYS}", "0")
     ):
         pass
 
