@@ -16,7 +16,7 @@ from typing import Any
 from conformance.documents import CaseError, read_document, vectors_root
 from conformance.verdicts import Level
 
-__all__ = ["Case", "CaseError", "Clause", "Frame", "Suite", "load_suite", "vectors_root"]
+__all__ = ["Case", "CaseError", "Clause", "Frame", "Suite", "cases_in", "frames_in", "load_suite", "vectors_root"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ class Case:
     """What it shows is built upon: when it fails, later failures of cases that use its request are untestable."""
     bedrock: bool = False
     """Every case is built upon what it shows: when it fails, all other failures are untestable."""
+    found: str = ""
+    """The finding of a fuzzer that it was made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,8 @@ def load_suite(protocol: str) -> Suite:
             document = read_document(path, "cases.schema.json")
             if document["protocol"] != protocol:
                 raise CaseError(f"{path.name}: protocol: expected {protocol}, got {document['protocol']}")
-            cases.extend(_cases(document, clauses, path.name))
-            frames.extend(_frames(document, clauses, path.name))
+            cases.extend(cases_in(document, clauses, path.name))
+            frames.extend(frames_in(document, clauses, path.name))
     retired = _retired(folder / "retired.txt")
     seen: set[str] = set()
     for topic, name in [(one.topic, one.id) for one in cases] + [(one.topic, one.id) for one in frames]:
@@ -205,7 +207,8 @@ def _common(entry: Mapping[str, Any], clauses: Mapping[str, Clause], where: str)
     }
 
 
-def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Case]:
+def cases_in(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Case]:
+    """Yield the cases of a document that was checked against its schema; `where` is its file; raises `CaseError`."""
     for entry in document.get("cases", ()):
         common = _common(entry, clauses, where)
         for suffix, variables in _combinations(entry):
@@ -221,13 +224,15 @@ def _cases(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: st
                 no_fault=entry.get("no_fault", ""),
                 foundation=entry.get("foundation", False),
                 bedrock=entry.get("bedrock", False),
+                found=entry.get("found", {}).get("finding", ""),
                 steps=tuple(entry["steps"]),
                 variables=variables,
                 **common,
             )
 
 
-def _frames(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Frame]:
+def frames_in(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Frame]:
+    """Yield the frames of such a document."""
     for entry in document.get("frames", ()):
         common = _common(entry, clauses, where)
         body = {

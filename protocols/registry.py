@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from importlib import import_module
 from typing import Any
@@ -40,6 +40,12 @@ class Protocol:
     """Fields of replies that count requests or bytes, so that a neighbour more changes them."""
     time_moves: frozenset[str] = frozenset()
     """Fields of replies that change while what others left behind expires."""
+    masked: frozenset[str] = frozenset()
+    """Fields of replies that two servers which are both right may fill otherwise."""
+    named_by: frozenset[str] = frozenset()
+    """Fields of requests, rows and pushes that name what they are about."""
+    time_left: Mapping[str, tuple[str, Mapping[int, int]]] = field(default_factory=dict)
+    """Field that shrinks as time passes -> the field with its unit, and the nanoseconds of each unit."""
     push_name: str = "PUSH"
     """The name cases use for a push in every profile."""
 

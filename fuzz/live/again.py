@@ -5,11 +5,13 @@ from __future__ import annotations
 from conformance.targets import TargetError
 from fuzz.findings.finding import Finding
 from fuzz.live.attribution import PATIENCE
+from fuzz.live.ground import Ground
 from fuzz.live.marks import fresh
 from fuzz.live.oracles import SAMPLED, judged
+from fuzz.live.simulated import simulated
 from fuzz.live.target import LiveTarget
 
-__all__ = ["shown"]
+__all__ = ["in_reference", "shown"]
 
 
 def shown(live: LiveTarget, found: Finding) -> str | None:
@@ -20,4 +22,12 @@ def shown(live: LiveTarget, found: Finding) -> str | None:
         raise TargetError(f"{live.address} serves nobody, before anything was played")
     live.begin()
     play = live.play(fresh(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED)
+    return next((one.told for one in judged(play) if one.key == key), None)
+
+
+def in_reference(found: Finding) -> str | None:
+    """Return what the oracle of a finding says of the reference server, in simulation; None when it is silent."""
+    ground = Ground(found.protocol, found.profile, found.variant)
+    key = found.oracle, found.clause or "", found.shape
+    play = simulated(ground, found.script)
     return next((one.told for one in judged(play) if one.key == key), None)

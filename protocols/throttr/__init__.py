@@ -4,6 +4,7 @@ from protocols.registry import Protocol
 from protocols.throttr.codec import OK, REFUSED, Codec
 from protocols.throttr.connection import ClientConnection, ServerConnection
 from protocols.throttr.enums import Attribute, Change, KeyType, RequestType, TTLType
+from protocols.throttr.masks import MASKED, NAMED_BY, TIME_LEFT
 from protocols.throttr.profiles import PROFILES, V710, V732
 from protocols.throttr.requests import Query
 from protocols.throttr.states import State
@@ -26,6 +27,9 @@ PROTOCOL = Protocol(
         | {"write_bytes", "total_write_bytes", "write_bytes_per_minute"}
     ),
     time_moves=frozenset({"keys", "counters", "buffers", "allocated_bytes_on_counters", "allocated_bytes_on_buffers"}),
+    masked=MASKED,
+    named_by=NAMED_BY,
+    time_left=TIME_LEFT,
 )
 
 __all__ = [

@@ -1,0 +1,53 @@
+"""`wireproof fuzz promote`: makes a finding a case, so that it is never lost again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance.cases import CaseError, load_suite, vectors_root
+from fuzz.findings.finding import FindingError
+from fuzz.findings.store import load
+from fuzz.promotion.entry import PromotionError, entry_of, refuse_what_is_gone
+from fuzz.promotion.steps import StepsError
+from fuzz.promotion.writing import add, keep_input
+from protocols import protocol_names
+
+FILES = {"cases": "found.yaml", "frames": "found-frames.yaml"}
+
+
+@click.command()
+@click.argument("finding", type=click.Path(path_type=Path, exists=True))
+@click.option("--out", type=click.Path(path_type=Path), help="File to write to (a folder, for an input).")
+@click.option("--clause", help="The clause it breaks, where the finding names none.")
+@click.option("--id", "name", help="Id of the case, topic/name.")
+def command(finding: Path, out: Path | None, clause: str | None, name: str | None) -> None:
+    """Write FINDING (its directory, or finding.json) as a case into vectors/PROTOCOL/cases/.
+
+    The case holds what the finding sends and what the reference server answers. It is written once the reference and
+    every legal variety of it pass it. What no case can say is kept as an input that campaigns replay first.
+    """
+    try:
+        click.echo(_promoted(finding, out, clause, name))
+    except (FindingError, PromotionError, StepsError, CaseError) as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"cannot write it: {error.strerror or error}") from None
+
+
+def _promoted(finding: Path, out: Path | None, clause: str | None, name: str | None) -> str:
+    found = load(finding)
+    if found.protocol not in protocol_names():
+        raise FindingError(f"expected a finding of {' or '.join(protocol_names())}, got {found.protocol!r}")
+    suite = load_suite(found.protocol)
+    if found.engine not in ("server", "differential", "parser"):
+        return f"{found.id}: kept as an input in {keep_input(found, out)}"
+    made = entry_of(found, refuse_what_is_gone(found, suite, clause), name)
+    if made is None:
+        return f"{found.id}: no case can say it: kept as an input in {keep_input(found, out)}"
+    kind, entry = made
+    path = out or vectors_root() / found.protocol / "cases" / FILES[kind]
+    opened = add(path, kind, entry, suite)
+    told = f"\nleft open, since right servers differ there: {', '.join(opened)}" if opened else ""
+    return f"{found.id}: {entry['id']} written to {path}; now: wireproof vectors build {found.protocol}{told}"

@@ -1,0 +1,129 @@
+"""Bytes and messages as cases write them: names become a case's own, so that no two plays of it meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fuzz.live.ground import Ground
+from fuzz.live.marks import MARK
+from protocols import Message
+from protocols.fields import Absent, Repeated, Rows
+
+__all__ = ["Naming"]
+
+PLAIN = re.compile(rb"[A-Za-z][A-Za-z0-9 _.-]*")
+OWN = 20
+"""Bytes that hold a case's own name, whatever the run: what is longer than a mark keeps its size, and its end."""
+LONG = 30
+"""Size from which a name keeps its size."""
+SLACK = 20_000_000_000
+"""Nanoseconds that a play may take until it asks how much time is left."""
+
+
+class Naming:
+    """What the names of one script are called in a case."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._spoken = ground.symbols.protocol
+        self._called: dict[bytes, str] = {}
+        self._used: dict[str, dict[bytes, None]] = {}
+
+    def request(self, message: Message) -> Any:
+        """Return a request as `send` takes it."""
+        for field in self._spoken.named_by & set(message.__struct_fields__):
+            self._used.setdefault(field, {})[getattr(message, field)] = None
+        fields = {
+            field: self._value(field, getattr(message, field))
+            for field, kind in self._ground.symbols.codec.layout(type(message)).fields
+            if not isinstance(kind, Absent)
+        }
+        return {message.NAME: fields} if fields else message.NAME
+
+    def literal(self, message: Message) -> Any:
+        """Return a request with every name as it is, for a single frame."""
+        fields = {
+            field: self._blob(value) if isinstance(value := getattr(message, field), bytes) else value
+            for field in message.__struct_fields__
+        }
+        return {message.NAME: fields} if fields else message.NAME
+
+    def reply(self, message: Message) -> Any:
+        """Return what `expect` asks of a reply: all that every right server would answer so."""
+        if message.NAME == "STATUS":
+            return "ok" if getattr(message, "ok") else "refused"  # noqa: B009 - the class is the protocol's
+        fields = self.fields(message)
+        return {message.NAME: fields} if fields else message.NAME
+
+    def fields(self, message: Message) -> Mapping[str, Any]:
+        """Return field -> matcher for the fields that are the same on every right server."""
+        found: dict[str, Any] = {}
+        for field, kind in self._ground.symbols.codec.layout(type(message)).fields:
+            value = getattr(message, field)
+            if isinstance(kind, Repeated):
+                found["rows"] = self._table([row for part in value for row in part.rows])
+            elif isinstance(kind, Rows):
+                found[field] = {"count": len(value)}
+            elif isinstance(value, Message):
+                found[field] = self.reply(value)
+            elif field in self._spoken.time_left:
+                found[field] = self._time_left(message, field)
+            elif field not in self._spoken.masked and not isinstance(kind, Absent):
+                found[field] = self._value(field, value)
+        return {field: matcher for field, matcher in found.items() if matcher != {}}
+
+    def _table(self, rows: Iterable[Message]) -> dict[str, Any]:
+        """Return what is asked of a table: rows about the script's own names, and none about those it has not."""
+        held, contains = set(), []
+        for row in rows:
+            for field in self._spoken.named_by & set(row.__struct_fields__):
+                name = getattr(row, field)
+                if name in self._used.get(field, {}):
+                    held.add((field, name))
+                    contains.append(dict(self.fields(row)))
+        fields = {field for row in rows for field in self._spoken.named_by & set(row.__struct_fields__)}
+        lacking = [
+            {field: self._value(field, name)}
+            for field in sorted(fields)
+            for name in self._used.get(field, {})
+            if (field, name) not in held
+        ]
+        return {key: found for key, found in (("contains", contains), ("excludes", lacking)) if found}
+
+    def _time_left(self, message: Message, field: str) -> dict[str, Any]:
+        unit, lengths = self._spoken.time_left[field]
+        value, length = getattr(message, field), lengths.get(getattr(message, unit), 1)
+        least = value - -(-SLACK // length)
+        return {"between": [least, value]} if least > 0 else {"at_most": value}
+
+    def _value(self, field: str, value: Any) -> Any:
+        if isinstance(value, bytes):
+            return self._name(value) if field in self._spoken.named_by else self._blob(value)
+        names = self._spoken.names.get(field)
+        if names is not None and value in list(names):
+            return names(value).name.lower()
+        return value
+
+    def _name(self, data: bytes) -> Any:
+        if not data:
+            return ""
+        found = MARK.search(data)
+        own = found[0] if found else data
+        called = self._called.setdefault(own, f"$m{len(self._called) + 1}")
+        if len(data) >= LONG:
+            return {"join": [{"fill": 0, "size": OWN, "prefix": called}, self._blob(data[OWN:])]}
+        rest = data.replace(own, b"", 1) if found else b""
+        return {"join": [called, self._blob(rest)]} if rest else called
+
+    def _blob(self, data: bytes) -> Any:
+        """Return any bytes; requests inside them as messages, so that they name the same things."""
+        inner, whole = self._ground.requests(data)
+        if whole and inner and MARK.search(data):
+            return {"join": [{"message": self.request(one)} for one in inner]}
+        if len(data) > 8 and len(set(data)) == 1:
+            return {"fill": data[0], "size": len(data)}
+        if PLAIN.fullmatch(data) and data != b"any":
+            return data.decode()
+        return {"hex": data.hex()} if data else ""
