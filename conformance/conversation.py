@@ -40,6 +40,8 @@ class Line:
         self.half_closed = False
         self.framed = True
         """False once bytes were sent that no request stands for: what may come after the last step is then open."""
+        self.by_hand = False
+        """Bytes were sent as the case writes them, which may ask for more than it says."""
 
 
 class Conversation:
@@ -203,6 +205,20 @@ class Conversation:
             first, stop = line.codec.span
             data = bytes(line.received[first:stop])
             self.note("receive", line.name, data=data, messages=(message,), expect=expect)
+
+    def nothing_beyond(self, line: Line) -> None:
+        """Once all that was asked is answered, what came along with the last answer can only be pushes."""
+        codec = line.codec
+        if codec.buffered and not line.by_hand and not codec.pending:
+            beyond = bytes(line.received[codec.received :])
+            reader = self.symbols.protocol.client(self.symbols.codec)
+            try:
+                reader.receive_data(beyond)
+                while isinstance(reader.next_event(), Message):
+                    pass
+            except RemoteProtocolError:
+                told = f"{len(beyond)} bytes that nothing asked for: {describe(beyond[reader.received :])}"
+                raise Stopped(Verdict.FAIL, "nothing beyond the answer", told, byte=0) from None
 
     def nothing_left(self) -> Asking[None]:
         """After the last step nothing may come that nothing asked for.

@@ -207,9 +207,13 @@ class SocketDriver:
         self.unanswered = 0
         return wire
 
+    def session(self) -> Session:
+        """Return the sockets of a play whose actions are performed one by one."""
+        return Session(self)
+
     async def play(self, player: Player) -> Outcome:
         """Run one case to its outcome; no connection outlives it. Raises `OSError` for this machine's own limits."""
-        session = _Session(self)
+        session = Session(self)
         try:
             return session.witnessed(await session.run(player.play()))
         except TapError as error:
@@ -219,15 +223,15 @@ class SocketDriver:
 
     async def perform(self, asking: Asking[Result]) -> Result:
         """Perform what anything else asks and return what it returns; raises `TapError`, else as `play`."""
-        session = _Session(self)
+        session = Session(self)
         try:
             return await session.run(asking)
         finally:
             session.close()
 
 
-class _Session:
-    """The sockets of one play."""
+class Session:
+    """The sockets of one play; whoever makes one ends it with `close`."""
 
     def __init__(self, driver: SocketDriver) -> None:
         self._driver = driver
@@ -239,6 +243,7 @@ class _Session:
         return Answer(kind, time.monotonic() - self._began, data)
 
     async def run(self, asking: Asking[Result]) -> Result:
+        """Perform everything that is asked; return what the asking returns."""
         try:
             action = next(asking)
             while True:
@@ -248,6 +253,7 @@ class _Session:
             return result
 
     async def perform(self, action: Action) -> Answer:
+        """Carry out one action; raises `OSError` for this machine's own limits and `TapError`."""
         match action:
             case Open(name):
                 return await self._open(name)
@@ -307,5 +313,6 @@ class _Session:
         return replace(outcome, extra={**outcome.extra, "wire": told})
 
     def close(self) -> None:
+        """Cut every connection that is left."""
         for wire in self._wires.values():
             wire.cut()

@@ -18,7 +18,7 @@ from conformance.patterns import match
 from conformance.symbols import SymbolError
 from conformance.verdicts import Verdict
 from conformance.wording import describe, first_byte
-from protocols import EndOfStream, LocalProtocolError, Message, Push, Request
+from protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 
 Variables = Mapping[str, int]
 BESIDE = frozenset({"on", "clause", "given", "or_closed"})
@@ -112,6 +112,7 @@ def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
     """Return the frame of `{raw: ...}`; it may say `as` which request it is answered like."""
     data = talk.symbols.data(item["raw"] if isinstance(item["raw"], dict) else {"hex": item["raw"]})
     request = talk.symbols.message(item["as"]) if "as" in item else None
+    line.by_hand |= not _is_one(talk, data, request)
     if request is not None:
         if not isinstance(request, Request):
             raise SymbolError(f"as: expected a request, got {request.NAME}")
@@ -120,6 +121,16 @@ def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
     else:
         line.framed = False
     return Meant(len(talk.trace), data, like=request)
+
+
+def _is_one(talk: Conversation, data: bytes, request: Request | None) -> bool:
+    """Say whether bytes written by hand are, to a server, the one request they stand for."""
+    reader = talk.symbols.protocol.server(talk.symbols.codec)
+    try:
+        reader.receive_data(data)
+        return type(reader.next_event()) is type(request) and not reader.buffered
+    except RemoteProtocolError:
+        return False
 
 
 def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
@@ -137,6 +148,8 @@ def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
                 talk.reply_to = message.NAME
             byte = first_byte(talk.symbols.codec.layout(type(message)), message, problem.field)
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
+    if not talk.asks_no_more:
+        talk.nothing_beyond(line)
 
 
 def _push(talk: Conversation, spec: Any, on: str) -> Asking[None]:

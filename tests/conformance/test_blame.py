@@ -72,7 +72,8 @@ def test_a_pass_says_nothing_of_the_monitor() -> None:
 
 
 def test_a_pass_in_which_the_target_broke_the_protocol_keeps_the_evidence() -> None:
-    outcome = play({"send": ASK, "expect": "refused"}, {"send": ASK, "expect": "refused"}, reads=[b"\x00\x00", b""])
+    seen = {"refused": "refused"}
+    outcome = play({"send": ASK, "observe": seen}, {"send": ASK, "observe": seen}, reads=[b"\x00\x00", b""])
 
     assert outcome.verdict is Verdict.PASS
     assert outcome.extra[MONITOR]["first"] == "target"

@@ -134,6 +134,30 @@ def test_bytes_after_the_last_answer_are_a_failure(extra: bytes, joined: bool) -
     assert (outcome.verdict, outcome.expected, outcome.blamed) == (Verdict.FAIL, "nothing more", CLAUSE)
 
 
+@pytest.mark.parametrize(("given", "verdict"), [(False, Verdict.FAIL), (True, Verdict.UNTESTABLE)])
+def test_bytes_beyond_an_answer_belong_to_the_step_that_asked(given: bool, verdict: Verdict) -> None:
+    first = {"send": INSERT, "expect": "ok", "clause": OTHER, "given": given}
+    outcome = play(first, {"send": ASK, "expect": "refused"}, reads=[b"\x01\x00", b"\x00"])
+
+    assert (outcome.verdict, outcome.step, outcome.blamed) == (verdict, 0, OTHER)
+    assert outcome.expected == "nothing beyond the answer"
+    assert "1 bytes that nothing asked for: 00" in str(outcome.got)
+
+
+def test_a_push_that_comes_along_with_an_answer_is_none_of_its_bytes() -> None:
+    steps = ({"send": INSERT, "expect": "ok"}, {"send": ASK, "expect": [{"push": {"payload": "p"}}, "refused"]})
+
+    assert play(*steps, reads=[b"\x01" + PUSH, b"\x00"]).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(("data", "verdict"), [("1818", Verdict.PASS), ("18", Verdict.FAIL)])
+def test_what_bytes_by_hand_ask_beyond_their_one_request_may_be_answered(data: str, verdict: Verdict) -> None:
+    first = {"send": {"raw": data, "as": "WHOAMI"}, "expect": "WHOAMI_REPLY"}
+
+    target = ScriptedTarget({"a": [bytes(32)], "b": [b"\x00"]})
+    assert play(first, {"reset": "a"}, {"send": ASK, "on": "b", "expect": "refused"}, target=target).verdict is verdict
+
+
 def test_what_comes_after_bytes_that_are_no_request_is_open() -> None:
     assert play({"send": {"raw": "ff"}}, reads=[b"\x00"]).verdict is Verdict.PASS
 

@@ -170,6 +170,12 @@ FAULTS = (
         handlers=with_answer(Purge, lambda answer, ask: answer + b"\0"),
     ),
     fault(
+        "purge-refused-with-two-bytes",
+        "PURGE of a missing key answers 00 twice.",
+        *("PURGE-4", "PURGE-6", "FRAMING-6"),
+        handlers=with_answer(Purge, lambda answer, ask: answer * 2 if answer == DENIED else answer),
+    ),
+    fault(
         "purge-answers-two-bytes-when-done",
         "PURGE that removes a record answers 01 twice.",
         "PURGE-4",

@@ -33,6 +33,7 @@ from reference_server.throttr.faults.shared import (
     missing_as_before,
     reserving,
     status_inverted,
+    up_to_a_zero_byte,
 )
 from reference_server.throttr.records import Counter
 from reference_server.throttr.session import ThrottrSession
@@ -180,6 +181,19 @@ FAULTS = (
         "QUERY answers the quota without the top bit of its low byte.",
         *(*QUOTA, "WIDTH-10"),
         handlers=showing(Query, quota=bit_7_lost),
+    ),
+    fault(
+        "query-quota-copied-as-a-string",
+        "QUERY answers the quota up to its first zero byte, what follows being zero.",
+        *(*QUOTA, "WIDTH-10"),
+        variants=WIDE,
+        handlers=showing(Query, quota=up_to_a_zero_byte),
+    ),
+    fault(
+        "query-quota-zero-unlimited",
+        "QUERY answers the largest quota where it is 0, as if that meant no limit.",
+        *(*QUOTA, "INSERT-11", "UPDATE-17"),
+        handlers=showing(Query, quota=lambda quota, ask: quota or ask.state.value_max),
     ),
     fault(
         "query-quota-zero-not-found",

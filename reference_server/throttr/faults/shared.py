@@ -40,6 +40,7 @@ __all__ = [
     "type_forgotten",
     "type_less_one",
     "undone",
+    "up_to_a_zero_byte",
 ]
 
 WIDE = ("uint16", "uint32", "uint64")
@@ -57,6 +58,12 @@ def backwards(number: int, ask: Ask) -> int:
 def low_bits_lost(number: int, ask: Ask) -> int:
     """Return the number rounded down to a multiple of 4."""
     return number & ~3
+
+
+def up_to_a_zero_byte(number: int, ask: Ask) -> int:
+    """Return the number without what follows its first zero byte."""
+    size = ask.state.value_size
+    return int.from_bytes(number.to_bytes(size, "little").split(b"\0")[0].ljust(size, b"\0"), "little")
 
 
 def bit_7_lost(number: int, ask: Ask) -> int:

@@ -30,8 +30,10 @@ def _broke_off(session: Any, data: bytes) -> bool:
 
 
 def _announces_much(session: Any, data: bytes) -> bool:
-    """Say whether a request announces more than half of what its size field holds, and is not there."""
-    return bool(session._tail) and session._need > session._state.value_max // 2
+    """Say whether a request that is not there announces half of what its size field holds, or more than is allowed."""
+    half = session._state.value_max // 2
+    beyond = _broke_off(session, data) and half.to_bytes(session._state.value_size, "little")[1:-1] in data
+    return (bool(session._tail) and session._need > half) or (beyond and half > session._max_frame)
 
 
 class _Scared(Mortal):

@@ -166,13 +166,16 @@ FAULTS = (
             "UPDATE-27",
             "UPDATE-30",
             "UPDATE-31",
+            variants=variants,
             handlers=_unit_of(kind, other),
         )
-        for kind, other in (
-            (TTLType.MILLISECONDS, TTLType.SECONDS),
-            (TTLType.SECONDS, TTLType.MINUTES),
-            (TTLType.MINUTES, TTLType.SECONDS),
-            (TTLType.HOURS, TTLType.MINUTES),
+        for kind, other, variants in (
+            (TTLType.NANOSECONDS, TTLType.MICROSECONDS, ("uint32", "uint64")),
+            (TTLType.MICROSECONDS, TTLType.MILLISECONDS, ("uint32", "uint64")),
+            (TTLType.MILLISECONDS, TTLType.SECONDS, ()),
+            (TTLType.SECONDS, TTLType.MINUTES, ()),
+            (TTLType.MINUTES, TTLType.SECONDS, ()),
+            (TTLType.HOURS, TTLType.MINUTES, ()),
         )
     ),
     fault(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from protocols.profile import Profile, Variant
+from protocols.throttr import TTLType
 from protocols.throttr.requests import Insert, Set
 from reference_server.service import Close, Peer, Write
 from reference_server.throttr.dispatch import Dispatch
 from reference_server.throttr.faults.fault import Fault, fault
 from reference_server.throttr.faults.patches import Ask, taking, with_answer
-from reference_server.throttr.faults.shared import SECOND, WIDE, undone
+from reference_server.throttr.faults.shared import SECOND, undone
 from reference_server.throttr.faults.updates import INCREASE, PATCH, instead, of_quota_by, of_ttl_by, valued
 from reference_server.throttr.record_requests import SHOWN_UNIT
 from reference_server.throttr.records import Record
@@ -40,7 +41,11 @@ def _lowered(number: int, ask: Ask) -> int:
 
 
 def _near_the_largest_refused(answer: bytes, ask: Ask) -> bytes:
-    return undone(answer, ask) and DENIED if ask.request.ttl >= ask.state.value_max - 1 > 254 else answer
+    return undone(answer, ask) and DENIED if ask.request.ttl >= ask.state.value_max - 1 else answer
+
+
+def _near_254_seconds_refused(answer: bytes, ask: Ask) -> bytes:
+    return _near_the_largest_refused(answer, ask) if ask.request.ttl_type == TTLType.SECONDS else answer
 
 
 def _wrapping(record: Record, ask: Ask) -> bytes:
@@ -72,8 +77,23 @@ FAULTS = (
         "width-ttl-near-the-largest-refused",
         "INSERT and SET with a TTL of the largest number, or one less, answer 00.",
         *("WIDTH-8", "INSERT-8", "SET-12"),
-        variants=WIDE,
+        variants=("uint16", "uint32"),
         handlers=with_answer((Insert, Set), _near_the_largest_refused),
+    ),
+    fault(
+        "width-ttl-of-64-bits-refused",
+        "INSERT and SET with a TTL of 2^64 - 2, or one more, answer 00.",
+        *("WIDTH-8", "INSERT-8", "SET-12", "TTL-13"),
+        profiles=("7.1.0",),
+        variants=("uint64",),
+        handlers=with_answer((Insert, Set), _near_the_largest_refused),
+    ),
+    fault(
+        "width-ttl-of-254-seconds-refused",
+        "SET with a TTL of 254 seconds answers 00.",
+        *("WIDTH-8", "SET-12"),
+        variants=("uint8",),
+        handlers=with_answer(Set, _near_254_seconds_refused),
     ),
     fault(
         "width-largest-quota-lowered",
