@@ -34,13 +34,17 @@ class ProtocolError(Exception):
     """Base of everything a codec raises; catch this one at the edge of a transport."""
 
     def __init__(self, code: ErrorCode, message: str, *, offset: int | None = None, clause: str | None = None) -> None:
-        where = "" if offset is None else f" at byte {offset}"
-        cited = "" if clause is None else f" [{clause}]"
-        super().__init__(f"{code}{where}: {message}{cited}")
+        super().__init__(message)
         self.code = code
         self.message = message
         self.offset = offset
         self.clause = clause
+
+    def __str__(self) -> str:
+        """Return all of it; put together only when somebody reads it, most are handled unread."""
+        where = "" if self.offset is None else f" at byte {self.offset}"
+        cited = "" if self.clause is None else f" [{self.clause}]"
+        return f"{self.code}{where}: {self.message}{cited}"
 
 
 class LocalProtocolError(ProtocolError):

@@ -24,9 +24,19 @@ from protocols import (
     RemoteProtocolError,
 )
 from protocols.errors import MalformedFrameError
-from protocols.frames import FrameContext
+from protocols.frames import Decoder, FrameContext
 
-__all__ = ["Make", "Reading", "check_message", "check_requests", "check_stream", "check_written", "pieces", "read"]
+__all__ = [
+    "Make",
+    "Reading",
+    "check_frame",
+    "check_message",
+    "check_requests",
+    "check_stream",
+    "check_written",
+    "pieces",
+    "read",
+]
 
 Make = Callable[[], Connection]
 """Makes a connection in the state from which a stream is read."""
@@ -96,6 +106,27 @@ def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
             told = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
             raise Violation("memory is linear in the input", told, event.NAME)
     return whole
+
+
+def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) -> None:
+    """Decode one frame at `at`: only named errors leave, and it ends where bytes are, or wants more than there are.
+
+    The shortest form, for engines that count their executions.
+    """
+    end = len(data)
+    if at >= end:
+        return
+    try:
+        message, stop = decode(data, at, end, context)
+    except MalformedFrameError:
+        return
+    except Exception as error:
+        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+    if message is None:
+        if stop <= end - at:
+            raise Violation("consumption is monotone", f"{stop} bytes wanted of {end - at} there", "want")
+    elif not at < stop <= end:
+        raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
 
 
 def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from typing import cast
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from protocols.fields import Repeated, Rows
@@ -86,6 +87,16 @@ class Codec:
     def decode_request(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Request | None, int]:
         """Decode one request at `at`, or say how many bytes it needs; `MalformedFrameError` for an unknown type."""
         return self.requests[buf[at]](buf, at, end, context)
+
+    def decode_answer(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+        """Decode the reply to `context.request`, or a push where that is None; as `decode_request`."""
+        if context.request is not None:
+            return self.replies[cast(type[Request], type(context.request))](buf, at, end, context)
+        push = self.pushes[buf[at]]
+        if push is None:
+            told = f"got {buf[at]:02x} although no request is waiting for a reply"
+            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, told, at)
+        return push(buf, at, end, context)
 
     def run(self, calls: Mapping[type[Request], Call]) -> Run:
         """Return what decodes a run of requests straight into their calls, see `protocols.runs`."""

@@ -10,8 +10,9 @@ import pytest
 
 from fuzz.invariants import codec as invariants
 from fuzz.invariants.violation import Violation
-from fuzz.parser_input import check, combinations, seeds
+from fuzz.parser_input import Held, Side, check, check_one, combinations, held, seeds
 from protocols import Connection, protocol, protocol_names
+from protocols.frames import FrameContext
 from protocols.throttr.connection import ServerConnection
 from protocols.throttr.requests import Query
 
@@ -35,6 +36,48 @@ def test_a_sample_of_all_seeds_and_of_their_damaged_kin_breaks_nothing(name: str
 @pytest.mark.parametrize("name", protocol_names())
 def test_seeds_reach_every_side(name: str) -> None:
     assert {seed[0] for seed in seeds(name)} == set(range(len(combinations(name))))
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_what_one_execution_holds_is_drawn_from_its_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, done = [seed for seed in seeds(name) if len(seed) > 3], list[Held]()
+    for what, method in [
+        (Held.FRAME, "check_frame"),
+        (Held.WRITTEN, "check_written"),
+        (Held.SEGMENTATION, "check_segmentation"),
+    ]:
+        monkeypatch.setattr(Side, method, lambda side, data, what=what: done.append(what))
+
+    for seed in known:
+        check_one(name, seed)
+    drawn = done.copy()
+    check(name, known[0])
+
+    assert drawn == [held(seed) for seed in known]
+    assert {*Held} == {*drawn} == {*done[len(drawn) :]}
+    assert all(
+        {one for seed, one in zip(known, drawn, strict=True) if seed[0] == number} == {*Held}
+        for number in range(len(combinations(name)))
+    )
+
+
+def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None, int]:
+    return None, end - at
+
+
+@pytest.mark.parametrize(
+    ("decode", "told"),
+    [
+        (wants_nothing, "consumption is monotone: 9 bytes wanted of 9 there"),
+        (lambda data, at, end, context: (Query(b""), at), "monotone: QUERY from 0 to 0 of 9"),
+        (lambda data, at, end, context: (Query(b""), end + 1), "monotone: QUERY from 0 to 10 of 9"),
+        (lambda data, at, end, context: data[end], "only named errors: IndexError"),
+    ],
+)
+def test_a_wrong_decoder_breaks(decode: Any, told: str) -> None:
+    invariants.check_frame(CODEC.decode_request, TWO, 0, FrameContext(1024))
+    with pytest.raises(Violation, match=told):
+        invariants.check_frame(decode, TWO, 0, FrameContext(1024))
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0\0", b"\xff\xff\xff"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from protocols import NEED_DATA, EndOfStream, LocalProtocolError, RemoteProtocolError
+from protocols.errors import MalformedFrameError
+from protocols.frames import FrameContext
 from protocols.throttr import OK, REFUSED, V710, V732, ClientConnection, Codec, ServerConnection
 from protocols.throttr.replies import PushedEvent, PushedMessage, QueryReply, StatReply, WhoamiReply
 from protocols.throttr.requests import Event, Insert, Query, Stat, Whoami
@@ -41,6 +43,15 @@ def test_pushes_stand_between_replies(codec: Codec, push: PushedMessage | Pushed
 
     assert outcome.messages == [push, OK, push, push, REFUSED, push]
     assert outcome.events[-1][0] == EndOfStream(0)
+
+
+def test_a_codec_decodes_what_a_server_sends_without_a_connection() -> None:
+    push, waiting, idle = OLD.encode(PushedMessage(b"hi")), FrameContext(1024, QUERY), FrameContext(1024)
+
+    assert OLD.decode_answer(b"\x55\x00", 1, 2, waiting) == (REFUSED, 2)
+    assert OLD.decode_answer(push, 0, len(push), idle) == (PushedMessage(b"hi"), len(push))
+    with pytest.raises(MalformedFrameError, match="got 55 although no request is waiting"):
+        OLD.decode_answer(b"\x55", 0, 1, idle)
 
 
 def test_byte_03_belongs_to_a_bare_reply_that_is_due() -> None:
