@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from fuzz.invariants.economy import check_want, counted, measured
 from fuzz.invariants.violation import Violation
 from protocols import (
     NEED_DATA,
@@ -29,6 +30,7 @@ from protocols.frames import Decoder, FrameContext
 __all__ = [
     "Make",
     "Reading",
+    "check_economy",
     "check_frame",
     "check_message",
     "check_requests",
@@ -95,8 +97,8 @@ def _account(connection: Connection, fed: int, before: int) -> int:
 
 def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
     """Read `data` whole and cut at `cuts`; return the one reading, or raise `Violation`."""
-    whole = read(make(), [data] if data else [])
     chunks = pieces(data, cuts)
+    whole = read(make(), [data] if data else [])
     if len(chunks) > 1 and (cut := read(make(), chunks)) != whole:
         first = next((i for i, (a, b) in enumerate(zip(whole.events, cut.events, strict=False)) if a != b), None)
         at = min(len(whole.events), len(cut.events)) if first is None else first
@@ -106,6 +108,13 @@ def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
             told = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
             raise Violation("memory is linear in the input", told, event.NAME)
     return whole
+
+
+def check_economy(make: Make, data: bytes, cuts: Iterable[int] = ()) -> None:
+    """Read `data` cut at `cuts`; `Violation` unless memory and copying are linear in it."""
+    connection = make()
+    with measured(len(data)), counted(connection, len(data)):
+        read(connection, pieces(data, cuts))
 
 
 def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) -> None:
@@ -123,8 +132,7 @@ def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) ->
     except Exception as error:
         raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
     if message is None:
-        if stop <= end - at:
-            raise Violation("consumption is monotone", f"{stop} bytes wanted of {end - at} there", "want")
+        check_want(stop, end - at, context.limit)
     elif not at < stop <= end:
         raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
 
@@ -140,8 +148,7 @@ def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
         while at < end:
             message, stop = decode(data, at, end, context)
             if message is None:
-                if stop <= end - at:
-                    raise Violation("consumption is monotone", f"{stop} bytes wanted of {end - at} there", "want")
+                check_want(stop, end - at, limit)
                 return
             if not at < stop <= end:
                 raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from fuzz import parser_input
 from fuzz.invariants import codec as invariants
 from fuzz.invariants.violation import Violation
-from fuzz.parser_input import Held, Side, check, check_one, combinations, held, seeds
+from fuzz.parser_input import Held, check, check_one, combinations, held, seeds
 from protocols import Connection, protocol, protocol_names
 from protocols.frames import FrameContext
 from protocols.throttr.connection import ServerConnection
@@ -41,12 +42,9 @@ def test_seeds_reach_every_side(name: str) -> None:
 @pytest.mark.parametrize("name", protocol_names())
 def test_what_one_execution_holds_is_drawn_from_its_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     known, done = [seed for seed in seeds(name) if len(seed) > 3], list[Held]()
-    for what, method in [
-        (Held.FRAME, "check_frame"),
-        (Held.WRITTEN, "check_written"),
-        (Held.SEGMENTATION, "check_segmentation"),
-    ]:
-        monkeypatch.setattr(Side, method, lambda side, data, what=what: done.append(what))
+    holding = {what: lambda side, data, what=what: done.append(what) for what in Held}
+    monkeypatch.setattr(parser_input, "HOLD", holding)
+    monkeypatch.setattr(parser_input, "BY_BYTE", [holding[what] for what in parser_input.DRAWN])
 
     for seed in known:
         check_one(name, seed)
@@ -55,10 +53,9 @@ def test_what_one_execution_holds_is_drawn_from_its_input(name: str, monkeypatch
 
     assert drawn == [held(seed) for seed in known]
     assert {*Held} == {*drawn} == {*done[len(drawn) :]}
-    assert all(
-        {one for seed, one in zip(known, drawn, strict=True) if seed[0] == number} == {*Held}
-        for number in range(len(combinations(name)))
-    )
+    for number, side in enumerate(combinations(name)):
+        here = {one for seed, one in zip(known, drawn, strict=True) if seed[0] == number}
+        assert here == {*Held}, (side.profile, side.variant, side.role)
 
 
 def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None, int]:
@@ -68,6 +65,7 @@ def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None
 @pytest.mark.parametrize(
     ("decode", "told"),
     [
+        (lambda data, at, end, context: (None, 1 << 20), "memory is linear in the input: 1048576 bytes wanted where"),
         (wants_nothing, "consumption is monotone: 9 bytes wanted of 9 there"),
         (lambda data, at, end, context: (Query(b""), at), "monotone: QUERY from 0 to 0 of 9"),
         (lambda data, at, end, context: (Query(b""), end + 1), "monotone: QUERY from 0 to 10 of 9"),
@@ -137,6 +135,32 @@ def test_a_message_larger_than_its_bytes_is_noticed(monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(Violation, match="memory is linear in the input: 3 values from 5 bytes of QUERY"):
         invariants.check_stream(server, TWO)
+
+
+class LooksAgain(ServerConnection):
+    """Copies what is left after each message."""
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        self._buffer._open(bytes(bytearray(self._buffer.data[self._buffer.at : self._buffer.end])))
+        return event
+
+
+class Reserves(ServerConnection):
+    """Takes memory for much more than came."""
+
+    def next_event(self) -> Any:
+        self.room = bytearray(1 << 20)
+        return super().next_event()
+
+
+@pytest.mark.parametrize(
+    ("make", "invariant"), [(LooksAgain, "time is linear in the input"), (Reserves, "memory is linear in the input")]
+)
+def test_reading_that_takes_too_much_breaks(make: Callable[[Any], Connection], invariant: str) -> None:
+    invariants.check_economy(server, TWO * 20, cuts=[7])
+    with pytest.raises(Violation, match=invariant):
+        invariants.check_economy(lambda: make(CODEC), TWO * 20, cuts=[7])
 
 
 def test_wrong_writers_break() -> None:

@@ -1,0 +1,74 @@
+"""What reading a stream may take: counted, not timed, so that the same input says the same every time."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fuzz.invariants.violation import Violation
+from protocols import Connection
+from protocols.frames import FrameContext
+
+__all__ = ["check_want", "counted", "measured"]
+
+OPENED_A_BYTE, OPENED = 6, 64
+"""Bytes laid before a decoder for each that came: a frame is looked at once for each length it tells."""
+MEMORY_A_BYTE, MEMORY = 1024, 64 * 1024
+"""Bytes of memory for each that came: a message of one byte is an object, its span and its place in a list."""
+
+
+def check_want(need: int, there: int, limit: int) -> None:
+    """A decoder wants more than there is, and no more than a frame may have."""
+    if need <= there:
+        raise Violation("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
+    if need > limit:
+        raise Violation(
+            "memory is linear in the input", f"{need} bytes wanted where {limit} are a frame's most", "want"
+        )
+
+
+class _Counted:
+    """A connection's decoder that counts what it is shown; bytes it was shown already are not shown anew."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._decode = connection._decode
+        self._shown: bytes = b""
+        self.opened = 0
+        connection._decode = self
+
+    def __call__(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Any, int]:
+        if data is not self._shown:
+            self._shown, self.opened = data, self.opened + len(data)
+        message, stop = self._decode(data, at, end, context)
+        if message is None:
+            check_want(stop, end - at, context.limit)
+        return message, stop
+
+
+@contextmanager
+def counted(connection: Connection, size: int) -> Iterator[None]:
+    """Read a stream of `size` bytes within: bytes are copied a bounded number of times, or `Violation`."""
+    decoder = _Counted(connection)
+    yield
+    if decoder.opened > OPENED_A_BYTE * size + OPENED:
+        told = f"{decoder.opened} bytes laid before the decoder of {size} that came"
+        raise Violation("time is linear in the input", told, "opened")
+
+
+@contextmanager
+def measured(size: int) -> Iterator[None]:
+    """Read a stream of `size` bytes within: memory is linear in it, or `Violation`."""
+    if tracemalloc.is_tracing():
+        yield
+        return
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    if peak > MEMORY_A_BYTE * size + MEMORY:
+        told = f"{peak} bytes of memory taken for {size} that came"
+        raise Violation("memory is linear in the input", told, "peak")
