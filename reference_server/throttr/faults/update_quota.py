@@ -252,10 +252,10 @@ FAULTS = (
     ),
     fault(
         "update-increase-by-much-refused",
-        "UPDATE QUOTA INCREASE by half of the largest quota, or more, answers 00.",
+        "UPDATE QUOTA INCREASE by more than half of the largest quota answers 00.",
         *("UPDATE-15", "WIDTH-8"),
         handlers=instead(
-            of_quota_by(INCREASE), lambda record, ask: DENIED if ask.request.value >= ask.state.value_max // 2 else None
+            of_quota_by(INCREASE), lambda record, ask: DENIED if ask.request.value > ask.state.value_max // 2 else None
         ),
     ),
     fault(
