@@ -12,7 +12,7 @@ from protocols.registry import PACKAGES
 from protocols.registry import protocol as codec_of
 from reference_server.clock import Clock
 from reference_server.deviation import Deviation
-from reference_server.model import Model
+from reference_server.model import Model, ServerModel
 from reference_server.service import Ids, Limits, Service, Trace
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "deviations",
     "model_of",
     "served_protocols",
+    "server_model_of",
     "server_packages",
 ]
 
@@ -90,6 +91,18 @@ def model_of(protocol: str, *, profile: str, variant: str) -> Model:
     if make is None:
         raise ValueError(f"{protocol} has no sequential model: concurrent histories of it cannot be judged")
     return make(spoken, variant)
+
+
+def server_model_of(protocol: str, *, profile: str, variant: str, tolerance_ns: int, shared: bool) -> ServerModel:
+    """Return a model of a whole, fresh server of `protocol`; ValueError names what is unknown and what is known.
+
+    Times are compared within `tolerance_ns`; `shared`: others may use the server, too.
+    """
+    spoken = _spoken(protocol, profile, variant)
+    make: Callable[..., ServerModel] | None = getattr(import_module(SERVICES[protocol]), "SERVER_MODEL", None)
+    if make is None:
+        raise ValueError(f"{protocol} has no model of a whole server")
+    return make(spoken, variant, tolerance_ns=tolerance_ns, shared=shared)
 
 
 def _spoken(protocol: str, profile: str, variant: str) -> Profile:

@@ -28,6 +28,13 @@ UNITS: Mapping[int, int] = {int(kind): ns for kind, ns in NANOSECONDS_PER_UNIT.i
 ATTRIBUTES, CHANGES = frozenset(Attribute), frozenset(Change)
 
 
+class Due(NamedTuple):
+    """When a record may expire, ns: at the earliest and at the latest."""
+
+    first: int
+    last: int
+
+
 class Record(NamedTuple):
     """A live record; None stands for what cannot be known."""
 
@@ -37,6 +44,8 @@ class Record(NamedTuple):
     ttl_type: int
     ttl: int | None
     """The amount it was given, in its own unit."""
+    due: Due | None = None
+    """None where time is not followed, or where the documents leave it open."""
 
 
 State = Record | None
@@ -89,9 +98,11 @@ class ThrottrModel:
     def step(self, state: Hashable, request: Request, reply: Message | None) -> States:
         """See `Model`."""
         step = self._steps[type(request)]
-        if not _is_mortal(state := cast(State, state)):
-            return step(state, request, reply)
-        return tuple(dict.fromkeys((*step(state, request, reply), *step(ABSENT, request, reply))))
+        return tuple(dict.fromkeys(then for one in self.seen(cast(State, state)) for then in step(one, request, reply)))
+
+    def seen(self, state: State) -> States:
+        """Return what a request may find: the state, or nothing where the record's time may be up."""
+        return (state, ABSENT) if _is_mortal(state) else (state,)
 
     def reads(self, request: Request, reply: Message | None) -> bool:
         """See `Model`."""
@@ -109,11 +120,11 @@ class ThrottrModel:
     def _insert(self, state: State, request: Insert, reply: Status | None) -> States:
         if state is not None:
             return _refused(state, reply)
-        made = _made(True, request.quota, request.ttl_type, request.ttl)
+        made = self._made(True, request.quota, request.ttl_type, request.ttl)
         return _either(reply, made, (state,), may_refuse=request.quota == self._max or self._odd_ttl(request))
 
     def _set(self, state: State, request: Set, reply: Status | None) -> States:
-        made = _made(False, request.value, request.ttl_type, request.ttl)
+        made = self._made(False, request.value, request.ttl_type, request.ttl)
         odd = not 0 < len(request.value) < min(self._max, LONG_VALUE) or self._odd_ttl(request)
         if state is None:
             return _either(reply, made, (state,), may_refuse=odd)
@@ -176,7 +187,9 @@ class ThrottrModel:
             return _either(reply, (state,), (state,), may_refuse=True)
         if request.attribute == Attribute.QUOTA:
             return self._change_quota(state, Change(request.change), request.value, reply)
-        return _change_ttl(state, Change(request.change), request.value, reply)
+        then = self._moved(state, Change(request.change), request.value)
+        odd = request.value == self._max or (request.change == Change.PATCH and request.value == 0)
+        return _either(reply, (then,), (state,), may_refuse=odd)
 
     def _change_quota(self, state: Record, change: Change, value: int, reply: Status | None) -> States:
         held = state.content
@@ -190,25 +203,27 @@ class ThrottrModel:
         content = quota if quota <= self._max else None
         return _either(reply, (state._replace(content=content),), (state,), may_refuse=quota >= self._max)
 
+    def _made(self, is_counter: bool, content: int | bytes, ttl_type: int, ttl: int) -> States:
+        """Return what is there after a record was stored: nothing, when its time is up at once."""
+        if ttl_type not in UNITS:
+            return (Record(is_counter, content, ttl_type, None),)
+        return (Record(is_counter, content, ttl_type, ttl) if ttl else ABSENT,)
 
-def _change_ttl(state: Record, change: Change, value: int, reply: Status | None) -> States:
-    if change == Change.PATCH:
-        ttl: int | None = value
-    elif state.ttl is None:
-        ttl = None
-    else:
-        ttl = state.ttl + value if change == Change.INCREASE else state.ttl - value
+    def _moved(self, state: Record, change: Change, value: int) -> State:
+        """Return what is there after the TTL was changed."""
+        then = changed_ttl(state, change, value)
+        return ABSENT if then.ttl is not None and then.ttl <= 0 else then
+
+
+def changed_ttl(state: Record, change: Change, value: int) -> Record:
+    """Return the record with another amount of TTL, which may be less than nothing; unknown for unknown types."""
     if state.ttl_type not in UNITS:
-        ttl = None
-    then = ABSENT if ttl is not None and ttl <= 0 else state._replace(ttl=ttl)
-    return _either(reply, (then,), (state,), may_refuse=change == Change.PATCH and value == 0)
-
-
-def _made(is_counter: bool, content: int | bytes, ttl_type: int, ttl: int) -> States:
-    """Return what is there after a record was stored: nothing, when its time is up at once."""
-    if ttl_type not in UNITS:
-        return (Record(is_counter, content, ttl_type, None),)
-    return (Record(is_counter, content, ttl_type, ttl) if ttl else ABSENT,)
+        return state._replace(ttl=None)
+    if change == Change.PATCH:
+        return state._replace(ttl=value)
+    if state.ttl is None:
+        return state
+    return state._replace(ttl=state.ttl + value if change == Change.INCREASE else state.ttl - value)
 
 
 def _is_mortal(state: State) -> bool:

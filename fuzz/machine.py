@@ -1,0 +1,226 @@
+"""A stateful machine of Hypothesis over `StoreCheck`: it chooses steps, shrinks those that break something, keeps them.
+
+The same machine drives a server in this process, on a virtual clock, and one behind an address, where every name and
+value begins with a mark of the example's own and no wait is long. Needs the extra `wireproof[fuzz]`.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from fuzz.failure import LONGEST_RUN_NS, Failure, Setting
+from fuzz.invariants.store import StoreCheck
+from fuzz.invariants.violation import Violation
+from fuzz.live.ground import Ground
+from fuzz.live.marks import mark
+from fuzz.steps import Advance, Ask, Connect, Disconnect, Step
+from fuzz.strategies import dialogues, holding, requests, room
+from protocols import Request
+from protocols.fields import Raw
+
+try:
+    from hypothesis import HealthCheck, Phase, Verbosity, settings
+    from hypothesis import seed as seeded
+    from hypothesis import strategies as st
+    from hypothesis.database import DirectoryBasedExampleDatabase
+    from hypothesis.errors import Flaky
+    from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+except ImportError as error:
+    raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]") from error
+
+__all__ = ["EFFORTS", "Effort", "machine", "run"]
+
+CONNECTIONS = "abcd"
+SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
+MS, S = 10**6, 10**9
+WAITS = (0, 1, 999, 1000, MS, 10 * MS, 250 * MS, S, 2 * S, 59 * S, 60 * S, 61 * S, 3600 * S)
+WHICH = st.integers(0, 7)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is tried."""
+
+    examples: int
+    steps: int
+    derandomized: bool
+
+
+EFFORTS = {"ci": Effort(40, 30, derandomized=True), "deep": Effort(2000, 80, derandomized=False)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What is drawn from."""
+
+    requests: st.SearchStrategy[list[Request]]
+    dialogues: st.SearchStrategy[list[Request]]
+
+
+class Machine(RuleBasedStateMachine):
+    """Chooses steps; a subclass says on what (`machine`)."""
+
+    setting: ClassVar[Setting]
+    chosen: ClassVar[_Choices]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.over = self.setting.is_over()
+        self.setting.examples += not self.over
+        self.mark = mark(secrets.randbits(32)) if self.setting.shared else b""
+        self.place = None if self.over else self.setting.place()
+
+    @initialize()
+    def begin(self) -> None:
+        """Two connections are there."""
+        if self.place is None:
+            return
+        setting = self.setting
+        self.check = StoreCheck(setting.ground, self.place, tolerance_ns=setting.tolerance_ns, shared=setting.shared)
+        for name in CONNECTIONS[:2]:
+            self.connect(name)
+
+    @rule(data=st.data(), which=WHICH)
+    def ask_about_one_name(self, data: st.DataObject, which: int) -> None:
+        """Requests that meet, on one connection or on each in turn."""
+        for number, one in enumerate(data.draw(self.chosen.dialogues)):
+            self.send(which + number * (which > 3), [one])
+
+    @rule(data=st.data(), which=WHICH)
+    def ask(self, data: st.DataObject, which: int) -> None:
+        """Requests in one write."""
+        self.send(which, data.draw(self.chosen.requests))
+
+    @rule(data=st.data(), which=WHICH, heard=WHICH)
+    def ask_for_what_was_told(self, data: st.DataObject, which: int, heard: int) -> None:
+        """A request with an id that a reply told."""
+        (request, *_) = data.draw(self.chosen.requests)
+        if not self.over:
+            self.do(Ask(self.name(which), (telling(request, self.setting.ground, self.check.heard, heard),)))
+
+    @rule(ns=st.sampled_from(WAITS))
+    def wait(self, ns: int) -> None:
+        """Time passes."""
+        if ns <= self.setting.longest_wait_ns:
+            self.do(Advance(ns))
+
+    @rule(which=WHICH, beside=st.sampled_from([-1, 0, 1]))
+    def wait_until_something_is_due(self, which: int, beside: int) -> None:
+        """Time passes to one of the next instants, or a nanosecond beside it."""
+        if self.place is None or self.over:
+            return
+        now = self.place.now_ns()
+        ahead = [one - now + beside for one in self.check.model.instants() if one - now + beside > 0][:4]
+        if ahead and (ns := ahead[which % len(ahead)]) <= self.setting.longest_wait_ns:
+            self.do(Advance(ns))
+
+    @rule(name=st.sampled_from(CONNECTIONS), how=st.sampled_from(["close", "half", "reset"]))
+    def come_or_go(self, name: str, how: str) -> None:
+        """A connection is opened, or ended where it is not the last one."""
+        if self.over:
+            return
+        if name not in self.check.connections:
+            self.connect(name)
+        elif len(self.check.connections) > 1:
+            self.do(Disconnect(name, how))
+
+    def name(self, which: int) -> str:
+        """Return one of the open connections."""
+        return self.check.connections[which % len(self.check.connections)]
+
+    def connect(self, name: str) -> None:
+        """Open a connection and ask who it is."""
+        self.do(Connect(name))
+        if not self.over:
+            self.do(Ask(name, self.check.model.greeting()))
+
+    def send(self, which: int, asked: Sequence[Request]) -> None:
+        """Ask in one write."""
+        if not self.over:
+            self.setting.asked += len(asked)
+            self.do(Ask(self.name(which), tuple(marked(one, self.setting.ground, self.mark) for one in asked)))
+
+    def do(self, step: Step) -> None:
+        """Do a step; a failure that is not the first one again ends the example in silence."""
+        self.over = self.over or self.setting.is_over() or self.is_too_late(step)
+        if self.over:
+            return
+        try:
+            self.check.do(step)
+        except Violation as violation:
+            self.over = True
+            if self.setting.failed(Failure(violation, self.check)):
+                raise
+
+    def is_too_late(self, step: Step) -> bool:
+        """Say whether a step would make the run too long."""
+        return isinstance(step, Advance) and self.check.elapsed_ns + step.ns > LONGEST_RUN_NS
+
+    def teardown(self) -> None:
+        """Leave the server."""
+        if self.place is not None:
+            self.place.close()
+
+
+def machine(setting: Setting) -> type[Machine]:
+    """Return the machine of a setting."""
+    codec, names = setting.ground.symbols.codec, setting.ground.symbols.protocol.names
+    pool = [*SHORT_NAMES, *((b"k" * 200,) if setting.shared else (b"", b"k" * 255))]
+    some = st.lists(requests(codec, names, pool), min_size=1, max_size=5)
+    return type("Machine", (Machine,), {"setting": setting, "chosen": _Choices(some, dialogues(codec, names, pool))})
+
+
+def marked(request: Request, ground: Ground, prefix: bytes) -> Request:
+    """Return a request whose names and values begin with `prefix`; those of a request it carries, too."""
+    if not prefix:
+        return request
+    codec = ground.symbols.codec
+    changed: dict[str, Any] = {name: prefix + getattr(request, name) for name in ground.blobs(request)}
+    if holding(codec, type(request)) is not None:
+        carrying, _ = room(codec, type(request))
+        inner, whole = ground.requests(getattr(request, carrying))
+        if inner and whole:
+            changed[carrying] = b"".join(ground.encode(marked(one, ground, prefix)) for one in inner)
+    return msgspec.structs.replace(request, **changed)
+
+
+def telling(request: Request, ground: Ground, heard: dict[int, list[bytes]], which: int) -> Request:
+    """Return a request that names an id which was told: as it is where one belongs, else in hexadecimal as a name."""
+    layout = ground.symbols.codec.layout(type(request))
+    changed: dict[str, Any] = {}
+    for name, kind in layout.fields:
+        if isinstance(kind, Raw) and heard.get(kind.size):
+            changed[name] = heard[kind.size][which % len(heard[kind.size])]
+    told = [one for runs in heard.values() for one in runs]
+    if not changed and told and (names := ground.blobs(request)):
+        changed[names[0]] = told[which % len(told)].hex().encode()
+    return msgspec.structs.replace(request, **changed)
+
+
+def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | None = None) -> Failure | None:
+    """Run until something breaks, until `effort` is done or `setting.ends`; return what broke, as small as it gets."""
+    cls = machine(setting)
+    kept = None if effort.derandomized or database is None else DirectoryBasedExampleDatabase(database)
+    how: dict[str, Any] = {"derandomize": True} if effort.derandomized else {"database": kept}
+    chosen = settings(
+        max_examples=effort.examples,
+        stateful_step_count=effort.steps,
+        deadline=None,
+        phases=[Phase.reuse, Phase.generate, Phase.shrink],
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+        **how,
+    )
+    try:
+        run_state_machine_as_test(cls if effort.derandomized else seeded(seed)(cls), settings=chosen)
+    except (Violation, Flaky):
+        assert setting.failure is not None
+    return setting.failure
