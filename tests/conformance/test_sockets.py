@@ -180,7 +180,7 @@ def test_a_cancelled_play_ends_quietly() -> None:
 def test_the_actions_one_by_one() -> None:
     async def main() -> list[Kind]:
         async with servers.reference() as address:
-            session = sockets._Session(SocketDriver(address))
+            session = SocketDriver(address).session()
             actions = [
                 Open("a"), Read("a", 0.0), Write("a", b"\x02\x01k"), Read("a", 5.0), Sleep(0.0),
                 Shut("a", "half"), Read("a", 5.0), Shut("a", "close"), Open("a"), Shut("a", "reset"),
