@@ -18,7 +18,7 @@ from fuzz.seeds import exchanges, requests
 from protocols import Connection, Request, protocol
 from protocols.frames import FrameContext
 
-__all__ = ["HOLD", "Held", "Side", "check", "check_one", "combinations", "held", "seeds"]
+__all__ = ["HOLD", "Held", "Side", "check", "check_one", "combinations", "held", "renew", "seeds"]
 
 SHORTEST = 3
 MOST_PENDING = 7
@@ -117,6 +117,15 @@ def combinations(name: str) -> tuple[Side, ...]:
 def _by_byte(name: str) -> tuple[Side, ...]:
     sides = combinations(name)
     return tuple(sides[byte % len(sides)] for byte in range(256))
+
+
+def renew(name: str) -> None:
+    """Let codecs be made anew, of the code as it is now; what the seeds ask was read by the code as it was."""
+    for side in combinations(name):
+        _ = side.known
+    getattr(protocol(name).codec, "cache_clear", lambda: None)()
+    combinations.cache_clear()
+    _by_byte.cache_clear()
 
 
 def _cuts(seed: int, size: int) -> Sequence[int]:

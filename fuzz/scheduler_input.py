@@ -66,4 +66,17 @@ def seeds() -> list[bytes]:
     found = [bytes([tick, 1, 0]) for tick in range(len(TICKS))]
     found += [bytes([2, 0, 0, 0, 1, edge, 0, 2, edge, 5, edge, 5, 1]) for edge in edges]
     found += [bytes([1, 0, 9, 0, 1, 0, 0, 1, CANCEL, 3, 2, 1, edge, 4, 2, edge, 0, 3, 5, 6]) for edge in edges]
+    # What comes once a span was split: instants some ns apart, filed by tick.
+    found += [
+        bytes([tick, 8, 0, 0, 0, 4, 5, 5, 0, 1, 25, 9, 0, 0, 2, 25, 12, 0, 5, 25, near, 0, 5, 25, 20, 0])
+        for tick in range(len(TICKS))
+        for near in (5, 6, 13)
+    ]
+    # What is done while a span is being split, a record at a time.
+    found += [
+        bytes([tick, 0, 0, 0, 0, 4, 0, 1, 4, 0, 2, 4, 4, 3, 4, at, hops, 5, 5, 5, 5])
+        for tick in (0, 2, 4)
+        for at in (0, 3, 4)
+        for hops in (1, 2, 3)
+    ]
     return found

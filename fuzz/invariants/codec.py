@@ -73,7 +73,9 @@ def read(connection: Connection, chunks: Sequence[bytes]) -> Reading:
             while (event := connection.next_event()) is not NEED_DATA:
                 assert isinstance(event, Message | EndOfStream)
                 events.append((event, connection.span))
-                consumed = _account(connection, fed, consumed)
+                before, consumed = consumed, _account(connection, fed, consumed)
+                if consumed == before and isinstance(event, Message):
+                    raise Violation("consumption is monotone", f"{event.NAME} of no bytes at {before}", "consumed")
             _account(connection, fed, consumed)
     except RemoteProtocolError as error:
         return Reading(tuple(events), (error.code, error.message, error.offset))

@@ -24,9 +24,7 @@ def check_want(need: int, there: int, limit: int) -> None:
     if need <= there:
         raise Violation("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
     if need > limit:
-        raise Violation(
-            "memory is linear in the input", f"{need} bytes wanted where {limit} are a frame's most", "want"
-        )
+        raise Violation("memory is linear in the input", f"{need} bytes wanted, {limit} are allowed", "limit")
 
 
 class _Counted:

@@ -69,13 +69,14 @@ class ScheduleCheck:
         self._inside[self.records[which % RECORDS]] = (self.records[other % RECORDS], delay)
 
     def between_slices(self, which: int, delay: int | None, at: int, hops: int) -> None:
-        """In `at` ns, and `hops` turns of the loop later, do as `apply` says."""
+        """In `at` ns, and `hops` turns of the loop later, do as `apply` says and compare."""
 
         def hop(left: int) -> None:
             if left:
                 self.clock.call_at(0, lambda: hop(left - 1))
             else:
                 self.apply(which, delay)
+                self._compare_within()
 
         self.clock.call_at(self.clock.monotonic_ns() + at, lambda: hop(hops))
 
@@ -115,6 +116,13 @@ class ScheduleCheck:
         self._told.append((due, order))
         if item in self._inside:
             self._apply(*self._inside.pop(item))
+
+    def _compare_within(self) -> None:
+        """Compare while a timer runs, which must not be broken off."""
+        try:
+            self.compare()
+        except Violation as violation:
+            self._broken = self._broken or violation
 
     def _break(self, invariant: str, told: str, shape: str) -> None:
         """Keep a violation met where the scheduler would swallow it."""

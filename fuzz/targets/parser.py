@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 
-from fuzz.targets.instrumented import fuzz, instrument_generated
+from fuzz.parser_input import check_one, renew
+from fuzz.targets.instrumented import fuzz, instrument_generated, plant
+from protocols import protocol_names
 
 OPTIONS = ("-max_len=300", "-reduce_inputs=0")
 """The longest name fits in one input; looking for shorter inputs takes as long as running them."""
@@ -15,11 +17,10 @@ OPTIONS = ("-max_len=300", "-reduce_inputs=0")
 
 def main() -> None:
     """Run the target."""
-    instrument_generated()
-    from fuzz.parser_input import check_one
-    from protocols import protocol_names
-
     name = os.environ.get("WIREPROOF_PROTOCOL") or protocol_names()[0]
+    renew(name)
+    plant()
+    instrument_generated()
     fuzz(lambda data: check_one(name, data), *OPTIONS)
 
 

@@ -65,7 +65,7 @@ def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None
 @pytest.mark.parametrize(
     ("decode", "told"),
     [
-        (lambda data, at, end, context: (None, 1 << 20), "memory is linear in the input: 1048576 bytes wanted where"),
+        (lambda data, at, end, context: (None, 1 << 20), "linear in the input: 1048576 bytes wanted, 1024 are allowed"),
         (wants_nothing, "consumption is monotone: 9 bytes wanted of 9 there"),
         (lambda data, at, end, context: (Query(b""), at), "monotone: QUERY from 0 to 0 of 9"),
         (lambda data, at, end, context: (Query(b""), end + 1), "monotone: QUERY from 0 to 10 of 9"),
@@ -109,6 +109,16 @@ class GoesBack(ServerConnection):
         return -super().received
 
 
+class Repeats(ServerConnection):
+    """Gives a message without consuming it."""
+
+    def next_event(self) -> Any:
+        at = self._buffer.at
+        event = super().next_event()
+        self._buffer.at = at
+        return event
+
+
 class SeesChunks(ServerConnection):
     """Takes what comes in a small chunk for something else."""
 
@@ -122,6 +132,7 @@ class SeesChunks(ServerConnection):
         (Overreads, "only named errors"),
         (Forgets, "no byte is lost or kept twice"),
         (GoesBack, "consumption is monotone"),
+        (Repeats, "consumption is monotone: QUERY of no bytes at 0"),
         (SeesChunks, "whole is any segmentation"),
     ],
 )

@@ -1,0 +1,1 @@
+"""Faults planted in our own code, and in servers, to prove that each engine finds what it is there for."""

@@ -1,0 +1,30 @@
+"""A whole server against the model of its document: `python -m fuzz.targets.store CORPUS -max_total_time=60`.
+
+The protocol is that of WIREPROOF_PROTOCOL, or the first one there is; WIREPROOF_IMPOSTOR names a fault for its server.
+"""
+
+from __future__ import annotations
+
+import os
+
+import atheris
+
+from fuzz.targets.instrumented import fuzz
+
+
+def main() -> None:
+    """Run the target."""
+    from protocols import protocol_names
+    from reference_server.registry import server_packages
+
+    name = os.environ.get("WIREPROOF_PROTOCOL") or protocol_names()[0]
+    with atheris.instrument_imports(include=[server_packages(name)[0], "reference_server.scheduler"]):
+        from fuzz.store_input import check
+
+        check(name, bytes(2))
+    fault = os.environ.get("WIREPROOF_IMPOSTOR") or None
+    fuzz(lambda data: check(name, data, fault))
+
+
+if __name__ == "__main__":
+    main()
