@@ -12,7 +12,7 @@ from typing import Any
 from conformance.cases import vectors_root
 from protocols import NEED_DATA, Message, ProtocolError, Request, protocol
 
-__all__ = ["Exchange", "exchanges", "requests"]
+__all__ = ["Exchange", "conversations", "exchanges", "requests"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,13 @@ def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
                 if sent:
                     found[Exchange(tuple(_read(name, profile, variant, sent)), sent, received)] = None
     return tuple(found)
+
+
+@cache
+def conversations(name: str, profile: str, variant: str) -> tuple[Mapping[str, Any], ...]:
+    """Return all conversations as the files have them, those that want a server of their own left out."""
+    found = (one for document in _documents(name, profile, variant) for one in document["conversations"])
+    return tuple(one for one in found if not one["exclusive"])
 
 
 def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[bytes, bytes]]:

@@ -10,6 +10,7 @@ COMMANDS = {
     "parser": ("fuzz.commands.own", "parser", "Fuzz the codec of a protocol: both sides, every profile and variant."),
     "scheduler": ("fuzz.commands.own", "scheduler", "Fuzz the TTL scheduler against its model."),
     "server": ("fuzz.commands.server", "command", "Fuzz a live server: mutated conversations, oracles, attribution."),
+    "diff": ("fuzz.commands.diff", "command", "Send the same bytes to two or more servers and compare the answers."),
     "promote": ("fuzz.commands.promote", "command", "Write a finding as a case, with what the reference answers."),
     "corpus": ("fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }

@@ -11,7 +11,8 @@ from conformance.commands.target import target_of
 from conformance.processes import StartError
 from conformance.targets import TargetError
 from fuzz.commands.server import checked
-from fuzz.findings.finding import Finding, FindingError
+from fuzz.differential.again import unlike_reference
+from fuzz.findings.finding import TALKS, Finding, FindingError
 from fuzz.findings.store import load
 from fuzz.invariants.violation import Violation
 from fuzz.live.again import shown
@@ -33,11 +34,12 @@ GONE, REPRODUCED = 0, 1
 def command(context: click.Context, /, finding: Path, target: str | None, **options: Any) -> None:
     """Play the input of FINDING (its directory, or finding.json) again: REPRODUCED exits 1, GONE exits 0.
 
-    What was found on a live server is played on the one named: TARGET or --target-command.
+    What was found on a live server is played on the one named: TARGET or --target-command; where servers differed, its
+    answers are held against those of the reference server.
     """
     try:
         found = load(finding)
-        told = _on_server(found, target, options) if found.engine == "server" else _on_own_code(found)
+        told = _on_server(found, target, options) if found.engine in TALKS else _on_own_code(found)
     except (FindingError, TargetError, StartError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
@@ -67,4 +69,4 @@ def _on_server(found: Finding, text: str | None, options: dict[str, Any]) -> str
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         with LiveTarget(ground, address, target.server) as live:
-            return shown(live, found)
+            return shown(live, found) if found.engine == "server" else unlike_reference(live, found)

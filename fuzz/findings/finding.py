@@ -13,11 +13,12 @@ from typing import Any
 from conformance.records import now_text, wireproof_version
 from fuzz.script import Script, from_json, to_json
 
-__all__ = ["SCHEMA", "Finding", "FindingError"]
+__all__ = ["SCHEMA", "TALKS", "Finding", "FindingError"]
 
 SCHEMA = "wireproof.finding/1"
 
-
+TALKS = frozenset({"server", "differential"})
+"""Engines whose findings are scripts."""
 DECODED = frozenset({"data", "script", "again"})
 """Fields that JSON has in another form."""
 

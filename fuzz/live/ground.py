@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 from zlib import crc32
 
 import msgspec
 
-from conformance.actions import Open, Read, Write
+from conformance.actions import Action, Open, Read, Write
 from conformance.anatomy import Anatomy, anatomy
 from conformance.symbols import Symbols
 from fuzz.live.marks import mark, renumbered
@@ -21,7 +20,7 @@ from protocols.fields import Blob
 from reference_server.model import Model
 from reference_server.registry import model_of
 
-__all__ = ["PAUSE", "Ground"]
+__all__ = ["LONGEST", "PAUSE", "Ground"]
 
 PAUSE = 0.02
 """Seconds a script waits for an answer before it goes on."""
@@ -83,20 +82,42 @@ class Ground:
             if writes and sum(map(len, writes)) <= LONGEST:
                 yield (Open("a"), *(step for data in writes for step in (Write("a", data), Read("a", PAUSE))))
 
+    def marked(self, data: bytes) -> bytes:
+        """Return bytes with the names in their requests marked; what is nothing but requests, the rest as it is."""
+        found, whole = self.requests(data)
+        return b"".join(map(self._marked, found)) if whole else data
+
+    def apart(self, script: Script) -> Script:
+        """Return the script with a write for each request, where a write is nothing but requests."""
+        return tuple(one for step in script for one in self._apart(step))
+
+    def _apart(self, step: Action) -> Iterator[Action]:
+        found, whole = self.requests(step.data) if isinstance(step, Write) else ([], False)
+        if isinstance(step, Write) and whole and len(found) > 1:
+            yield from (Write(step.connection, self.encode(one)) for one in found)
+        else:
+            yield step
+
     def _marked(self, request: Request) -> bytes:
-        """Return a request's bytes with a mark before each name and value, or as it is where that does not fit."""
-        changed: dict[str, Any] = {}
+        """Return a request's bytes with a mark before each name and value, cut to its size where that does not fit."""
         for name in self.blobs(request):
             value: bytes = getattr(request, name)
             inner, whole = self.requests(value)
             if whole and inner:
-                changed[name] = b"".join(map(self._marked, inner))
+                request = self._with(request, name, b"".join(map(self._marked, inner)), value)
             elif value:
-                changed[name] = mark(crc32(value) >> 8) + value
+                marked = mark(crc32(value) >> 8) + value
+                request = self._with(request, name, marked, marked[: len(value)])
+        return self.encode(request)
+
+    def _with(self, request: Request, name: str, value: bytes, otherwise: bytes) -> Request:
+        """Return the request with another value in a field, or with a shorter one where that is too large."""
+        changed = msgspec.structs.replace(request, **{name: value})
         try:
-            return self.encode(msgspec.structs.replace(request, **changed))
+            self.encode(changed)
         except LocalProtocolError:
-            return self.encode(request)
+            return msgspec.structs.replace(request, **{name: otherwise})
+        return changed
 
     def many(self, data: bytes, number: int) -> bytes:
         """Return a write so many times over, each with names of its own."""

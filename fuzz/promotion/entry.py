@@ -17,7 +17,7 @@ from conformance.selfcheck.departures import applicable
 from conformance.selfcheck.tape import play
 from conformance.selfcheck.trial import RED
 from conformance.symbols import Symbols
-from fuzz.findings.finding import Finding
+from fuzz.findings.finding import TALKS, Finding
 from fuzz.live.again import in_reference
 from fuzz.live.ground import Ground
 from fuzz.live.simulated import new_server
@@ -29,9 +29,6 @@ from protocols import ErrorCode, Request, protocol
 from reference_server.registry import deviations
 
 __all__ = ["PromotionError", "check_frame", "entry_of", "legal_case", "refuse_what_is_gone"]
-
-TALKS = frozenset({"server", "differential"})
-"""Engines whose findings are scripts."""
 
 
 Entry = Mapping[str, Any]

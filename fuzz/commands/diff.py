@@ -1,0 +1,183 @@
+"""`wireproof fuzz diff`: the same bytes to two or more servers, and where their answers mean something else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from conformance.cases import load_suite
+from conformance.commands.target import SIMULATION, Target, target_of
+from conformance.probe import ProbeError, version_of
+from conformance.processes import StartError
+from conformance.targets import TargetError
+from fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
+from fuzz.differential.campaign import CERTAIN, Bounds, Cluster, DiffCampaign
+from fuzz.differential.sides import LiveSide, Side, SimulatedSide
+from fuzz.findings.evidence import write_evidence
+from fuzz.findings.finding import Finding
+from fuzz.findings.store import save
+from fuzz.live.campaign import Progress
+from fuzz.live.ground import Ground
+from fuzz.live.marks import fresh
+from fuzz.live.target import LiveTarget
+from protocols import protocol, protocol_names
+
+ORACLE = "servers answer alike"
+SHOWN = 80
+WIDTH = 140
+"""Columns of the tables where there is no terminal."""
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.argument("targets", metavar="TARGET...", nargs=-1)
+@click.option("--target-command", "commands", multiple=True, help="Start this server, too; may be given several times.")
+@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds a server may take to listen.")
+@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]")
+@click.option("--runs", type=click.IntRange(1), help="Scripts to play, instead of a time.")
+@click.option("--seed", type=int, default=1, help="The same seed mutates the same way.")
+@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
+@click.option("--profile", default="auto", help="What all targets speak; auto asks each.")
+@click.option("--variant", default="auto", help="Layout variant; auto asks each target.")
+@click.option("--allow-remote", is_flag=True, help="The targets may be on another machine: they are yours to break.")
+@click.pass_context
+def command(context: click.Context, /, name: str, targets: tuple[str, ...], **options: Any) -> None:
+    """Send the same bytes to two or more servers of PROTOCOL and compare what they answer, by meaning.
+
+    A TARGET is tcp://HOST:PORT, unix:///PATH or simulation (the reference server). What the document leaves open is
+    learnt first and listed apart. Exit codes: 0 no difference, 1 some, 2 usage.
+
+    \b
+    wireproof fuzz diff throttr tcp://127.0.0.1:9000 --target-command "my-server --port {port}" --time 60
+    """
+    try:
+        code = _diff(name, targets, options)
+    except (TargetError, StartError, ProbeError) as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except OSError as error:
+        click.echo(f"wireproof: {error.strerror or error}", err=True)
+        code = USAGE
+    context.exit(code)
+
+
+def _diff(name: str, texts: Sequence[str], options: Mapping[str, Any]) -> int:
+    commands = options["commands"]
+    if len(texts) + len(commands) < 2:
+        raise TargetError(f"expected two or more of TARGET and --target-command; got {len(texts) + len(commands)}")
+    with ExitStack() as stack:
+        common = {"budgets": False, "out": None, "ready_timeout": options["ready_timeout"]}
+        started = [stack.enter_context(target_of(text, {**common, "target_command": None})) for text in texts]
+        started += [stack.enter_context(target_of(None, {**common, "target_command": one})) for one in commands]
+        live = {at: _live(name, one, options, stack) for at, one in enumerate(started) if one.told != SIMULATION}
+        grounds = [one.ground for one in live.values()] or [_default(name, options)]
+        if len({one.variant for one in grounds}) > 1:
+            told = ", ".join(f"{one.told} {one.ground.variant}" for one in live.values())
+            raise TargetError(f"the same bytes mean something else to other variants: {told}")
+        first = grounds[0]
+        sides = [
+            live.get(at) or SimulatedSide(one.told, Ground(name, first.profile, first.variant))
+            for at, one in enumerate(started)
+        ]
+        return _report(name, sides, options)
+
+
+def _default(name: str, options: Mapping[str, Any]) -> Ground:
+    spoken = protocol(name)
+    profile = spoken.default_profile if options["profile"] == "auto" else options["profile"]
+    variant = spoken.default_variant if options["variant"] == "auto" else options["variant"]
+    if profile not in spoken.profiles or variant not in spoken.profiles[profile].variants:
+        raise TargetError(f"--profile, --variant: there is no {profile} {variant}")
+    return Ground(name, profile, variant)
+
+
+def _live(name: str, target: Target, options: Mapping[str, Any], stack: ExitStack) -> LiveSide:
+    address = checked(target.address, allow_remote=options["allow_remote"])
+    spoken = spoken_by(name, address, options["profile"], options["variant"])
+    version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
+    ground = Ground(name, spoken.profile, spoken.variant)
+    live = stack.enter_context(LiveTarget(ground, address, target.server))
+    return LiveSide(target.told, version, live)
+
+
+def _report(name: str, sides: Sequence[Side], options: Mapping[str, Any]) -> int:
+    """Fuzz, keep what is found, show it; return the exit code."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH
+    runs, seconds = options["runs"] or 0, options["seconds"] or 0
+    status = console.status("learning what may differ") if console.is_terminal else nullcontext()
+
+    def report(progress: Progress) -> None:
+        if status is not None and hasattr(status, "update"):
+            status.update(str(progress))
+        elif progress.executions % EVERY == 0:
+            click.echo(str(progress))
+
+    bounds = Bounds(seconds or (0 if runs else 60), runs)
+    campaign = DiffCampaign(sides, load_suite(name), options["seed"], bounds, report)
+    interrupted = False
+    try:
+        with status:
+            campaign.learn()
+            for cluster in campaign.run():
+                _keep(cluster, sides, options)
+    except KeyboardInterrupt:
+        interrupted = True
+    for letter, side in zip(ascii_uppercase, sides, strict=False):
+        console.print(
+            f"{letter}: {side.told}, {side.ground.profile} {side.ground.variant}, {side.version}", markup=False
+        )
+    if campaign.quirks:
+        console.print(_table("Known quirks: what right servers may do otherwise", campaign.quirks.values(), sides))
+    if campaign.found:
+        console.print(_table("Differences", campaign.found.values(), sides))
+    why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
+    flaky = f", {sum(campaign.flaky.values())} seen once only" if campaign.flaky else ""
+    click.echo(f"{why}{campaign.progress}, {len(campaign.quirks)} quirks{flaky}")
+    return FOUND if campaign.found else INTERRUPTED if interrupted else QUIET
+
+
+def _table(title: str, clusters: Iterator[Cluster] | Any, sides: Sequence[Side]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("clause", "answer to", *ascii_uppercase[: len(sides)], "odd", "seen"):
+        table.add_column(column, overflow="fold")
+    for one in sorted(clusters, key=lambda one: one.clause or "~"):
+        odd = [letter for letter, side in zip(ascii_uppercase, sides, strict=False) if side.told in one.odd]
+        why = one.why or (f"{', '.join(odd)} unlike the reference" if odd else "-")
+        told = [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in one.difference.told]
+        table.add_row(one.clause or "-", one.difference.request, *told, why, str(one.times))
+    return table
+
+
+def _keep(cluster: Cluster, sides: Sequence[Side], options: Mapping[str, Any]) -> None:
+    found, first = cluster.difference, sides[0].ground
+    told = "; ".join(f"{side.told}: {said}" for side, said in zip(sides, found.told, strict=True))
+    finding = Finding(
+        "differential",
+        ORACLE,
+        f"the answer to {found.request} differs: {told}",
+        found.shape,
+        first.name,
+        first.profile,
+        first.variant,
+        cluster.clause,
+        state=found.where,
+        target=" | ".join(side.told for side in sides),
+        implementation=" | ".join(side.version for side in sides),
+        script=cluster.script,
+        executions=cluster.executions,
+        seed=options["seed"],
+    ).rerun(CERTAIN, CERTAIN)
+    place = save(options["findings"], finding)
+    if place is not None:
+        odd = next((side for side in sides if side.told in cluster.odd), sides[-1])
+        write_evidence(place, finding, odd.ground, odd.play(fresh(cluster.script)).trace)

@@ -1,0 +1,28 @@
+"""Holds a server against the reference where several servers differed."""
+
+from __future__ import annotations
+
+from conformance.targets import TargetError
+from fuzz.differential.compare import differences
+from fuzz.differential.sides import LiveSide, SimulatedSide
+from fuzz.findings.finding import Finding
+from fuzz.live.marks import fresh
+from fuzz.live.target import LiveTarget
+
+__all__ = ["unlike_reference"]
+
+
+def unlike_reference(live: LiveTarget, found: Finding) -> str | None:
+    """Return how a server answers unlike the reference where servers differed; None when it does not.
+
+    Raises `TargetError` for a server that serves nobody before anything was played.
+    """
+    side, reference = LiveSide("the target", "", live), SimulatedSide("the reference", live.ground)
+    probe = side.play(()).probe
+    if probe is None or not probe.answered:
+        raise TargetError(f"{live.address} serves nobody, before anything was played")
+    script = fresh(found.script)
+    for one in differences([side.play(script), reference.play(script)]):
+        if one.where == found.state:
+            return f"the answer to {one.request} is {one.told[0]}, the reference's is {one.told[1]}"
+    return None

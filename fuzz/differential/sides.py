@@ -1,0 +1,77 @@
+"""The servers that are compared: live ones, or the reference server in this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fuzz.live.ground import Ground
+from fuzz.live.play import Play
+from fuzz.live.playing import playing
+from fuzz.live.simulated import carried_out, new_server
+from fuzz.live.target import LiveTarget
+from fuzz.script import Script
+
+__all__ = ["LiveSide", "Side", "SimulatedSide"]
+
+PATIENCE = 1.0
+"""Seconds to wait for an answer before there is none."""
+
+
+class Side(Protocol):
+    """One of the servers."""
+
+    told: str
+    """What people call it."""
+    version: str
+    ground: Ground
+
+    def play(self, script: Script, patience: float = PATIENCE) -> Play:
+        """Play a script as it is, and wait so many seconds for each answer."""
+
+    def restart(self, why: str) -> bool:
+        """Start it again, with nothing in it, if it is ours; say whether it was."""
+
+
+@dataclass
+class LiveSide:
+    """A server behind an address, or one that was started for this."""
+
+    told: str
+    version: str
+    live: LiveTarget
+    ground: Ground = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ground = self.live.ground
+
+    def play(self, script: Script, patience: float = PATIENCE) -> Play:
+        """Play a script as it is."""
+        return self.live.play(script, patience=patience)
+
+    def restart(self, why: str) -> bool:
+        """Start it again, if it is ours."""
+        return self.live.restart(why)
+
+
+@dataclass
+class SimulatedSide:
+    """The reference server in this process; with `fault`, wrong on purpose."""
+
+    told: str
+    ground: Ground
+    fault: str | None = None
+    version: str = "simulation"
+
+    def __post_init__(self) -> None:
+        self._server = new_server(self.ground, self.fault)
+
+    def play(self, script: Script, patience: float = PATIENCE) -> Play:
+        """Play a script as it is; no time passes but that of the script."""
+        trace = carried_out(playing(script, self.ground, patience=patience), self._server)
+        return Play(script, trace, self.ground, patience)
+
+    def restart(self, why: str) -> bool:
+        """Begin again with nothing in it."""
+        self._server = new_server(self.ground, self.fault)
+        return True

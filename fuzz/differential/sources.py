@@ -1,0 +1,123 @@
+"""Whole conversations of the vectors as scripts, with their clauses and where the document leaves the answer open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.actions import Action, Open, Read, Shut, Sleep, Write
+from conformance.cases import Suite
+from fuzz.differential.blame import patterns
+from fuzz.differential.compare import PUSH, Difference
+from fuzz.live.ground import LONGEST, PAUSE, Ground
+from fuzz.script import Script
+from fuzz.seeds import conversations
+
+__all__ = ["Source", "sources"]
+
+MOST_WAITED = 0.3
+"""Seconds of waiting beyond which a conversation is no seed."""
+SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One conversation."""
+
+    script: Script
+    clauses: tuple[str, ...]
+    optional: bool
+    """Its case is a MAY: what it observes may differ."""
+    expects: Mapping[tuple[str, int], Any]
+    """(connection, number of the answer) -> what the case expects there."""
+    waited: float
+    """Seconds it waits."""
+    requests: frozenset[str]
+    """Names of what is asked."""
+    asks: frozenset[str]
+    """The kinds of answers that the case asks for, those left out that only prepare."""
+
+    def leaves_open(self, found: Difference) -> bool | None:
+        """Say whether the case allows both sides of a difference; None where it says nothing."""
+        expect = self.expects.get((found.connection, found.index))
+        if expect is None or found.request == PUSH:
+            return None
+        if expect == "any" or (isinstance(expect, dict) and "any_of" in expect):
+            return True
+        if _head(expect) not in self.asks:
+            return None
+        if expect in ("ok", "refused"):
+            return False
+        name, fields = (expect, {}) if isinstance(expect, str) else next(iter(expect.items()))
+        if not found.field:
+            return all(kind.split()[0] == name for kind in found.kinds)
+        return found.field.split(".")[1] not in fields
+
+
+def sources(ground: Ground, suite: Suite) -> Iterator[Source]:
+    """Yield the conversations that are short and quick, names in them marked."""
+    asks = {case.id: frozenset(_asks(case.steps)) for case in suite.cases}
+    for one in conversations(ground.name, ground.profile, ground.variant):
+        steps = one["steps"]
+        waited = sum(step.get("seconds", 0.0) for step in steps)
+        sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
+        if waited <= MOST_WAITED and 0 < sent <= LONGEST:
+            script = tuple(_actions(steps, ground))
+            asked, case = _asked(steps), asks.get(one["id"], frozenset())
+            yield Source(script, tuple(one["clauses"]), one["level"] == "MAY", _expects(steps), waited, asked, case)
+
+
+def _actions(steps: list[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
+    """Yield the actions; of several answers that are due together the first is waited for."""
+    before: Action | None = None
+    for action in _each(steps, ground):
+        if not (isinstance(action, Read) and action == before):
+            yield action
+        before = action
+
+
+def _each(steps: list[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
+    for step in steps:
+        name = step["connection"]
+        match step["do"]:
+            case "connect":
+                yield Open(name)
+            case "send":
+                yield Write(name, ground.marked(bytes.fromhex(step["hex"])))
+            case "receive" | "closed":
+                yield Read(name, PAUSE)
+            case "wait":
+                yield Sleep(step["seconds"])
+            case verb if verb in SHUT:
+                yield Shut(name, SHUT[verb])
+
+
+def _expects(steps: list[Mapping[str, Any]]) -> dict[tuple[str, int], Any]:
+    found, heard = dict[tuple[str, int], Any](), dict[str, int]()
+    for step in steps:
+        name = step["connection"]
+        if step["do"] == "connect":
+            heard[name] = 0
+        elif step["do"] == "receive" and not (isinstance(step["expect"], dict) and "push" in step["expect"]):
+            found[name, heard[name]] = step["expect"]
+            heard[name] += 1
+    return found
+
+
+def _asked(steps: list[Mapping[str, Any]]) -> frozenset[str]:
+    return frozenset(one["name"] for step in steps if step["do"] == "send" for one in step.get("messages", ()))
+
+
+def _asks(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for step in steps:
+        if step.get("given"):
+            continue
+        if "repeat" in step:
+            yield from _asks(step["repeat"]["steps"])
+        yield from (name for name, _ in patterns(step.get("expect")))
+        yield from (name for name, _ in patterns(list(step.get("observe", {}).values())))
+
+
+def _head(expect: Any) -> str:
+    return next((name for name, _ in patterns(expect)), "")

@@ -1,0 +1,80 @@
+"""`wireproof fuzz diff`: live servers beside the reference, tables, findings that are replayed on one server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.cases import Suite
+from fuzz.commands.group import command as fuzz
+from fuzz.commands.replay import command as replay
+from fuzz.differential import campaign
+from fuzz.differential.sources import Source, sources
+from fuzz.findings.store import load_all
+from fuzz.live.ground import Ground
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
+SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    def chosen(ground: Ground, suite: Suite) -> Iterator[Source]:
+        some = [one for one in sources(ground, suite) if one.requests == {"INSERT", "QUERY"} and one.waited == 0]
+        return iter(some[::4])
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(campaign, "sources", chosen)
+    monkeypatch.setattr(campaign, "SHRINK_TRIES", 8)
+    monkeypatch.setattr(campaign, "UNCHANGED", 1.0)
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(fuzz, ["diff", "throttr", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def test_a_live_reference_and_the_simulation_are_alike(tmp_path: Path) -> None:
+    result = run("simulation", "--target-command", REFERENCE, "--runs", "25", "--findings", str(tmp_path), *SPOKEN)
+
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1].startswith("25 executions")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_impostor_is_told_by_clause_kept_and_replayed(tmp_path: Path) -> None:
+    wrong = f"{REFERENCE} --fault quota-low-byte"
+    result = run("simulation", "--target-command", wrong, "--runs", "25", "--findings", str(tmp_path), *SPOKEN)
+
+    assert result.exit_code == 1, result.output
+    (found,) = load_all(tmp_path)
+    assert (found.engine, found.clause, found.again) == ("differential", "THR-QUERY-6", (3, 3))
+    assert "THR-QUERY-6" in result.output
+    assert "B unlike the reference" in result.output
+    again = CliRunner().invoke(replay, [str(tmp_path / found.id), "--target-command", wrong])
+    assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED"), again.output
+    right = CliRunner().invoke(replay, [str(tmp_path / found.id), "--target-command", REFERENCE])
+    assert (right.exit_code, right.output.split()[0]) == (0, "GONE"), right.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("simulation",), "expected two or more of TARGET and --target-command; got 1"),
+        (("simulation", "tcp://192.0.2.1:9000"), "is no loopback address: name --allow-remote"),
+        (("simulation", "simulation", "--profile", "9"), "there is no 9 uint16"),
+        (("simulation", "tcp://127.0.0.1:1"), "nothing to fuzz at"),
+        (("simulation", "nowhere"), "expected tcp://HOST:PORT"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments)
+
+    assert result.exit_code == 2
+    assert told in result.output
