@@ -94,9 +94,9 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
         if tag:
             counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
             message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
-            node = ElementTree.SubElement(case, tag, message=_xml(message), type=record["verdict"])
+            node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
             told = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
-            node.text = _xml("\n".join([*told, _hex(record)]))
+            node.text = xml_text("\n".join([*told, _hex(record)]))
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")
     root.append(suite)
@@ -116,7 +116,8 @@ def _junit_tag(record: Record) -> str:
     return "" if record["level"] == Level.MAY else "failure"
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
+    """Return a text without what XML cannot hold."""
     return NOT_XML.sub("?", text)
 
 
@@ -163,7 +164,7 @@ def _bad_row(one: Record) -> str:
 
 def _markdown(text: object, limit: int = 160) -> str:
     """Return a text that Markdown shows as it is, on one line."""
-    return NOT_MARKDOWN.sub(r"\\\1", " ".join(_xml(str(text)).split())[:limit])
+    return NOT_MARKDOWN.sub(r"\\\1", " ".join(xml_text(str(text)).split())[:limit])
 
 
 def write_step_summary(run: Run, records: Iterable[Record]) -> None:

@@ -18,6 +18,7 @@ from conformance.commands.target import SIMULATION, Target, target_of
 from conformance.probe import ProbeError, version_of
 from conformance.processes import StartError
 from conformance.targets import TargetError
+from fuzz.commands.notes import say_what_is_missing
 from fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
 from fuzz.differential.campaign import CERTAIN, Bounds, Cluster, DiffCampaign
 from fuzz.differential.sides import LiveSide, Side, SimulatedSide
@@ -181,3 +182,4 @@ def _keep(cluster: Cluster, sides: Sequence[Side], options: Mapping[str, Any]) -
     if place is not None:
         odd = next((side for side in sides if side.told in cluster.odd), sides[-1])
         write_evidence(place, finding, odd.ground, odd.play(fresh(cluster.script)).trace)
+        say_what_is_missing()

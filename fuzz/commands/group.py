@@ -11,6 +11,7 @@ COMMANDS = {
     "scheduler": ("fuzz.commands.own", "scheduler", "Fuzz the TTL scheduler against its model."),
     "server": ("fuzz.commands.server", "command", "Fuzz a live server: mutated conversations, oracles, attribution."),
     "diff": ("fuzz.commands.diff", "command", "Send the same bytes to two or more servers and compare the answers."),
+    "report": ("fuzz.commands.report", "command", "List findings; write them as SARIF and JUnit XML."),
     "promote": ("fuzz.commands.promote", "command", "Write a finding as a case, with what the reference answers."),
     "corpus": ("fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }

@@ -18,6 +18,7 @@ from conformance.commands.target import Target, target_of
 from conformance.probe import ProbeError, Spoken, detect, version_of
 from conformance.processes import StartError
 from conformance.targets import Address, TargetError
+from fuzz.commands.notes import say_what_is_missing
 from fuzz.findings.evidence import write_evidence
 from fuzz.findings.finding import Finding
 from fuzz.findings.store import save
@@ -170,6 +171,7 @@ class _Run:
         place = save(self.options["findings"], finding)
         if place is not None:
             write_evidence(place, finding, ground, what.play.trace if what.play else ())
+            say_what_is_missing()
         where = f"kept in {place}" if place else f"known already as {finding.id}"
         click.echo(f"{suspicion.oracle}: {suspicion.told}")
         click.echo(f"  {finding.label}, after {one.executions} executions, {len(what.script)} steps, {where}")

@@ -1,4 +1,4 @@
-"""What stands beside finding.json for people: the exchange in words, and a script that replays it without wireproof."""
+"""What stands beside finding.json for people: the exchange in words and as packets, a script that replays it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conformance.trace import Kind, TraceEvent
 from conformance.wording import describe
+from fuzz.findings.capture import is_available, write_capture
 from fuzz.findings.finding import Finding
 from fuzz.live.ground import Ground
 from fuzz.live.lines import BY_TARGET, lines
@@ -25,7 +26,7 @@ LONGEST = 400
 
 
 def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterable[TraceEvent]) -> None:
-    """Write exchange.txt and replay.py into a finding's directory; raises `OSError`."""
+    """Write exchange.txt, replay.py and (with scapy) capture.pcapng into a finding's directory; raises `OSError`."""
     events = list(trace)
     text = "\n".join(line[:LONGEST] for line in exchange(events, ground))
     (place / "exchange.txt").write_text(f"{finding.oracle}: {finding.told}\n\n{text}\n", encoding="utf-8")
@@ -43,6 +44,8 @@ def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterabl
         serves_nobody=finding.oracle in SERVES_NOBODY,
     )
     (place / "replay.py").write_text(text, encoding="utf-8")
+    if is_available() and events:
+        write_capture(place / "capture.pcapng", events, ground.symbols.protocol.default_port)
 
 
 def exchange(events: Iterable[TraceEvent], ground: Ground) -> Iterator[str]:

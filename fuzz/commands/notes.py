@@ -1,0 +1,18 @@
+"""What commands say once, however often it applies."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import click
+
+from fuzz.findings.capture import MISSING, is_available
+
+__all__ = ["say_what_is_missing"]
+
+
+@cache
+def say_what_is_missing() -> None:
+    """Say, once in a process, which part of a finding cannot be written here."""
+    if not is_available():
+        click.echo(MISSING, err=True)

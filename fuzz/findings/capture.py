@@ -1,0 +1,91 @@
+"""A play as a capture that Wireshark opens: each connection of its trace as a TCP stream, with the times of the trace.
+
+The trace knows bytes, not packets: handshakes, sequence numbers and acknowledgements are made up. Needs scapy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from conformance.trace import Kind, TraceEvent
+
+__all__ = ["MISSING", "is_available", "write_capture"]
+
+MISSING = "capture.pcapng is left out: scapy is not installed (extra wireproof[fuzz])"
+HOST, FIRST_PORT = "127.0.0.1", 40_000
+LARGEST = 60_000
+"""Bytes of one segment."""
+ENDS = {Kind.HALF_CLOSED: (True, "FA"), Kind.CLOSED: (True, "FA"), Kind.ENDED: (False, "FA"), Kind.RESET: (False, "RA")}
+"""Event -> whether the client says it, and the flags of the segment."""
+
+
+def is_available() -> bool:
+    """Say whether scapy is installed."""
+    return find_spec("scapy") is not None
+
+
+@dataclass
+class _Flow:
+    """One connection: its ports and how far either side has counted."""
+
+    client_port: int
+    server_port: int
+    client: int = 1000
+    server: int = 2000
+
+    def segment(self, by_client: bool, flags: str, data: bytes = b"") -> Any:
+        """Return the next segment of a side, and count on."""
+        from scapy.layers.inet import IP, TCP
+        from scapy.packet import Raw
+
+        ports = (self.client_port, self.server_port) if by_client else (self.server_port, self.client_port)
+        counts = (self.client, self.server) if by_client else (self.server, self.client)
+        ack = counts[1] if "A" in flags else 0
+        made = IP(src=HOST, dst=HOST) / TCP(sport=ports[0], dport=ports[1], seq=counts[0], ack=ack, flags=flags)
+        counted = len(data) + ("S" in flags or "F" in flags)
+        if by_client:
+            self.client = (self.client + counted) & 0xFFFFFFFF
+        else:
+            self.server = (self.server + counted) & 0xFFFFFFFF
+        return made / Raw(data) if data else made
+
+
+def write_capture(path: Path, events: Iterable[TraceEvent], port: int) -> None:
+    """Write a pcapng file of a trace's streams, the server listening on `port`; raises `OSError`, `ImportError`."""
+    from scapy.utils import PcapNgWriter
+
+    writer = PcapNgWriter(str(path))
+    try:
+        for at, packet in _packets(events, port):
+            packet.time = at
+            writer.write(packet)
+    finally:
+        writer.close()
+
+
+def _packets(events: Iterable[TraceEvent], port: int) -> Iterator[tuple[float, Any]]:
+    flows: dict[str, _Flow] = {}
+    opened = 0
+    for event in events:
+        if event.kind is Kind.OPENED:
+            flow = flows[event.connection] = _Flow(FIRST_PORT + opened, port)
+            opened += 1
+            packets = [flow.segment(True, "S"), flow.segment(False, "SA"), flow.segment(True, "A")]
+        elif event.connection in flows:
+            packets = list(_of(flows[event.connection], event))
+        else:
+            continue
+        yield from ((event.at_us / 1e6, packet) for packet in packets)
+
+
+def _of(flow: _Flow, event: TraceEvent) -> Iterator[Any]:
+    if event.kind in (Kind.SENT, Kind.RECEIVED):
+        for at in range(0, len(event.data), LARGEST):
+            yield flow.segment(event.kind is Kind.SENT, "PA", event.data[at : at + LARGEST])
+    elif event.kind in ENDS:
+        by_client, flags = ENDS[event.kind]
+        yield flow.segment(by_client, flags)
