@@ -1,0 +1,142 @@
+"""Messages as plain JSON values, the same in every language: what drivers of SDKs are told and tell.
+
+Fields keep the names of their layouts. Bytes are `{"hex": "6b"}`, or `{"text": "k"}` from who has only text; numbers
+are strings of decimal digits, those of an enum its name in lower case; a flag is true or false. Fields that a profile
+does not have are left out. A table sent in fragments is one list of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
+from protocols.messages import Message, Reply, Request
+from protocols.profile import Layout
+from protocols.registry import Protocol
+
+__all__ = ["Plain", "PlainError", "plain_bytes"]
+
+STATUS = "status"
+"""What a reply that is one flag is called."""
+
+
+class PlainError(ValueError):
+    """Raised for plain values that are no request; the message says where, what was expected and what came."""
+
+
+def plain_bytes(value: object, where: str = "bytes") -> bytes:
+    """Return the bytes that `{"hex": ...}` or `{"text": ...}` stands for; `PlainError` for anything else."""
+    match value:
+        case {"hex": str(digits), **rest} if not rest:
+            try:
+                return bytes.fromhex(digits)
+            except ValueError:
+                pass
+        case {"text": str(text), **rest} if not rest:
+            return text.encode("utf-8", "surrogatepass")
+    raise PlainError(f'{where}: expected {{"hex": "..."}} or {{"text": "..."}}, got {_shown(value)}')
+
+
+class Plain:
+    """The requests and replies of one protocol under one profile and variant."""
+
+    def __init__(self, protocol: Protocol, profile: str, variant: str) -> None:
+        """Raises `PlainError` naming what is known when there is no such profile or variant."""
+        if profile not in protocol.profiles:
+            raise PlainError(f"unknown profile {profile!r}: expected {' or '.join(protocol.profiles)}")
+        self.profile = protocol.profiles[profile]
+        if variant not in self.profile.variants:
+            raise PlainError(f"unknown variant {variant!r}: expected {' or '.join(self.profile.variants)}")
+        self.variant = self.profile.variants[variant]
+        self.protocol = protocol
+        self.operations: dict[str, type[Request]] = {one.NAME.lower(): one for one in self.profile.replies}
+        """Name of an operation -> the request that it asks for."""
+
+    def layout(self, message: type[Message]) -> Layout:
+        """Return how `message` lies on the wire here."""
+        return self.profile.layout(message, self.variant)
+
+    def fields(self, message: Message) -> dict[str, Any]:
+        """Return the fields of a message."""
+        found: dict[str, Any] = {}
+        for name, kind in self.layout(type(message)).fields:
+            value = getattr(message, name)
+            match kind:
+                case Absent():
+                    continue
+                case Repeated(part, _):
+                    rows = self._rows_field(part)
+                    found[rows] = [self.fields(row) for one in value for row in getattr(one, rows)]
+                case _:
+                    found[name] = self._value(name, kind, value)
+        return found
+
+    def result(self, reply: Reply) -> dict[str, Any]:
+        """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
+        fields = self.layout(type(reply)).fields
+        if len(fields) == 1 and isinstance(fields[0][1], Flag):
+            return {STATUS: getattr(reply, fields[0][0])}
+        return self.fields(reply)
+
+    def result_name(self, operation: str) -> str:
+        """Return the name of the one field that the reply to `operation` consists of, as `result` calls it."""
+        reply = self.profile.replies[self.operations[operation]][-1]
+        ((name, kind),) = self.layout(reply).fields
+        return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
+
+    def request(self, operation: str, fields: Mapping[str, Any]) -> Request:
+        """Return the request that `operation` asks for; numbers and sizes are not held against their limits.
+
+        Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
+        """
+        request = self.operations.get(operation)
+        if request is None:
+            raise PlainError(f"unknown operation {operation!r}: expected one of {', '.join(self.operations)}")
+        kinds = dict(self.layout(request).fields)
+        wrong = [f"{name} is missing" for name in kinds if name not in fields]
+        wrong += [f"{name} is not a field of it" for name in fields if name not in kinds]
+        if wrong:
+            raise PlainError(f"{operation}: expected {', '.join(kinds) or 'no field'}; {', '.join(wrong)}")
+        return request(**{name: self._parsed(operation, name, kind, fields[name]) for name, kind in kinds.items()})
+
+    def _value(self, name: str, kind: Kind, value: Any) -> Any:
+        match kind:
+            case UInt():
+                return self._word(name, value) or str(value)
+            case Raw() | Blob():
+                return {"hex": value.hex()}
+            case Rows():
+                return [self.fields(row) for row in value]
+            case Nested():
+                return self.result(value)
+        return value
+
+    def _word(self, name: str, value: int) -> str | None:
+        known = self._words(name)
+        return next((word for word, member in known.items() if member == value), None)
+
+    def _words(self, name: str) -> dict[str, IntEnum]:
+        enum = self.protocol.names.get(name)
+        return {} if enum is None else {member.name.lower(): member for member in enum}
+
+    def _parsed(self, operation: str, name: str, kind: Kind, value: object) -> Any:
+        where = f"{operation}.{name}"
+        if isinstance(kind, Raw | Blob):
+            return plain_bytes(value, where)
+        words = self._words(name)
+        if isinstance(value, str) and value in words:
+            return words[value]
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            return int(value)
+        told = f"{', '.join(words)} or a string of decimal digits" if words else "a string of decimal digits"
+        raise PlainError(f"{where}: expected {told}, got {_shown(value)}")
+
+    def _rows_field(self, part: type[Message]) -> str:
+        return next(name for name, kind in self.layout(part).fields if isinstance(kind, Rows))
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -1,0 +1,158 @@
+"""Messages as plain values: what a driver of an SDK is told and tells, in words and digits every language has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from protocols import Message, protocol
+from protocols.fields import Blob
+from protocols.plain import Plain, PlainError, plain_bytes
+from protocols.throttr import OK, REFUSED, TTLType
+from protocols.throttr.replies import (
+    ChannelReply,
+    ConnectionRow,
+    EventReply,
+    GetReply,
+    ListFragment,
+    ListReply,
+    ListRow,
+    PushedEvent,
+    QueryReply,
+    Subscriber,
+    WhoamiReply,
+)
+from protocols.throttr.requests import ConnectionById, Event, Insert, List
+
+OLD = Plain(protocol("throttr"), "7.1.0", "uint16")
+NEW = Plain(protocol("throttr"), "7.3.2", "uint64")
+
+
+def test_the_operations_are_the_requests_of_the_profile_in_lower_case() -> None:
+    assert set(NEW.operations) - set(OLD.operations) == {"event"}
+    assert NEW.operations["connection"] is ConnectionById
+    assert set(OLD.operations) == {
+        *("insert", "query", "update", "purge", "set", "get", "list", "info", "stat", "stats", "connection"),
+        *("connections", "channel", "channels", "whoami", "publish", "subscribe", "unsubscribe"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("plain", "reply", "told"),
+    [
+        (OLD, OK, {"status": True}),
+        (OLD, REFUSED, {"status": False}),
+        (NEW, QueryReply(2**64 - 1, 4, 59), {"quota": "18446744073709551615", "ttl_type": "seconds", "ttl": "59"}),
+        (OLD, GetReply(9, 0, b"\0\xff"), {"ttl_type": "9", "ttl": "0", "value": {"hex": "00ff"}}),
+        (OLD, WhoamiReply(bytes(16)), {"id": {"hex": "00" * 16}}),
+        (NEW, EventReply(OK), {"reply": {"status": True}}),
+        (NEW, PushedEvent(b"c", b"p"), {"channel": {"hex": "63"}, "payload": {"hex": "70"}}),
+    ],
+)
+def test_a_reply_is_told_by_the_names_of_its_layout(plain: Plain, reply: Any, told: dict[str, Any]) -> None:
+    assert plain.result(reply) == told
+
+
+def test_fragments_are_one_list_of_rows() -> None:
+    rows = [ListRow(b"a", 0, 4, 5, 2), ListRow(b"b", 1, 4, 6, 3), ListRow(b"", 1, 4, 7, 3)]
+    reply = ListReply((ListFragment(1, (rows[0], rows[1])), ListFragment(2, (rows[2],))))
+
+    told = OLD.result(reply)
+
+    assert [row["time_point"] for row in told["rows"]] == ["5", "6", "7"]
+    assert told["rows"][0]["key_type"] == "counter"
+    assert list(told) == ["rows"]
+
+
+def test_rows_of_a_plain_table_keep_its_name() -> None:
+    told = OLD.result(ChannelReply((Subscriber(bytes(16), 1, 2, 3),)))
+
+    assert told["subscribers"][0]["subscribed_at"] == "1"
+
+
+def test_what_a_profile_does_not_have_is_left_out() -> None:
+    row = ConnectionRow(bytes(16), 0, 1, 4, bytes(16), *[0] * 26)
+
+    assert "kind" not in OLD.result(row)
+    assert NEW.result(row)["kind"] == "1"
+
+
+@pytest.mark.parametrize(("operation", "name"), [("list", "rows"), ("channel", "subscribers"), ("whoami", "id")])
+def test_the_one_field_of_a_reply_has_the_name_its_result_has(operation: str, name: str) -> None:
+    assert OLD.result_name(operation) == name
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields", "request_"),
+    [
+        (
+            "insert",
+            {"key": {"text": "ü"}, "quota": "7", "ttl_type": "seconds", "ttl": "60"},
+            Insert(7, TTLType.SECONDS, 60, b"\xc3\xbc"),
+        ),
+        (
+            "insert",
+            {"key": {"hex": ""}, "quota": "99999", "ttl_type": "77", "ttl": "0"},
+            Insert(99999, 77, 0, b""),
+        ),
+        ("list", {}, List()),
+        ("event", {"channel": {"hex": "00"}, "payload": {"hex": "18"}}, Event(b"\0", b"\x18")),
+    ],
+)
+def test_fields_make_a_request_whatever_fits(operation: str, fields: dict[str, Any], request_: Message) -> None:
+    assert NEW.request(operation, fields) == request_
+
+
+@pytest.mark.parametrize("operation", sorted(set(NEW.operations) - {"connection"}))
+def test_a_request_told_and_read_again_is_the_same(operation: str) -> None:
+    kinds = NEW.layout(NEW.operations[operation]).fields
+    fields = {name: {"hex": "00ff"} if isinstance(kind, Blob) else "1" for name, kind in kinds}
+
+    request = NEW.request(operation, fields)
+
+    assert NEW.request(operation, NEW.fields(request)) == request
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields", "told"),
+    [
+        ("nope", {}, "unknown operation 'nope': expected one of .*insert"),
+        ("query", {}, "query: expected key; key is missing"),
+        ("list", {"key": 1}, "list: expected no field; key is not a field of it"),
+        ("query", {"key": "6b"}, r'query\.key: expected {"hex": "\.\.\."} or {"text": "\.\.\."}, got \'6b\''),
+        ("query", {"key": {"hex": "6"}}, r"query\.key: expected"),
+        ("query", {"key": {"hex": "6b", "text": "k"}}, r"query\.key: expected"),
+        ("query", {"key": {"text": "k", "hex": 1}}, r"query\.key: expected"),
+        ("query", {"key": [0] * 99}, r"query\.key: expected .* got \[0, .*…$"),
+        *(
+            (
+                "update",
+                {"key": {"hex": ""}, "attribute": "quota", "change": "patch", "value": wrong},
+                r"update\.value: expected a string of decimal digits, got",
+            )
+            for wrong in (7, "-1", "", "1.0", "patch", "²", None)
+        ),
+        (
+            "update",
+            {"key": {"hex": ""}, "attribute": "PATCH", "change": "patch", "value": "1"},
+            r"update\.attribute: expected quota, ttl or a string of decimal digits, got 'PATCH'",
+        ),
+    ],
+)
+def test_what_is_no_request_is_refused_with_what_was_expected(operation: str, fields: Any, told: str) -> None:
+    with pytest.raises(PlainError, match=told):
+        OLD.request(operation, fields)
+
+
+def test_bytes_of_their_own_are_read_too() -> None:
+    assert plain_bytes({"hex": "FF00"}) == b"\xff\0"
+
+
+@pytest.mark.parametrize(
+    ("profile", "variant", "told"),
+    [("9", "uint8", "unknown profile '9': expected 7.1.0 or 7.3.2"), ("7.1.0", "int", "unknown variant 'int'")],
+)
+def test_an_unknown_profile_or_variant_is_answered_with_the_known_ones(profile: str, variant: str, told: str) -> None:
+    with pytest.raises(PlainError, match=told):
+        Plain(protocol("throttr"), profile, variant)
