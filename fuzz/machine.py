@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from fuzz.choices import CONNECTIONS, WAITS, telling, until_due
 from fuzz.failure import LONGEST_RUN_NS, Failure, Setting
 from fuzz.invariants.store import StoreCheck
 from fuzz.invariants.violation import Violation
@@ -22,7 +23,6 @@ from fuzz.live.marks import mark
 from fuzz.steps import Advance, Ask, Connect, Disconnect, Step
 from fuzz.strategies import dialogues, holding, requests, room
 from protocols import Request
-from protocols.fields import Raw
 
 try:
     from hypothesis import HealthCheck, Phase, Verbosity, settings
@@ -36,10 +36,7 @@ except ImportError as error:
 
 __all__ = ["EFFORTS", "Effort", "machine", "run"]
 
-CONNECTIONS = "abcd"
 SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
-MS, S = 10**6, 10**9
-WAITS = (0, 1, 999, 1000, MS, 10 * MS, 250 * MS, S, 2 * S, 59 * S, 60 * S, 61 * S, 3600 * S)
 WHICH = st.integers(0, 7)
 
 
@@ -53,6 +50,10 @@ class Effort:
 
 
 EFFORTS = {"ci": Effort(40, 30, derandomized=True), "deep": Effort(2000, 80, derandomized=False)}
+
+
+class Enough(BaseException):
+    """Raised when the time is up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,16 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.over = self.setting.is_over()
-        self.setting.examples += not self.over
+        if self.setting.is_over():
+            raise Enough
+        self.over = False
+        self.setting.examples += 1
         self.mark = mark(secrets.randbits(32)) if self.setting.shared else b""
-        self.place = None if self.over else self.setting.place()
+        self.place = self.setting.place()
 
     @initialize()
     def begin(self) -> None:
         """Two connections are there."""
-        if self.place is None:
-            return
         setting = self.setting
         self.check = StoreCheck(setting.ground, self.place, tolerance_ns=setting.tolerance_ns, shared=setting.shared)
         for name in CONNECTIONS[:2]:
@@ -113,11 +114,7 @@ class Machine(RuleBasedStateMachine):
     @rule(which=WHICH, beside=st.sampled_from([-1, 0, 1]))
     def wait_until_something_is_due(self, which: int, beside: int) -> None:
         """Time passes to one of the next instants, or a nanosecond beside it."""
-        if self.place is None or self.over:
-            return
-        now = self.place.now_ns()
-        ahead = [one - now + beside for one in self.check.model.instants() if one - now + beside > 0][:4]
-        if ahead and (ns := ahead[which % len(ahead)]) <= self.setting.longest_wait_ns:
+        if not self.over and (ns := until_due(self.check, which, beside)) <= self.setting.longest_wait_ns:
             self.do(Advance(ns))
 
     @rule(name=st.sampled_from(CONNECTIONS), how=st.sampled_from(["close", "half", "reset"]))
@@ -148,7 +145,9 @@ class Machine(RuleBasedStateMachine):
 
     def do(self, step: Step) -> None:
         """Do a step; a failure that is not the first one again ends the example in silence."""
-        self.over = self.over or self.setting.is_over() or self.is_too_late(step)
+        if self.setting.is_over():
+            raise Enough
+        self.over = self.over or self.is_too_late(step)
         if self.over:
             return
         try:
@@ -164,8 +163,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Leave the server."""
-        if self.place is not None:
-            self.place.close()
+        self.place.close()
 
 
 def machine(setting: Setting) -> type[Machine]:
@@ -190,19 +188,6 @@ def marked(request: Request, ground: Ground, prefix: bytes) -> Request:
     return msgspec.structs.replace(request, **changed)
 
 
-def telling(request: Request, ground: Ground, heard: dict[int, list[bytes]], which: int) -> Request:
-    """Return a request that names an id which was told: as it is where one belongs, else in hexadecimal as a name."""
-    layout = ground.symbols.codec.layout(type(request))
-    changed: dict[str, Any] = {}
-    for name, kind in layout.fields:
-        if isinstance(kind, Raw) and heard.get(kind.size):
-            changed[name] = heard[kind.size][which % len(heard[kind.size])]
-    told = [one for runs in heard.values() for one in runs]
-    if not changed and told and (names := ground.blobs(request)):
-        changed[names[0]] = told[which % len(told)].hex().encode()
-    return msgspec.structs.replace(request, **changed)
-
-
 def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | None = None) -> Failure | None:
     """Run until something breaks, until `effort` is done or `setting.ends`; return what broke, as small as it gets."""
     cls = machine(setting)
@@ -221,6 +206,9 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
     )
     try:
         run_state_machine_as_test(cls if effort.derandomized else seeded(seed)(cls), settings=chosen)
+    except Enough:
+        pass
     except (Violation, Flaky):
-        assert setting.failure is not None
+        if setting.failure is None and not setting.is_over():
+            raise
     return setting.failure

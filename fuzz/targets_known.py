@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from fuzz import parser_input, scheduler_input
+from fuzz import parser_input, scheduler_input, store_input
 from protocols import protocol
 
 __all__ = ["TARGETS", "Target", "dictionary"]
@@ -33,6 +33,7 @@ TARGETS: Mapping[str, Target] = {
             lambda name, data: scheduler_input.check(data),
             lambda name: scheduler_input.seeds(),
         ),
+        Target("store", "fuzz.targets.store", store_input.check, store_input.seeds),
     )
 }
 

@@ -9,6 +9,8 @@ import click
 COMMANDS = {
     "parser": ("fuzz.commands.own", "parser", "Fuzz the codec of a protocol: both sides, every profile and variant."),
     "scheduler": ("fuzz.commands.own", "scheduler", "Fuzz the TTL scheduler against its model."),
+    "store": ("fuzz.commands.own", "store", "Fuzz a reference server against the model of its document."),
+    "machine": ("fuzz.commands.machine", "command", "Hold a server to the model of its document, step by step."),
     "server": ("fuzz.commands.server", "command", "Fuzz a live server: mutated conversations, oracles, attribution."),
     "diff": ("fuzz.commands.diff", "command", "Send the same bytes to two or more servers and compare the answers."),
     "report": ("fuzz.commands.report", "command", "List findings; write them as SARIF and JUnit XML."),

@@ -1,4 +1,4 @@
-"""`wireproof fuzz parser` and `wireproof fuzz scheduler`: our own code, under atheris where it is, else Hypothesis."""
+"""`wireproof fuzz parser`, `scheduler` and `store`: our own code, under atheris where it is, else Hypothesis."""
 
 from __future__ import annotations
 
@@ -168,3 +168,12 @@ def parser(context: click.Context, /, name: str, **options: Any) -> None:
 def scheduler(context: click.Context, /, **options: Any) -> None:
     """Do any sequence of operations to the TTL scheduler and to its model, and compare."""
     context.exit(_run("scheduler", protocol_names()[0], options))
+
+
+@click.command()
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@_options
+@click.pass_context
+def store(context: click.Context, /, name: str, **options: Any) -> None:
+    """Ask a reference server of PROTOCOL anything on several connections, let time pass, and hold it to its model."""
+    context.exit(_run("store", name, options))

@@ -18,6 +18,7 @@ from fuzz.invariants.violation import Violation
 from fuzz.live.again import shown
 from fuzz.live.ground import Ground
 from fuzz.live.target import LiveTarget
+from fuzz.stepwise import still
 from fuzz.targets_known import TARGETS
 from protocols import protocol_names
 
@@ -39,7 +40,7 @@ def command(context: click.Context, /, finding: Path, target: str | None, **opti
     """
     try:
         found = load(finding)
-        told = _on_server(found, target, options) if found.engine in TALKS else _on_own_code(found)
+        told = _shown(found, target, options)
     except (FindingError, TargetError, StartError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
@@ -49,6 +50,28 @@ def command(context: click.Context, /, finding: Path, target: str | None, **opti
         context.exit(REPRODUCED)
     click.echo(f"GONE {found.id}: {found.oracle} holds for this input")
     context.exit(GONE)
+
+
+def _shown(found: Finding, target: str | None, options: dict[str, Any]) -> str | None:
+    """Return what shows, in words; None when nothing does."""
+    if found.engine in TALKS:
+        return _on_server(found, target, options)
+    return _by_steps(found, target, options) if found.engine == "machine" else _on_own_code(found)
+
+
+def _ground(found: Finding) -> Ground:
+    if found.protocol not in protocol_names():
+        raise FindingError(f"expected a finding of {' or '.join(protocol_names())}, got {found.protocol!r}")
+    return Ground(found.protocol, found.profile, found.variant)
+
+
+def _by_steps(found: Finding, text: str | None, options: dict[str, Any]) -> str | None:
+    """Play it on the target that is named; what was found in this process is played there unless one is."""
+    if not found.target and text is None and options["target_command"] is None:
+        return still(found, _ground(found), None)
+    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+        checked(target.address, allow_remote=options["allow_remote"])
+        return still(found, _ground(found), target)
 
 
 def _on_own_code(found: Finding) -> str | None:
@@ -63,9 +86,7 @@ def _on_own_code(found: Finding) -> str | None:
 
 
 def _on_server(found: Finding, text: str | None, options: dict[str, Any]) -> str | None:
-    if found.protocol not in protocol_names():
-        raise FindingError(f"expected a finding of {' or '.join(protocol_names())}, got {found.protocol!r}")
-    ground = Ground(found.protocol, found.profile, found.variant)
+    ground = _ground(found)
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         with LiveTarget(ground, address, target.server) as live:

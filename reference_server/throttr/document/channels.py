@@ -53,7 +53,12 @@ class Channels:
         self._max = (1 << (8 * profile.variants[variant].sizes["value"])) - 1
         self._held: dict[bytes, dict[Peer, Held]] = {}
         self._named: set[bytes] = set()
+        self._left: set[tuple[Peer, bytes]] = set()
+        """What was unsubscribed from before it was known to be held."""
         self._due: dict[Peer, dict[tuple[bytes, bytes], Due]] = {}
+        self._sent: dict[tuple[Peer, Peer, bytes], list[bytes]] = {}
+        """(subscriber, publisher, channel) -> payloads in order."""
+        self._came: dict[Peer, list[bytes]] = {}
         self._published = 0
         """When the last message was, at the latest."""
 
@@ -63,10 +68,14 @@ class Channels:
             self._held.setdefault(EVERYBODY, {})[peer] = Held()
 
     def named(self, peer: Peer) -> None:
-        """The id of a connection is known, and with it its own channel."""
+        """The id of a connection is known now, and with it its own channel, unless it left that before."""
         if self.automatic and peer.id is not None:
-            self._held.setdefault(peer.id.hex().encode(), {}).setdefault(peer, Held())
-            self._named.add(peer.id.hex().encode())
+            name = peer.id.hex().encode()
+            self._named.add(name)
+            if peer in self._held.get(name, {}):
+                self._held[name][peer].times += 1
+            elif (peer, name) not in self._left:
+                self._held.setdefault(name, {})[peer] = Held()
 
     def subscribed(self, peer: Peer, request: Subscribe, reply: Message) -> Disagreement | None:
         """Judge the answer to SUBSCRIBE: an empty name (T31) and a second time (T29) may be refused."""
@@ -88,7 +97,8 @@ class Channels:
         channel = self._held.get(request.channel, {})
         own = (EVERYBODY, peer.id.hex().encode() if peer.id else b"")
         if not is_refused(reply):
-            channel.pop(peer, None)
+            if channel.pop(peer, None) is None and peer.id is None:
+                self._left.add((peer, request.channel))
         elif peer in channel and not (self.automatic and request.channel in own):
             told = f"UNSUBSCRIBE from {request.channel.hex()}, held, is refused"
             return Disagreement(told, "UNSUBSCRIBE refused", "THR-UNSUBSCRIBE-5")
@@ -112,6 +122,7 @@ class Channels:
         for one, times in perhaps.items():
             must = one in others and not refused
             self._expect(one, request, least=int(must), most=times if not refused or one is peer else 0)
+            self._sent.setdefault((one, peer, request.channel), []).append(request.payload)
         return None
 
     def _expect(self, peer: Peer, request: Publish, *, least: int, most: int) -> None:
@@ -131,6 +142,7 @@ class Channels:
         name: bytes = getattr(push, "channel", b"")
         payload: bytes = push.payload  # type: ignore[attr-defined]
         self._due.setdefault(peer, {}).setdefault((name, payload), Due()).came += 1
+        self._came.setdefault(peer, []).append(payload)
 
     def owed(self, peer: Peer) -> str | None:
         """Return the first push that must still come, in words."""
@@ -146,8 +158,21 @@ class Channels:
                 if due.came > due.most and not (self._shared and name == EVERYBODY):
                     told = f"{peer.name} got {_told(name, payload)} {due.came} times, at most {due.most} are due"
                     return Disagreement(told, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
+        wrong = self._out_of_order()
         if at.since >= self._published + self._tolerance and not any(map(self.owed, self._due)):
-            self._due.clear()
+            for settled in (self._due, self._sent, self._came):
+                settled.clear()
+        return wrong
+
+    def _out_of_order(self) -> Disagreement | None:
+        """What one connection published to one channel comes in that order (PUSH-10); equal payloads tell nothing."""
+        for (peer, publisher, name), payloads in self._sent.items():
+            came = [one for one in self._came.get(peer, ()) if payloads.count(one) == 1]
+            once = [one for one in payloads if payloads.count(one) == 1 and came.count(one) == 1]
+            if [one for one in came if one in once] != once:
+                told = f"{peer.name} got {[one.hex() for one in came]} of {publisher.name}, who published"
+                words = f"{told} {[one.hex() for one in payloads]} to {name.hex()}"
+                return Disagreement(words, "pushes out of order", "THR-PUSH-10")
         return None
 
     def listed(self, reply: ChannelsReply, at: Window) -> Disagreement | None:

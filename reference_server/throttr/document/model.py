@@ -99,10 +99,14 @@ class DocumentModel:
             case InfoReply():
                 return self._info(reply, at)
             case WhoamiReply():
-                found = self.peers.whoami(peer, reply, at)
-                self.channels.named(peer)
-                return found
+                return self._told_id(peer, reply)
         return self._judged_rows(reply, at) or self._judged_channel(peer, request, reply, at)
+
+    def _told_id(self, peer: Peer, reply: WhoamiReply) -> Disagreement | None:
+        is_news, found = peer.id is None, self.peers.whoami(peer, reply)
+        if is_news:
+            self.channels.named(peer)
+        return found
 
     def _judged_rows(self, reply: Message, at: Window) -> Disagreement | None:
         match reply:

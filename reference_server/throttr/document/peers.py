@@ -86,7 +86,7 @@ class Peers:
         sure = sum(self.is_surely_there(peer, at) for peer in self._all)
         return sure, sum(self.may_be_there(peer, at) for peer in self._all)
 
-    def whoami(self, peer: Peer, reply: WhoamiReply, at: Window) -> Disagreement | None:
+    def whoami(self, peer: Peer, reply: WhoamiReply) -> Disagreement | None:
         """Judge the answer to WHOAMI; the first one tells the id."""
         if peer.id not in (None, reply.id):
             assert peer.id is not None

@@ -1,0 +1,179 @@
+"""`wireproof fuzz machine`: a stateful machine against a server in this process, or a live one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.cases import load_suite
+from conformance.commands.target import Target, target_of
+from conformance.probe import ProbeError, version_of
+from conformance.processes import StartError
+from conformance.targets import TargetError
+from fuzz.again import Least, least
+from fuzz.commands.server import checked, spoken_by
+from fuzz.failure import Failure, Setting
+from fuzz.findings.evidence import write_evidence
+from fuzz.findings.finding import Finding
+from fuzz.findings.store import save
+from fuzz.live.ground import Ground
+from fuzz.places import InProcess
+from fuzz.steps import told
+from fuzz.stepwise import live_setting
+from protocols import protocol, protocol_names
+
+if TYPE_CHECKING:
+    from fuzz.machine import Effort
+
+QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
+EFFORTS = ("ci", "deep")
+TIMEOUT = 5.0
+
+
+def default_database() -> Path:
+    """Return where examples that failed are kept, unless told otherwise."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wireproof" / "examples"
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.argument("target", required=False)
+@click.option("--target-command", help="Start this server, as `wireproof test` does.")
+@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
+@click.option("--profile", default="auto", help="What is spoken; auto: asked of a live target, all in this process.")
+@click.option("--variant", default="auto", help="Layout variant; auto as above.")
+@click.option(
+    "--effort", type=click.Choice(EFFORTS), default="ci", help="ci: few short examples, the same each time; deep: many."
+)
+@click.option("--examples", type=click.IntRange(1), help="Examples to try, instead of what the effort says.")
+@click.option("--steps", type=click.IntRange(1), help="Steps of one example at most, instead of what the effort says.")
+@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds after which it ends, whatever the effort.")
+@click.option("--tolerance", type=click.IntRange(0), default=250, help="Milliseconds a live target may be late.")
+@click.option("--patience", type=click.FloatRange(0.05), default=2.0, help="Seconds a live target has for an answer.")
+@click.option("--database", type=click.Path(path_type=Path, file_okay=False), help="Folder of examples that failed.")
+@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
+@click.option("--seed", type=int, default=1, help="Seed of a deep run.")
+@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@click.pass_context
+def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
+    """Ask a server of PROTOCOL on several connections, subscribe, publish, let time pass, leave and come back.
+
+    Every answer and push must be one that the model of the document allows. Without a target the reference server runs
+    in this process, on a virtual clock; with TARGET or --target-command time is real and waits are short. What breaks
+    is told in as few steps as are found, and kept. Exit codes: 0 nothing found, 1 something was, 2 usage.
+
+    \b
+    wireproof fuzz machine throttr --effort deep --time 300
+    wireproof fuzz machine throttr tcp://127.0.0.1:9000
+    """
+    try:
+        code = _alone(name, options) if (target or options["target_command"]) is None else _live(name, target, options)
+    except ImportError as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except (TargetError, StartError, ProbeError) as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except OSError as error:
+        click.echo(f"wireproof: {error.strerror or error}", err=True)
+        code = USAGE
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    context.exit(code)
+
+
+def _alone(name: str, options: Mapping[str, Any]) -> int:
+    """Run every profile and variant that is asked for, in this process."""
+    combinations = list(_combinations(name, options["profile"], options["variant"]))
+    share = (options["seconds"] or 0) / len(combinations)
+    codes = []
+    for ground in combinations:
+        made = ground.name, ground.profile, ground.variant
+        setting = Setting(ground, lambda made=made: InProcess(*made))  # type: ignore[misc]
+        codes.append(_run(setting, options, share, Target("", None), ""))
+    return max(codes)
+
+
+def _combinations(name: str, profile: str, variant: str) -> Iterator[Ground]:
+    profiles = protocol(name).profiles
+    if profile not in ("auto", *profiles):
+        raise TargetError(f"--profile: expected auto, {', '.join(profiles)}; got {profile!r}")
+    for one in profiles.values() if profile == "auto" else (profiles[profile],):
+        if variant not in ("auto", *one.variants):
+            raise TargetError(f"--variant: expected auto, {', '.join(one.variants)}; got {variant!r}")
+        for width in one.variants if variant == "auto" else (variant,):
+            yield Ground(name, one.name, width)
+
+
+def _live(name: str, text: str | None, options: dict[str, Any]) -> int:
+    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+        address = checked(target.address, allow_remote=options["allow_remote"])
+        spoken = spoken_by(name, address, options["profile"], options["variant"])
+        ground = Ground(name, spoken.profile, spoken.variant)
+        version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
+        setting = live_setting(ground, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["patience"])
+        return _run(setting, options, options["seconds"] or 0, target, version)
+
+
+def _run(setting: Setting, options: Mapping[str, Any], seconds: float, target: Target, version: str) -> int:
+    from fuzz.machine import EFFORTS, run
+
+    effort = _effort(EFFORTS[options["effort"]], options)
+    if seconds:
+        setting.ends = time.monotonic() + seconds
+    failure = run(setting, effort, seed=options["seed"], database=options["database"] or default_database())
+    ground = setting.ground
+    where = f"{ground.name} {ground.profile} {ground.variant}"
+    if failure is None:
+        click.echo(f"{where}: nothing found, {setting.examples} examples, {setting.asked} requests")
+        return QUIET
+    _tell(setting, failure, options, target, version, where)
+    return FOUND
+
+
+def _effort(effort: Effort, options: Mapping[str, Any]) -> Effort:
+    examples, steps = options["examples"] or effort.examples, options["steps"] or effort.steps
+    return replace(effort, examples=examples, steps=steps)
+
+
+def _tell(
+    setting: Setting, failure: Failure, options: Mapping[str, Any], target: Target, version: str, where: str
+) -> None:
+    """Print what was found by as few steps as are found, and keep it."""
+    setting.ends = float("inf")
+    small = least(failure, setting)
+    finding = _finding(setting, small, options, target, version)
+    click.echo(f"{where}: {small.failure.violation}" + (f" [{finding.clause}]" if finding.clause else ""))
+    for number, step in enumerate(small.failure.steps, 1):
+        click.echo(f"  {number:3}. {told(step)}")
+    place = save(options["findings"], finding)
+    if place is not None:
+        write_evidence(place, finding, setting.ground, small.failure.check.trace)
+    kept = f"kept in {place}" if place else f"known already as {finding.id}"
+    click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
+
+
+def _finding(setting: Setting, small: Least, options: Mapping[str, Any], target: Target, version: str) -> Finding:
+    ground, violation = setting.ground, small.failure.violation
+    return Finding(
+        "machine",
+        violation.invariant,
+        violation.told,
+        violation.shape,
+        ground.name,
+        ground.profile,
+        ground.variant,
+        violation.clause,
+        target=target.told,
+        implementation=version,
+        script=tuple(small.failure.check.script),
+        executions=setting.examples,
+        seed=options["seed"],
+    ).rerun(small.seen, small.of)

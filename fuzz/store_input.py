@@ -1,0 +1,121 @@
+"""The input of the store's fuzz target: a profile and variant, then steps, each an operation and what belongs to it.
+
+Requests stand in an input as they are on the wire, so every conversation of the vectors can be written as one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from fuzz.choices import CONNECTIONS, WAITS, telling, until_due
+from fuzz.invariants.store import StoreCheck
+from fuzz.live.ground import Ground
+from fuzz.places import InProcess
+from fuzz.seeds import exchanges
+from fuzz.steps import Advance, Ask, Connect, Disconnect, Step
+from protocols import Request, protocol
+from protocols.errors import MalformedFrameError
+from protocols.frames import FrameContext
+
+__all__ = ["check", "grounds", "seeds"]
+
+TOLD, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
+"""Operations; those below ask. TOLD asks for an id that was told, JOINED waits for the next one to ask with it."""
+FRAME_LIMIT = 4096
+MOST_STEPS = 200
+HOW = ("close", "half", "reset")
+
+
+@cache
+def grounds(name: str) -> tuple[Ground, ...]:
+    """Return every profile and variant."""
+    return tuple(
+        Ground(name, profile.name, variant)
+        for profile in protocol(name).profiles.values()
+        for variant in profile.variants
+    )
+
+
+class _Steps:
+    """Steps out of bytes; they end where the bytes say nothing more."""
+
+    def __init__(self, check: StoreCheck, data: bytes) -> None:
+        self._check, self._data, self._at = check, data, 1
+        self._joined: tuple[Request, ...] = ()
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1] if self._at <= len(self._data) else 0
+
+    def next(self) -> Step | None:
+        """Return the next step; None when there is none."""
+        while self._at < len(self._data):
+            operation = self._byte()
+            kind, which = operation & 7, operation >> 3
+            if kind == WAIT:
+                return Advance(WAITS[self._byte() % len(WAITS)])
+            if kind == UNTIL_DUE:
+                return Advance(until_due(self._check, which, self._byte() % 3 - 1))
+            if kind == COME_OR_GO:
+                return self._come_or_go(which)
+            request = self._request()
+            if request is None:
+                return None
+            if kind == JOINED and len(self._joined) < 8:
+                self._joined += (request,)
+                continue
+            if kind == TOLD:
+                request = telling(request, self._check.ground, self._check.heard, which)
+            asked, self._joined = (*self._joined, request), ()
+            return Ask(self._name(which), asked)
+        return None
+
+    def _name(self, which: int) -> str:
+        return self._check.connections[which % len(self._check.connections)]
+
+    def _come_or_go(self, which: int) -> Step:
+        name, there = CONNECTIONS[which % len(CONNECTIONS)], self._check.connections
+        if name not in there:
+            return Connect(name)
+        return Disconnect(name, HOW[which % len(HOW)]) if len(there) > 1 else Advance(0)
+
+    def _request(self) -> Request | None:
+        codec, end = self._check.ground.symbols.codec, len(self._data)
+        if self._at >= end:
+            return None
+        try:
+            request, stop = codec.decode_request(self._data, self._at, end, FrameContext(FRAME_LIMIT))
+        except MalformedFrameError:
+            return None
+        self._at = stop
+        return request  # type: ignore[no-any-return]
+
+
+def check(name: str, data: bytes, fault: str | None = None) -> None:
+    """Do what `data` says to a server in this process and to its model; raises `Violation`.
+
+    `fault` is one that the server has, of those its protocol knows.
+    """
+    if len(data) < 2:
+        return
+    ground = grounds(name)[data[0] % len(grounds(name))]
+    place = InProcess(ground.name, ground.profile, ground.variant, fault=fault)
+    found = StoreCheck(ground, place, tolerance_ns=0, shared=False)
+    for one in CONNECTIONS[:2]:
+        found.do(Connect(one))
+        found.do(Ask(one, found.model.greeting()))
+    steps = _Steps(found, data)
+    while len(found.done) < MOST_STEPS and (step := steps.next()) is not None:
+        known = len(found.connections)
+        found.do(step)
+        if isinstance(step, Connect) and len(found.connections) > known:
+            found.do(Ask(step.connection, found.model.greeting()))
+
+
+def seeds(name: str) -> Iterator[bytes]:
+    """Yield every exchange of the vectors as an input, asked on two connections in turn."""
+    for number, ground in enumerate(grounds(name)):
+        for one in exchanges(name, ground.profile, ground.variant):
+            asked = [bytes([(turn & 1) << 3]) + ground.encode(request) for turn, request in enumerate(one.asked)]
+            yield bytes([number]) + b"".join(asked)

@@ -1,0 +1,119 @@
+"""The reference server agrees with the model of its document, in every profile and width, and impostors do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from fuzz.invariants.store import StoreCheck
+from fuzz.invariants.violation import Violation
+from fuzz.live.ground import Ground
+from fuzz.places import InProcess
+from fuzz.steps import Advance, Ask, Connect, Disconnect, Step
+from fuzz.store_input import check, grounds, seeds
+from protocols import Request
+from protocols.throttr import Attribute, Change, TTLType
+from protocols.throttr.requests import (
+    Channel,
+    Channels,
+    ConnectionByIndex,
+    Connections,
+    Get,
+    Info,
+    Insert,
+    List,
+    Publish,
+    Purge,
+    Query,
+    Set,
+    Stats,
+    Subscribe,
+    Unsubscribe,
+    Update,
+    Whoami,
+)
+
+S = 10**9
+K, C = b"key", b"channel"
+INSERT, SET = Insert(7, TTLType.SECONDS, 30, K), Set(TTLType.SECONDS, 30, K, b"value")
+MORE_TIME = Update(Attribute.TTL, Change.INCREASE, 30, K)
+
+
+def a(*requests: Request) -> Ask:
+    return Ask("a", requests)
+
+
+def b(*requests: Request) -> Ask:
+    return Ask("b", requests)
+
+
+BEGIN: tuple[Step, ...] = (Connect("a"), Connect("b"), a(Whoami()), b(Whoami()))
+
+
+def play(profile: str, variant: str, steps: Sequence[Step], fault: str | None = None) -> StoreCheck:
+    ground = Ground("throttr", profile, variant)
+    found = StoreCheck(ground, InProcess("throttr", profile, variant, fault=fault), tolerance_ns=0, shared=False)
+    for step in (*BEGIN, *steps):
+        found.do(step)
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(grounds("throttr"))))
+def test_every_exchange_of_the_vectors_agrees(number: int) -> None:
+    mine = [data for data in seeds("throttr") if data[0] == number]
+    assert len(mine) > 500
+    for data in mine[number::20]:
+        check("throttr", data)
+
+
+LIFE: tuple[Step, ...] = (
+    a(INSERT, Query(K), MORE_TIME), b(Get(K), List(), Stats()), Advance(29 * S), a(Query(K)), Advance(31 * S - 1),
+    b(Query(K), Info()), Advance(1), a(Query(K), List(), Info(), INSERT), Advance(30 * S), b(SET, Get(K), Purge(K)),
+    a(Subscribe(C), Subscribe(C), Channels(), Channel(C)), b(Publish(C, b"x"), Publish(C, b"y")), a(Publish(C, b"z")),
+    Connect("c"), Ask("c", (Connections(), Info())), Disconnect("a", "half"), b(Publish(C, b"x"), Channels(), Info()),
+    Disconnect("c", "reset"), b(Connections(), Unsubscribe(C)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("ground", grounds("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
+def test_a_life_agrees(ground: Ground) -> None:
+    assert len(play(ground.profile, ground.variant, LIFE).done) == len(BEGIN + LIFE)
+
+
+@pytest.mark.parametrize(
+    ("fault", "profile", "clause", "steps"),
+    [
+        ("query-never-finds", "7.1.0", "QUERY-5", [a(INSERT), b(Query(K))]),
+        ("quota-low-byte", "7.1.0", "QUERY-5", [a(Insert(260, TTLType.SECONDS, 30, K)), a(Query(K))]),
+        ("insert-overwrites-a-buffer", "7.1.0", "INSERT-10", [a(SET, INSERT)]),
+        ("purge-leaves-counters", "7.1.0", "LIST-13", [a(INSERT, Purge(K), List())]),
+        ("update-ttl-earlier-ignored", "7.1.0", "EXPIRY-1",
+         [a(INSERT, Update(Attribute.TTL, Change.DECREASE, 20, K)), Advance(10 * S), a(Query(K))]),
+        ("update-revives", "7.1.0", "EXPIRY-3", [a(INSERT), Advance(30 * S), a(MORE_TIME, Query(K))]),
+        ("expires-a-quarter-early", "7.1.0", "QUERY-5", [a(INSERT), Advance(29 * S), a(Query(K))]),
+        ("query-answers-once-more", "7.1.0", "EXPIRY-1", [a(INSERT), Advance(30 * S), a(Query(K))]),
+        ("query-shows-the-ttl-given", "7.3.2", "QUERY-5", [a(INSERT), Advance(9 * S), a(Query(K))]),
+        ("stats-of-purged-records", "7.1.0", "STATS-11", [a(INSERT, Purge(K), Stats())]),
+        ("unsubscribe-for-everybody", "7.1.0", "PUBLISH-7",
+         [a(Subscribe(C)), b(Subscribe(C), Unsubscribe(C), Publish(C, b"x"))]),
+        ("subscriptions-outlive-connections", "7.1.0", "PUBLISH-8",
+         [a(Subscribe(C)), Disconnect("a"), b(Publish(C, b"x"))]),
+        ("push-newest-first", "7.1.0", "PUSH-10", [a(Subscribe(C)), b(Publish(C, b"x"), Publish(C, b"y"))]),
+        ("subscribed-to-nothing", "7.3.2", "CHANNELS-12", [a(Channels())]),
+        ("connection-index-one-beyond-is-the-last", "7.1.0", "CONNECTION-7", [a(ConnectionByIndex(2))]),
+    ],
+)  # fmt: skip
+def test_impostors_disagree(fault: str, profile: str, clause: str, steps: list[Step]) -> None:
+    play(profile, "uint16", steps)
+    with pytest.raises(Violation) as caught:
+        play(profile, "uint16", steps, fault)
+
+    assert caught.value.clause == f"THR-{clause}", caught.value
+
+
+@pytest.mark.parametrize("fault", ["legal-200-ms-an-answer", "legal-pushes-late", "legal-written-in-halves"])
+def test_what_is_legal_agrees(fault: str) -> None:
+    steps = [a(INSERT, Query(K)), b(Subscribe(C)), a(Publish(C, b"x"), Info())]
+
+    assert play("7.1.0", "uint16", steps, fault).done
