@@ -13,8 +13,10 @@ COMMANDS = {
     "machine": ("fuzz.commands.machine", "command", "Hold a server to the model of its document, step by step."),
     "server": ("fuzz.commands.server", "command", "Fuzz a live server: mutated conversations, oracles, attribution."),
     "diff": ("fuzz.commands.diff", "command", "Send the same bytes to two or more servers and compare the answers."),
+    "campaign": ("fuzz.commands.campaign", "command", "Replay what is known, then run every engine: as in CI."),
     "report": ("fuzz.commands.report", "command", "List findings; write them as SARIF and JUnit XML."),
     "promote": ("fuzz.commands.promote", "command", "Write a finding as a case, with what the reference answers."),
+    "planted": ("fuzz.commands.planted", "command", "Plant known faults: what does each engine take to find them?"),
     "corpus": ("fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
 """Name -> (module, its click command, one line of help)."""

@@ -14,12 +14,11 @@ from rich.console import Console
 from fuzz import corpus as corpora
 from fuzz import coverage_guided, property_based
 from fuzz.coverage_guided import Progress, Result
-from fuzz.findings.finding import Finding
-from fuzz.findings.shrink import smaller
+from fuzz.findings.of_own_code import finding_of
 from fuzz.findings.store import save
 from fuzz.invariants.violation import Violation
 from fuzz.targets_known import TARGETS, Target
-from protocols import protocol, protocol_names
+from protocols import protocol_names
 
 MOST_SEEDS = 2000
 QUIET, FOUND = 0, 1
@@ -59,7 +58,7 @@ class _Run:
         if result.crash is None:
             click.echo(f"{self.target.name}: nothing found, {_told(result.progress)}")
             return QUIET
-        finding = self._finding(result)
+        finding = finding_of(self.target, self.protocol, result, self.seed)
         place = save(self.findings, finding)
         click.echo(f"{self.target.name}: {finding.told}")
         where = f"kept in {place}" if place else f"known already as {finding.id}"
@@ -99,42 +98,6 @@ class _Run:
             folder = self.corpus or Path(scratch)
             corpora.seed(folder, self.target.seeds(self.protocol), MOST_SEEDS)
             return coverage_guided.run(self.target, self.protocol, folder, **how)
-
-    def _finding(self, result: Result) -> Finding:
-        """Return what was found, as small as it gets and seen again."""
-        assert result.crash is not None
-        found = _broken(self.target, self.protocol, result.crash)
-        spoken = protocol(self.protocol)
-        common = (self.protocol, spoken.default_profile, spoken.default_variant)
-        if found is None:
-            told = result.output.strip().splitlines()[-1:] or ["the process ended"]
-            shape = "ended"
-            return Finding(self.target.name, "the process stays", told[0], shape, *common, data=result.crash)
-
-        def same(data: bytes) -> bool:
-            other = _broken(self.target, self.protocol, data)
-            return other is not None and (other.invariant, other.shape) == (found.invariant, found.shape)
-
-        data = smaller(result.crash, same)
-        again = sum(same(data) for _ in range(3))
-        return Finding(
-            self.target.name,
-            found.invariant,
-            str(_broken(self.target, self.protocol, data) or found),
-            found.shape,
-            *common,
-            data=data,
-            executions=result.progress.executions,
-            seed=self.seed,
-        ).rerun(again, 3)
-
-
-def _broken(target: Target, name: str, data: bytes) -> Violation | None:
-    try:
-        target.check(name, data)
-    except Violation as violation:
-        return violation
-    return None
 
 
 def _told(progress: Progress) -> str:

@@ -151,27 +151,37 @@ class _Run:
         return FOUND if found else INTERRUPTED if interrupted else QUIET
 
     def _keep(self, one: Found) -> None:
-        ground, what = self.live.ground, one.what
-        suspicion = what.suspicion
-        finding = Finding(
-            "server",
-            suspicion.oracle,
-            suspicion.told,
-            suspicion.shape,
-            ground.name,
-            ground.profile,
-            ground.variant,
-            suspicion.clause,
-            target=self.target.told,
-            implementation=self.version,
-            script=what.script,
-            executions=one.executions,
-            seed=self.options["seed"],
-        ).rerun(what.seen, what.of)
-        place = save(self.options["findings"], finding)
-        if place is not None:
-            write_evidence(place, finding, ground, what.play.trace if what.play else ())
-            say_what_is_missing()
+        options = self.options
+        finding, place = keep_found(
+            one, self.live.ground, options["findings"], self.target.told, self.version, options["seed"]
+        )
         where = f"kept in {place}" if place else f"known already as {finding.id}"
-        click.echo(f"{suspicion.oracle}: {suspicion.told}")
-        click.echo(f"  {finding.label}, after {one.executions} executions, {len(what.script)} steps, {where}")
+        click.echo(f"{finding.oracle}: {finding.told}")
+        click.echo(f"  {finding.label}, after {one.executions} executions, {len(finding.script)} steps, {where}")
+
+
+def keep_found(
+    one: Found, ground: Ground, folder: Path, target: str, version: str, seed: int
+) -> tuple[Finding, Path | None]:
+    """Write what was found on a server below `folder`; return it and its directory, None for one that is there."""
+    what, suspicion = one.what, one.what.suspicion
+    finding = Finding(
+        "server",
+        suspicion.oracle,
+        suspicion.told,
+        suspicion.shape,
+        ground.name,
+        ground.profile,
+        ground.variant,
+        suspicion.clause,
+        target=target,
+        implementation=version,
+        script=what.script,
+        executions=one.executions,
+        seed=seed,
+    ).rerun(what.seen, what.of)
+    place = save(folder, finding)
+    if place is not None:
+        write_evidence(place, finding, ground, what.play.trace if what.play else ())
+        say_what_is_missing()
+    return finding, place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
@@ -92,11 +92,21 @@ class Campaign:
         self._ground.others[:] = self._seeds[:SEEDS]
         self._seen = Seen()
         self._novel: list[Script] = []
+        self._first: deque[Script] = deque()
         self._recent: deque[Script] = deque(maxlen=WINDOW)
         self._known: dict[tuple[str, str, str], int] = {}
         self.progress = Progress()
         self.stopped = ""
         """Why it ended before its time."""
+
+    @property
+    def novel(self) -> list[Script]:
+        """The scripts that showed something new, those it began with included."""
+        return list(self._novel)
+
+    def begin_with(self, scripts: Iterable[Script]) -> None:
+        """Play these first, as they are; they belong to the pool if they show anything."""
+        self._first.extend(scripts)
 
     def run(self) -> Iterator[Found]:
         """Fuzz until a bound is reached."""
@@ -134,6 +144,8 @@ class Campaign:
         return play
 
     def _script(self) -> Script:
+        if self._first:
+            return self._first.popleft()
         seed = self._seeds[self.progress.executions % len(self._seeds)]
         if self._random.random() < UNCHANGED:
             return seed

@@ -20,6 +20,7 @@ from fuzz.script import Script, size
 __all__ = ["LiveTarget"]
 
 WORDS = 200
+PATIENCE = 5.0
 SPELL, LONGER_SPELL = 0.1, 0.5
 """Seconds for which an idle server is watched, and once more when it was busy."""
 SLOWEST_DEATH = 1.0
@@ -76,6 +77,10 @@ class LiveTarget:
         words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
         return Play(script, trace, self.ground, patience, death, words, self._before, self._fed, idle)
+
+    def perform(self, asking: Asking[Result]) -> Result:
+        """Carry out on sockets what is asked for, and return what comes of it."""
+        return self._perform(asking, PATIENCE)
 
     def _perform(self, asking: Asking[Result], patience: float) -> Result:
         driver = SocketDriver(self.address, timeout=patience, usage=self.server.usage if self.server else None)

@@ -1,0 +1,71 @@
+"""How a campaign stands: a row for each engine, as a table that is drawn anew or as a plain line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from rich.table import Table
+
+__all__ = ["Board", "Row"]
+
+COLUMNS = ("engine", "", "seconds", "executions", "exec/s", "coverage", "states", "corpus", "findings")
+
+
+@dataclass
+class Row:
+    """One engine."""
+
+    engine: str
+    share: int
+    """Seconds it is given; 0 where executions are counted."""
+    state: str = "waits"
+    seconds: float = 0.0
+    executions: int = 0
+    per_second: int = 0
+    coverage: int = 0
+    states: int = 0
+    corpus: int = 0
+    findings: int = 0
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what a table shows."""
+        numbers = (self.executions, self.per_second, self.coverage, self.states, self.corpus, self.findings)
+        spent = f"{self.seconds:.0f}/{self.share}" if self.share else f"{self.seconds:.0f}"
+        return self.engine, self.state, spent, *(str(one) if one else "-" for one in numbers)
+
+    def line(self) -> str:
+        """Return the row as a sentence."""
+        told = f"{self.engine} {self.state}: {self.executions} executions, {self.per_second} a second"
+        more = {"coverage": self.coverage, "states": self.states, "corpus": self.corpus, "findings": self.findings}
+        return told + "".join(f", {name} {number}" for name, number in more.items() if number)
+
+
+@dataclass
+class Board:
+    """All engines; `changed` is called with the row that moved, `tick` at most every `interval` seconds."""
+
+    rows: list[Row]
+    tick: Callable[[Board, Row], None]
+    interval: float
+    _last: float = field(default_factory=time.monotonic)
+
+    def moved(self, row: Row) -> None:
+        """Say that a row is another one now."""
+        now = time.monotonic()
+        if now - self._last >= self.interval:
+            self._last = now
+            self.tick(self, row)
+
+    def table(self) -> Table:
+        """Return the table."""
+        table = Table(*COLUMNS)
+        for row in self.rows:
+            table.add_row(*row.cells())
+        return table
+
+    @staticmethod
+    def of(shares: Iterable[tuple[str, int]], tick: Callable[[Board, Row], None], interval: float) -> Board:
+        """Return a board for engines and their seconds."""
+        return Board([Row(engine, share) for engine, share in shares], tick, interval)

@@ -1,0 +1,114 @@
+"""Runs each engine for its share of the time, keeps what it grows and what it finds."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz import corpus as corpora
+from fuzz import coverage_guided, property_based
+from fuzz.campaign.board import Board, Row
+from fuzz.coverage_guided import Progress as OwnProgress
+from fuzz.findings.finding import Finding
+from fuzz.findings.of_own_code import finding_of
+from fuzz.live.campaign import Bounds, Campaign, Found, Progress
+from fuzz.live.target import LiveTarget
+from fuzz.script import Script, ScriptError, from_json, to_json
+from fuzz.targets_known import Target
+
+__all__ = ["Given", "fuzz_own_code", "fuzz_server", "shares"]
+
+MOST_SEEDS = 2000
+SERVER = "server"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What every engine is given."""
+
+    protocol: str
+    corpus: Path
+    seed: int
+    runs: int = 0
+    """Executions of each engine, instead of a time."""
+
+
+def shares(engines: list[str], seconds: int) -> list[tuple[str, int]]:
+    """Return the seconds of each engine, all of them together: a server gets half, at least one second each."""
+    own = [one for one in engines if one != SERVER]
+    for_server = seconds // 2 if SERVER in engines and own else seconds if SERVER in engines else 0
+    each, left = divmod(seconds - for_server, len(own)) if own else (0, 0)
+    found = [(engine, each + (number < left)) for number, engine in enumerate(own)]
+    found += [(SERVER, for_server)] if SERVER in engines else []
+    return [(engine, max(1, share) if seconds else 0) for engine, share in found]
+
+
+def fuzz_own_code(target: Target, given: Given, board: Board, row: Row) -> Finding | None:
+    """Fuzz one target of our own code, growing its corpus; return what was found, at which it ends."""
+    began, corpus = time.monotonic(), given.corpus / target.name
+
+    def report(progress: OwnProgress) -> None:
+        row.seconds, row.executions, row.per_second = time.monotonic() - began, progress.executions, progress.per_second
+        row.coverage, row.corpus = progress.coverage, progress.corpus
+        board.moved(row)
+
+    row.state = "runs"
+    if coverage_guided.is_available():
+        corpora.seed(corpus, target.seeds(given.protocol), MOST_SEEDS)
+        result = coverage_guided.run(
+            target, given.protocol, corpus, seconds=row.share, executions=given.runs, seed=given.seed, report=report
+        )
+    else:
+        result = property_based.run(
+            target, given.protocol, seconds=row.share, executions=given.runs, seed=given.seed, report=report
+        )
+    report(result.progress)
+    row.state = "done"
+    if result.crash is None:
+        return None
+    row.findings += 1
+    return finding_of(target, given.protocol, result, given.seed)
+
+
+def fuzz_server(
+    live: LiveTarget, given: Given, board: Board, row: Row, keep: Callable[[Found], None], restarts: int
+) -> str:
+    """Fuzz a live server, beginning with the scripts of its corpus; return why it ended early, or nothing."""
+    began, folder = time.monotonic(), given.corpus / SERVER / f"{live.ground.profile}-{live.ground.variant}"
+
+    def report(progress: Progress) -> None:
+        row.seconds, row.executions = time.monotonic() - began, progress.executions
+        row.per_second, row.states = round(progress.per_second), progress.states
+        row.corpus, row.findings = len(campaign.novel), progress.findings
+        board.moved(row)
+
+    row.state = "runs"
+    bounds = Bounds(row.share, given.runs, restarts=restarts)
+    campaign = Campaign(live, seed=given.seed, bounds=bounds, report=report)
+    campaign.begin_with(_scripts(folder))
+    try:
+        for one in campaign.run():
+            keep(one)
+    finally:
+        _keep_scripts(folder, campaign.novel)
+    row.state = "done"
+    return campaign.stopped
+
+
+def _scripts(folder: Path) -> list[Script]:
+    """Return the scripts of a corpus; what is none any more is left out."""
+    found: list[Script] = []
+    if folder.is_dir():
+        for data in corpora.inputs(folder).values():
+            try:
+                found.append(from_json(json.loads(data)))
+            except (ScriptError, ValueError, TypeError):
+                continue
+    return found
+
+
+def _keep_scripts(folder: Path, scripts: list[Script]) -> None:
+    corpora.merge(folder, (json.dumps(to_json(one), separators=(",", ":")).encode() for one in scripts))

@@ -1,0 +1,95 @@
+"""What a campaign plays before it fuzzes: corpora, inputs and cases made of findings, and findings that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+from conformance.cases import Case, Suite
+from conformance.delivery import WHOLE
+from conformance.outcome import Outcome
+from conformance.player import Player
+from conformance.records import level_of, weigh
+from conformance.selfcheck.trial import RED
+from conformance.symbols import Symbols
+from fuzz import corpus as corpora
+from fuzz.differential.again import unlike_reference
+from fuzz.findings.finding import TALKS, Finding
+from fuzz.findings.of_own_code import broken
+from fuzz.live.again import shown
+from fuzz.live.ground import Ground
+from fuzz.live.simulated import carried_out, new_server
+from fuzz.live.target import LiveTarget
+from fuzz.promotion.writing import regressions
+from fuzz.targets_known import Target
+from protocols import protocol
+
+__all__ = ["Replayed", "cases_made_of_findings", "inputs", "kept_findings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One thing that was played again."""
+
+    name: str
+    told: str | None = None
+    """What it shows; None when nothing is wrong."""
+    data: bytes = b""
+    """An input that breaks an invariant."""
+    skipped: str = ""
+    """Why it was not played."""
+
+
+def inputs(target: Target, name: str, corpus: Path) -> Iterator[Replayed]:
+    """Check the inputs of an engine's corpus and those that were made of findings."""
+    for folder in (corpus, regressions(name, target.name)):
+        if folder.is_dir():
+            for file, data in corpora.inputs(folder).items():
+                found = broken(target, name, data)
+                yield Replayed(f"{target.name}/{file}", None if found is None else str(found), data if found else b"")
+
+
+def cases_made_of_findings(suite: Suite, ground: Ground, live: LiveTarget | None) -> Iterator[Replayed]:
+    """Play the cases that were promoted: on the target, or on the reference server where there is none."""
+    for case in suite.cases:
+        if case.found and ground.profile in case.profiles and ground.variant in (case.variants or (ground.variant,)):
+            outcome = _outcome(case, ground, live)
+            wrong = weigh(outcome, level_of(case, suite, ground.profile)) in RED
+            told = f"expected {outcome.expected}, got {outcome.got}" if wrong else None
+            yield Replayed(f"case {case.id}", told)
+
+
+def _outcome(case: Case, ground: Ground, live: LiveTarget | None) -> Outcome:
+    where = protocol(ground.name), ground.profile, ground.variant
+    symbols = Symbols(*where, case=case.id, namespace=token_hex(3), variables=case.variables)
+    play = Player(case, symbols, delivery=WHOLE).play()
+    return carried_out(play, new_server(ground)) if live is None else live.perform(play)
+
+
+def kept_findings(
+    kept: list[tuple[Path, Finding]], targets: Mapping[str, Target], live: LiveTarget | None
+) -> Iterator[Replayed]:
+    """Play findings again: those of our own code by its `targets`; what needs a server is left out without one."""
+    for _, one in kept:
+        name = f"finding {one.id}"
+        if one.engine in targets:
+            found = broken(targets[one.engine], one.protocol, one.data)
+            yield Replayed(name, None if found is None else str(found))
+        elif one.engine not in TALKS:
+            yield Replayed(name, skipped=f"engine {one.engine} takes no part here")
+        elif live is None:
+            yield Replayed(name, skipped="it needs a target")
+        elif (one.protocol, one.profile, one.variant) != (live.ground.name, live.ground.profile, live.ground.variant):
+            yield Replayed(name, skipped=f"it is about {one.protocol} {one.profile} {one.variant}")
+        else:
+            yield Replayed(name, shown(live, one) if one.engine == "server" else unlike_reference(live, one))
+            _serving(live)
+
+
+def _serving(live: LiveTarget) -> None:
+    """Start a server of ours again that what was played has ended, or keeps from serving."""
+    probe = live.play((), patience=1.0)
+    if probe.death is not None or probe.probe is None or not probe.probe.answered:
+        live.restart("after a finding was played")

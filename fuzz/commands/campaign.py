@@ -1,0 +1,198 @@
+"""`wireproof fuzz campaign`: everything that is known first, then every engine for its share of the time, as in CI."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from conformance.cases import load_suite
+from conformance.commands.target import Target, target_of
+from conformance.probe import ProbeError, version_of
+from conformance.processes import StartError
+from conformance.targets import TargetError
+from fuzz.campaign.board import Board, Row
+from fuzz.campaign.engines import SERVER, Given, fuzz_own_code, fuzz_server, shares
+from fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
+from fuzz.commands.report import OUTPUTS, kept_in, write_outputs
+from fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
+from fuzz.coverage_guided import Progress, Result
+from fuzz.findings.finding import Finding, FindingError
+from fuzz.findings.of_own_code import finding_of
+from fuzz.findings.store import save
+from fuzz.live.campaign import Found
+from fuzz.live.ground import Ground
+from fuzz.live.target import LiveTarget
+from fuzz.targets_known import TARGETS
+from protocols import protocol, protocol_names
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.argument("target", required=False)
+@click.option("--target-command", help="Start this server and fuzz it, too, as `wireproof test` does.")
+@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
+@click.option("--restarts", type=click.IntRange(0), default=200, help="How often it is started again at most.")
+@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz, all engines together.  [default: 60]")
+@click.option("--runs", type=click.IntRange(1), help="Executions of each engine, instead of a time.")
+@click.option("--corpus", type=click.Path(path_type=Path, file_okay=False), default=Path("corpus"), help="Kept, grown.")
+@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
+@click.option("--seed", type=int, default=1, help="Seed of all engines.")
+@click.option(
+    "--interval", type=click.FloatRange(0.1), default=10.0, help="Seconds from line to line, without terminal."
+)
+@click.option("--profile", default="auto", help="What the target speaks; auto asks it.")
+@click.option("--variant", default="auto", help="Layout variant; auto asks the target.")
+@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@OUTPUTS[0]
+@OUTPUTS[1]
+@click.pass_context
+def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
+    """Replay what is known about PROTOCOL, then fuzz: our own code, and the server at TARGET or started for it.
+
+    Replayed are the corpus, inputs and cases that findings were made of, and the findings that are kept; what still
+    shows counts as found. Exit codes: 0 nothing found, 1 something was, 2 usage.
+
+    \b
+    wireproof fuzz campaign throttr --time 300 --corpus corpus --findings findings
+    """
+    try:
+        code = _run(name, target, options)
+    except (TargetError, StartError, ProbeError, FindingError) as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except OSError as error:
+        click.echo(f"wireproof: {error.strerror or error}", err=True)
+        code = USAGE
+    context.exit(code)
+
+
+def _run(name: str, text: str | None, options: Mapping[str, Any]) -> int:
+    if text is None and options["target_command"] is None:
+        return _Campaign(name, options)()
+    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+        address = checked(target.address, allow_remote=options["allow_remote"])
+        spoken = spoken_by(name, address, options["profile"], options["variant"])
+        version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
+        with LiveTarget(Ground(name, spoken.profile, spoken.variant), address, target.server) as live:
+            return _Campaign(name, options, live, target, version)()
+
+
+@dataclass
+class _Campaign:
+    """One call of the command."""
+
+    name: str
+    options: Mapping[str, Any]
+    live: LiveTarget | None = None
+    target: Target | None = None
+    version: str = ""
+    gone: list[str] = field(default_factory=list)
+    """What was replayed and shows nothing."""
+    shown: dict[str, str] = field(default_factory=dict)
+    """What was replayed, or found, and shows: name -> in words."""
+    skipped: int = 0
+
+    def __call__(self) -> int:
+        """Replay, fuzz, tell; return the exit code."""
+        folder: Path = self.options["findings"]
+        kept = kept_in(folder) if folder.is_dir() else []
+        interrupted = False
+        try:
+            self._replay(kept)
+            self._fuzz()
+        except KeyboardInterrupt:
+            interrupted = True
+        self._outputs(folder)
+        told = f"{len(self.shown)} findings" if self.shown else "nothing found"
+        click.echo(f"{'interrupted: ' if interrupted else ''}{told}")
+        return FOUND if self.shown else INTERRUPTED if interrupted else QUIET
+
+    def _replay(self, kept: list[tuple[Path, Finding]]) -> None:
+        for one in self._known(kept):
+            if one.skipped:
+                self.skipped += 1
+                click.echo(f"{one.name} is left out: {one.skipped}")
+            elif one.told is None:
+                self.gone.append(one.name)
+            else:
+                self.shown[one.name] = one.told
+                click.echo(f"{one.name} shows: {one.told}")
+        more = f", {self.skipped} left out" if self.skipped else ""
+        click.echo(f"replayed: {len(self.gone) + len(self.shown)}, {len(self.shown)} of them show{more}")
+
+    def _known(self, kept: list[tuple[Path, Finding]]) -> Iterator[Replayed]:
+        for target in TARGETS.values():
+            for one in inputs(target, self.name, self.options["corpus"] / target.name):
+                if one.data:
+                    result = Result(Progress(0, 0, 0, 0), one.data, "")
+                    save(self.options["findings"], finding_of(target, self.name, result, self.options["seed"]))
+                yield one
+        spoken = protocol(self.name)
+        ground = self.live.ground if self.live else Ground(self.name, spoken.default_profile, spoken.default_variant)
+        yield from cases_made_of_findings(load_suite(self.name), ground, self.live)
+        yield from kept_findings(kept, TARGETS, self.live)
+
+    def _fuzz(self) -> None:
+        options = self.options
+        seconds = options["seconds"] or (0 if options["runs"] else 60)
+        engines = [*TARGETS, SERVER] if self.live else [*TARGETS]
+        given = Given(self.name, options["corpus"], options["seed"], options["runs"] or 0)
+        with _drawn(shares(engines, seconds), options["interval"]) as board:
+            for row in board.rows:
+                if row.engine != SERVER:
+                    self._keep(fuzz_own_code(TARGETS[row.engine], given, board, row))
+                elif self.live is not None:
+                    stopped = fuzz_server(self.live, given, board, row, self._keep_found, options["restarts"])
+                    row.state = f"done: {stopped}" if stopped else row.state
+        for row in board.rows:
+            click.echo(row.line())
+            if not row.findings:
+                self.gone.append(f"engine {row.engine}")
+
+    def _keep(self, found: Finding | None) -> None:
+        if found is not None:
+            place = save(self.options["findings"], found)
+            self._say(found, place)
+
+    def _keep_found(self, one: Found) -> None:
+        assert self.live is not None
+        assert self.target is not None
+        options, ground = self.options, self.live.ground
+        found, place = keep_found(one, ground, options["findings"], self.target.told, self.version, options["seed"])
+        self._say(found, place)
+
+    def _say(self, found: Finding, place: Path | None) -> None:
+        self.shown[f"finding {found.id}"] = found.told
+        where = f"kept in {place}" if place else f"known already as {found.id}"
+        click.echo(f"{found.engine}: {found.oracle}: {found.told}\n  {found.label}, {where}")
+
+    def _outputs(self, folder: Path) -> None:
+        sarif, junit = self.options["sarif"], self.options["junit"]
+        if sarif is None and junit is None:
+            return
+        kept = [(place, one) for place, one in kept_in(folder) if f"finding {one.id}" in self.shown]
+        write_outputs(kept, sarif=sarif, junit=junit, checked=self.gone)
+
+
+@contextmanager
+def _drawn(engines: list[tuple[str, int]], interval: float) -> Iterator[Board]:
+    """Yield the board, drawn anew on a terminal, told in lines elsewhere."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        yield Board.of(engines, lambda board, row: click.echo(row.line()), interval)
+        return
+    with ExitStack() as stack:
+        live = Live(console=console, refresh_per_second=4)
+        draw: Callable[[Board, Row], None] = lambda board, row: live.update(board.table())  # noqa: E731
+        board = Board.of(engines, draw, 0.25)
+        live.update(board.table())
+        stack.enter_context(live)
+        yield board

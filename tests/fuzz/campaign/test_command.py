@@ -1,0 +1,232 @@
+"""`wireproof fuzz campaign`: what is known is replayed first, all engines get their share, corpora stay."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from conformance.actions import Open, Read, Write
+from conformance.cases import load_suite
+from fuzz import corpus as corpora
+from fuzz import coverage_guided, property_based
+from fuzz.campaign.board import Board
+from fuzz.campaign.engines import shares
+from fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
+from fuzz.commands import campaign as module
+from fuzz.commands.group import command as fuzz
+from fuzz.findings.finding import Finding
+from fuzz.findings.store import load_all, save
+from fuzz.invariants.violation import Violation
+from fuzz.live.ground import Ground
+from fuzz.live.marks import mark
+from fuzz.targets_known import Target
+from tests.conformance.scripted import make_case
+
+ROOT = Path(__file__).parents[3]
+REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
+SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
+GROUND = Ground("throttr", "7.1.0", "uint16")
+KEY = mark(5) + b"k"
+
+
+def no_sevens(name: str, data: bytes) -> None:
+    if b"\x07" in data:
+        raise Violation("no sevens", f"7 at {data.index(7)}", "seven")
+
+
+def anything(name: str, data: bytes) -> None:
+    return None
+
+
+@pytest.fixture(autouse=True)
+def without_atheris(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(coverage_guided, "find_spec", lambda name: None)
+    monkeypatch.setattr(property_based, "BATCH", 20)
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, check: Callable[[str, bytes], None]) -> None:
+    known = {"parser": Target("parser", "none", check, lambda name: [b"fine", b"\x07 is not"])}
+    monkeypatch.setattr(module, "TARGETS", known)
+
+
+def run(folder: Path, *arguments: str) -> Result:
+    places = ("--corpus", str(folder / "corpus"), "--findings", str(folder / "findings"), "--runs", "20")
+    result = CliRunner().invoke(fuzz, ["campaign", "throttr", *places, *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def test_nothing_found_is_said_with_a_line_of_each_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, anything)
+
+    result = run(tmp_path, "--interval", "0.1", "--junit", str(tmp_path / "x.xml"))
+
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[0] == "replayed: 0, 0 of them show"
+    assert lines[-2].startswith("parser done: 20 executions")
+    assert lines[-1] == "nothing found"
+    (suite,) = ElementTree.parse(tmp_path / "x.xml").getroot()
+    assert [case.get("name") for case in suite] == ["engine parser"]
+
+
+def test_what_was_found_is_replayed_until_it_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, no_sevens)
+    first = run(tmp_path)
+    (found,) = load_all(tmp_path / "findings")
+    again = run(tmp_path, "--sarif", str(tmp_path / "x.sarif"))
+    plant(monkeypatch, anything)
+    mended = run(tmp_path, "--junit", str(tmp_path / "x.xml"))
+
+    assert (first.exit_code, again.exit_code, mended.exit_code) == (1, 1, 0), mended.output
+    assert f"kept in {tmp_path / 'findings' / found.id}" in first.output
+    assert f"finding {found.id} shows: no sevens" in again.output
+    assert again.output.endswith("1 findings\n")
+    assert found.id in (tmp_path / "x.sarif").read_text()
+    assert "replayed: 1, 0 of them show" in mended.output
+    (suite,) = ElementTree.parse(tmp_path / "x.xml").getroot()
+    assert (suite.get("failures"), suite[0].get("name")) == ("0", f"finding {found.id}")
+
+
+def test_a_corpus_is_replayed_and_what_breaks_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpora.merge(tmp_path / "corpus" / "parser", [b"fine", b"0\x070"])
+    plant(monkeypatch, no_sevens)
+
+    result = run(tmp_path)
+
+    assert result.exit_code == 1
+    assert "replayed: 2, 1 of them show" in result.output
+    (found,) = load_all(tmp_path / "findings")
+    assert (found.oracle, found.data) == ("no sevens", b"\x07")
+
+
+def test_inputs_made_of_findings_are_replayed_whatever_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fuzz.promotion.writing.vectors_root", lambda: tmp_path)
+    corpora.merge(tmp_path / "throttr" / "regressions" / "parser", [b"\x07"])
+    target = Target("parser", "none", no_sevens, lambda name: [])
+
+    (one,) = inputs(target, "throttr", tmp_path / "nowhere")
+
+    assert one.data == b"\x07"
+    assert one.told is not None
+
+
+def test_cases_made_of_findings_are_played() -> None:
+    ok = make_case({"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}, id="found/right")
+    suite = replace(load_suite("throttr"), cases=(
+        replace(ok, found="0" * 16),
+        replace(ok, id="found/wrong", found="1" * 16, steps=({"send": {"QUERY": {"key": "$k"}}, "expect": "ok"},)),
+        replace(ok, id="found/elsewhere", found="2" * 16, profiles=("7.3.2",)),
+        replace(ok, id="written/by-hand"),
+    ))  # fmt: skip
+
+    right, wrong = cases_made_of_findings(suite, GROUND, None)
+
+    assert right == Replayed("case found/right")
+    assert (wrong.name, wrong.told) == ("case found/wrong", "expected STATUS.ok = True, got False")
+
+
+def test_a_server_is_fuzzed_and_its_scripts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, anything)
+    folder = tmp_path / "corpus" / "server" / "7.1.0-uint16"
+    script = [{"do": "open", "connection": "a"}, {"do": "write", "connection": "a", "hex": "18"}]
+    corpora.merge(folder, [json.dumps(script).encode(), b"no script"])
+
+    result = run(tmp_path, "--target-command", REFERENCE, *SPOKEN)
+
+    assert result.exit_code == 0, result.output
+    assert "server done: 20 executions" in result.output
+    assert len(corpora.inputs(folder)) > 2
+
+
+def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, anything)
+    script = Open("a"), Write("a", b"\x01\x39\x30\x04\x64\x00\x0b" + KEY + b"\x02\x0b" + KEY), Read("a", 1.0)
+    spoken = "throttr", "7.1.0", "uint16"
+    shape = "QUERY: QUERY_REPLY.quota differs"
+    found = {"state": "QUERY: QUERY_REPLY.quota", "script": script}
+    mine = Finding("differential", "servers answer alike", "told", shape, *spoken, **found)  # type: ignore[arg-type]
+    save(tmp_path / "findings", mine)
+    save(tmp_path / "findings", replace(mine, variant="uint8", shape="x"))
+    save(tmp_path / "findings", replace(mine, engine="another"))
+    monkeypatch.setattr("fuzz.commands.campaign.fuzz_server", lambda *arguments: "")
+
+    wrong = run(tmp_path, "--target-command", f"{REFERENCE} --fault quota-low-byte", *SPOKEN)
+    alone = run(tmp_path)
+
+    assert wrong.exit_code == 1
+    assert (
+        f"finding {mine.id} shows: the answer to QUERY is quota = 57, the reference's is quota = 12345" in wrong.output
+    )
+    assert "1 of them show, 2 left out" in wrong.output
+    assert (alone.exit_code, "replayed: 0, 0 of them show, 3 left out" in alone.output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("simulation",), "a simulation is no live server"),
+        (("tcp://127.0.0.1:1",), "nothing to fuzz at"),
+        (("tcp://192.0.2.1:9000",), "is no loopback address"),
+    ],
+)
+def test_what_cannot_be_fuzzed_is_said(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    result = run(tmp_path, *arguments)
+
+    assert result.exit_code == 2
+    assert told in result.output
+
+
+def test_a_broken_finding_is_said(tmp_path: Path) -> None:
+    (tmp_path / "findings" / "x").mkdir(parents=True)
+    (tmp_path / "findings" / "x" / "finding.json").write_text("{")
+
+    assert (run(tmp_path).exit_code, "expected JSON" in run(tmp_path).output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("engines", "seconds", "given"),
+    [
+        (["parser", "scheduler", "server"], 100, [("parser", 25), ("scheduler", 25), ("server", 50)]),
+        (["parser", "scheduler", "store"], 100, [("parser", 34), ("scheduler", 33), ("store", 33)]),
+        (["parser", "server"], 1, [("parser", 1), ("server", 1)]),
+        (["server"], 9, [("server", 9)]),
+        (["parser"], 0, [("parser", 0)]),
+    ],
+)
+def test_time_is_shared_out(engines: list[str], seconds: int, given: list[tuple[str, int]]) -> None:
+    assert shares(engines, seconds) == given
+
+
+def test_a_board_is_drawn_as_a_table() -> None:
+    board = Board.of([("parser", 9), ("server", 0)], lambda board, row: None, 1.0)
+    board.rows[0].executions, board.rows[0].coverage = 1234, 56
+    console = Console(file=io.StringIO(), width=120)
+
+    console.print(board.table())
+
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(word in text for word in ("exec/s", "coverage", "states", "1234", "56", "0/9"))
+
+
+def test_on_a_terminal_the_board_is_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.StringIO()
+    monkeypatch.setattr(module, "Console", lambda **options: Console(file=file, force_terminal=True, width=120))
+    plant(monkeypatch, anything)
+
+    result = run(tmp_path)
+
+    assert result.exit_code == 0
+    assert "exec/s" in file.getvalue()
