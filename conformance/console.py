@@ -149,7 +149,7 @@ def summary_table(run: Run, records: Sequence[Record]) -> Table:
     groups: dict[str, list[Record]] = {}
     for one in records:
         groups.setdefault(one["group"], []).append(one)
-    for group, members in groups.items():
+    for group, members in sorted(groups.items()):
         table.add_row(group, *_cells(members, deliveries=deliveries))
     table.add_section()
     table.add_row("all", *_cells(records, deliveries=deliveries), style="bold")

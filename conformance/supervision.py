@@ -208,7 +208,7 @@ class SupervisedRound(Round):
 
     def _crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
         evidence = self._evidence(death)
-        words = " | ".join(evidence["last_words"][-QUOTED:])
+        words = " | ".join(self._server.last_words(QUOTED))
         got = [f"it {death}", *([outcome.got] if outcome.got else []), *([f"its last words: {words}"] if words else [])]
         return replace(
             outcome,

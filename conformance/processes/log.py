@@ -8,6 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 READY = re.compile(rb"^listening (\S+)\r?\n", re.MULTILINE)
+DIAGNOSIS = re.compile(
+    r"ERROR: \w*Sanitizer|runtime error:|panicked at|terminate called|Assertion .* failed|fatal error|Exception in thread"
+)
+"""What a runtime says of a death, mostly followed by many lines that say less."""
 LOOKED_AT = 64 * 1024
 """Bytes of the beginning and of the end that are looked at."""
 LONGEST_LINE = 500
@@ -44,11 +48,16 @@ class Log:
         return found.group(1).decode(errors="replace") if found else None
 
     def last_lines(self, count: int) -> list[str]:
-        """Return at most `count` lines printed last since `begin`, without empty ones, long ones cut."""
+        """Return at most `count` lines printed last since `begin`, without empty ones, long ones cut.
+
+        The first is the one that names a cause of death, where one does.
+        """
         start = max(self._since, self._size() - LOOKED_AT)
         text = os.pread(self.fileno(), LOOKED_AT, start).decode(errors="replace")
         lines = [line.rstrip()[:LONGEST_LINE] for line in text.splitlines() if line.strip()]
-        return lines[-count:]
+        last = lines[-count:]
+        cause = next((line for line in lines if DIAGNOSIS.search(line)), None)
+        return last if cause is None or cause in last else [cause, *last[1:]]
 
     def close(self) -> None:
         """Write no more."""

@@ -37,6 +37,18 @@ def test_the_end_of_a_long_log_is_read(log: Log) -> None:
     log.close()
 
 
+@pytest.mark.parametrize(
+    "said", ["==7==ERROR: AddressSanitizer: heap-use-after-free on 0x1", "thread 'main' panicked at x"]
+)
+def test_the_line_that_names_a_cause_of_death_is_not_lost_before_many_others(log: Log, said: str) -> None:
+    log.begin("start 1")
+    printed(log, f"fine\n{said}\n" + "redzone\n" * 50 + "ABORTING\n")
+
+    assert log.last_lines(3) == [said, "redzone", "ABORTING"]
+    assert log.last_lines(60)[:2] == ["fine", said]
+    log.close()
+
+
 def test_what_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         Log(tmp_path / "none" / "target.log")
