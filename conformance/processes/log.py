@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 
 READY = re.compile(rb"^listening (\S+)\r?\n", re.MULTILINE)
 DIAGNOSIS = re.compile(
-    r"ERROR: \w*Sanitizer|runtime error:|panicked at|terminate called|Assertion .* failed|fatal error|Exception in thread"
+    r"ERROR: \w*Sanitizer|runtime error:|panicked at|terminate called|Assertion .* failed|Exception in thread"
 )
 """What a runtime says of a death, mostly followed by many lines that say less."""
 LOOKED_AT = 64 * 1024

@@ -43,7 +43,7 @@ class FakeServer:
     def give_up(self, why: str) -> None:
         self.lives, self._how = False, why
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = 9) -> list[str]:
         return [f"words of start {self.starts}"]
 
     async def restart(self, why: str) -> None:
