@@ -156,3 +156,7 @@ def test_bytes_of_their_own_are_read_too() -> None:
 def test_an_unknown_profile_or_variant_is_answered_with_the_known_ones(profile: str, variant: str, told: str) -> None:
     with pytest.raises(PlainError, match=told):
         Plain(protocol("throttr"), profile, variant)
+
+
+def test_a_flag_is_true_or_false() -> None:
+    assert NEW.fields(OK) == {"ok": True}

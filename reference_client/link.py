@@ -1,0 +1,162 @@
+"""One connection to a server: requests out, replies to those who wait for them in order, pushes to a callback.
+
+Knows sockets and no protocol: framing is the sans-IO codec's. A caller who gave up leaves its place in the order; the
+reply that comes for it later is dropped. What ends the connection fails every call that waits, at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from protocols.connection import Client, EndOfStream
+from protocols.errors import ProtocolError, RemoteProtocolError
+from protocols.messages import Push, Reply, Request
+from reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError
+
+__all__ = ["Link", "open_link"]
+
+OnPush = Callable[[Push], object]
+OnEnd = Callable[[ClientError], object]
+
+
+class Link(asyncio.Protocol):
+    """One open connection; `open_link` makes one."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self, codec: Client, on_push: OnPush, on_end: OnEnd) -> None:
+        """`on_push` takes each push as it comes, `on_end` once what ended the connection, unless we closed it."""
+        self._codec = codec
+        self._on_push = on_push
+        self._on_end = on_end
+        self._waiting: deque[asyncio.Future[Reply]] = deque()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._gone = asyncio.get_running_loop().create_future()
+        self.ended: ClientError | None = None
+        """Why nothing can be asked any more; None while the connection is open."""
+
+    def ask(self, requests: Sequence[Request]) -> list[asyncio.Future[Reply]]:
+        """Write requests at once and return what their replies will be; values must have been checked.
+
+        Raises `ClosedError` when the connection has ended.
+        """
+        if self.ended is not None:
+            raise ClosedError(str(self.ended))
+        data = b"".join([self._codec.send(one) for one in requests])
+        loop = asyncio.get_running_loop()
+        replies: list[asyncio.Future[Reply]] = [loop.create_future() for _ in requests]
+        self._waiting.extend(replies)
+        self._transport.write(data)
+        return replies
+
+    async def drained(self) -> None:
+        """Wait until the server takes what was written, so that a fast caller does not fill memory."""
+        await self._writable.wait()
+
+    def close(self) -> None:
+        """Close; every call that waits fails with `ClosedError`."""
+        self._end(ClosedError("the client was closed"), told=False)
+        self._transport.close()
+
+    async def closed(self) -> None:
+        """Wait until the socket is gone."""
+        await asyncio.shield(self._gone)
+
+    def abort(self) -> None:
+        """Drop the connection without waiting for anything to be sent."""
+        self._end(ClosedError("the client was closed"), told=False)
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand out what the bytes complete."""
+        if self.ended is None:
+            self._codec.receive_data(data)
+            self._read()
+
+    def eof_received(self) -> bool:
+        """The server sends no more: nothing that waits will be answered."""
+        if self.ended is None:
+            self._codec.receive_data(b"")
+            self._read()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone, by whoever's doing."""
+        self._writable.set()
+        if not self._gone.done():
+            self._gone.set_result(None)
+        self._end(ClosedError(f"the connection was lost: {exc}" if exc else "the server closed the connection"))
+
+    def pause_writing(self) -> None:
+        """The server takes nothing at the moment."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """The server takes what it is given again."""
+        self._writable.set()
+
+    def _read(self) -> None:
+        try:
+            while self.ended is None:
+                match self._codec.next_event():
+                    case Push() as push:
+                        self._on_push(push)
+                    case Reply() as reply:
+                        self._answer(reply)
+                    case EndOfStream():
+                        self._end(ClosedError(f"the server closed the connection{self._unanswered()}"))
+                    case _:
+                        return
+        except RemoteProtocolError as error:
+            self._end(self._broken(error))
+            self._transport.abort()
+
+    def _answer(self, reply: Reply) -> None:
+        waiting = self._waiting.popleft()
+        if not waiting.done():
+            waiting.set_result(reply)
+
+    def _broken(self, error: ProtocolError) -> ClientError:
+        """Return what a broken stream means: a server that closed within a reply is a server that closed."""
+        oldest = self._codec.pending[:1]
+        about = f" in the reply to {oldest[0].NAME}" if oldest else ""
+        if error.code == "truncated":
+            return ClosedError(f"the server closed the connection{about}: {error.message}")
+        return BadReplyError(f"the server broke the protocol{about}: {error}")
+
+    def _unanswered(self) -> str:
+        left = len(self._waiting)
+        return f" with {left} request{'s' * (left > 1)} unanswered" if left else ""
+
+    def _end(self, why: ClientError, *, told: bool = True) -> None:
+        if self.ended is not None:
+            return
+        self.ended = why
+        for one in self._waiting:
+            if not one.done():
+                one.set_exception(type(why)(str(why)))
+                one.exception()
+        self._waiting.clear()
+        if told:
+            self._on_end(why)
+
+
+async def open_link(codec: Client, host: str, port: int, *, timeout: float, on_push: OnPush, on_end: OnEnd) -> Link:
+    """Connect to a TCP server in at most `timeout` seconds; raises `ClosedError` or `DeadlineError`."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(timeout):
+            _, link = await loop.create_connection(lambda: Link(codec, on_push, on_end), host, port)
+    except TimeoutError:
+        raise DeadlineError(f"cannot connect to {host} port {port}: no answer in {timeout:g} s") from None
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise ClosedError(f"cannot connect to {host} port {port}: {error}") from None
+    return link

@@ -1,0 +1,74 @@
+"""Requests that are gathered and sent in one write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from protocols.messages import Reply, Request
+from reference_client.errors import ClientError
+from reference_client.throttr.commands import Commands
+
+__all__ = ["Batch"]
+
+T = TypeVar("T")
+Shape = Callable[[Reply], Any]
+
+
+class Batch(Commands):
+    """`async with client.batch() as batch`: each call gives something to await, sent when the block ends.
+
+    Nothing is sent when the block raises, and a value that does not fit raises at its call.
+    """
+
+    def __init__(
+        self, check: Callable[[Request], None], send: Callable[[Sequence[Request]], Awaitable[list[Reply]]]
+    ) -> None:
+        self._check = check
+        self._send = send
+        self._gathered: list[tuple[Request, Shape, asyncio.Future[Any]]] = []
+
+    def _do(self, request: Request, shape: Callable[[Reply], T]) -> asyncio.Future[T]:
+        self._check(request)
+        result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._gathered.append((request, shape, result))
+        return result
+
+    async def send(self) -> list[Reply]:
+        """Send what was gathered and wait for all replies; raises what `Client.ask_all` raises."""
+        gathered, self._gathered = self._gathered, []
+        if not gathered:
+            return []
+        try:
+            replies = await self._send([request for request, _, _ in gathered])
+        except BaseException:
+            for _, _, result in gathered:
+                result.cancel()
+            raise
+        for (_, shape, result), reply in zip(gathered, replies, strict=True):
+            _settle(result, shape, reply)
+        return replies
+
+    async def __aenter__(self) -> Batch:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            await self.send()
+            return
+        for _, _, result in self._gathered:
+            result.cancel()
+
+
+def _settle(result: asyncio.Future[Any], shape: Shape, reply: Reply) -> None:
+    if result.done():
+        return
+    try:
+        result.set_result(shape(reply))
+    except ClientError as error:
+        result.set_exception(error)
+        result.exception()

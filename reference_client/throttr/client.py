@@ -1,0 +1,181 @@
+"""The Throttr SDK: `async with Client.connect("127.0.0.1", 9000) as client: await client.whoami()`.
+
+Calls may overlap: they are sent in the order in which they begin, and each gets its own reply. Every wait ends within
+`timeout` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Sequence
+from types import TracebackType
+from typing import TypeVar
+
+from protocols.messages import Push, Reply, Request
+from protocols.throttr import PROTOCOL, ClientConnection, Codec
+from protocols.throttr.replies import Status
+from protocols.throttr.requests import Subscribe, Unsubscribe
+from reference_client.checks import check
+from reference_client.errors import ClientError, DeadlineError, UnsupportedError
+from reference_client.line import Line, OnLoss, Reconnect
+from reference_client.link import Link
+from reference_client.throttr.batch import Batch
+from reference_client.throttr.commands import Commands
+from reference_client.throttr.subscriptions import Feeds, Message, Subscription
+
+__all__ = ["Client"]
+
+T = TypeVar("T")
+HELD = 65_536
+"""Messages an iterator holds for who does not take them."""
+
+
+class Client(Commands):
+    """One connection to a server; `Client.connect` makes one.
+
+    Calls that wait when the connection is lost fail with `ClosedError`, for nobody knows whether the server did them.
+    """
+
+    def __init__(
+        self,
+        line: Callable[[Client], Line],
+        codec: Codec,
+        timeout: float,
+        on_message: Callable[[Message], object] | None,
+        on_loss: OnLoss | None,
+    ) -> None:
+        self.timeout = timeout
+        self._codec = codec
+        self._on_message = on_message
+        self._on_loss = on_loss
+        self._channels: dict[bytes, None] = {}
+        """What the server was asked to push, and said it would."""
+        self._feeds = Feeds(self)
+        self._line = line(self)
+
+    @classmethod
+    def connect(
+        cls,
+        host: str,
+        port: int,
+        *,
+        profile: str = PROTOCOL.default_profile,
+        variant: str = PROTOCOL.default_variant,
+        timeout: float = 5.0,
+        reconnect: Reconnect | None = None,
+        on_message: Callable[[Message], object] | None = None,
+        on_loss: OnLoss | None = None,
+    ) -> Client:
+        """Return a client to be used with `async with`, or awaited and closed later; raises `ValueError` for a profile.
+
+        With `reconnect`, a lost connection is made again: calls wait for it, subscriptions come back, and what was
+        published meanwhile is lost. `on_message` is called with every pushed message as it comes, `on_loss` with why
+        the connection was lost and whether it will be made again; neither may block.
+        """
+        known = PROTOCOL.profiles
+        if profile not in known:
+            raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(known)}")
+        if variant not in known[profile].variants:
+            raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+        codec = Codec.of(known[profile], variant)
+
+        def line(client: Client) -> Line:
+            return Line(
+                lambda: ClientConnection(codec),
+                host,
+                port,
+                timeout=timeout,
+                reconnect=reconnect,
+                on_push=client._pushed,
+                on_loss=client._lost,
+                restore=client._restore,
+            )
+
+        return cls(line, codec, timeout, on_message, on_loss)
+
+    async def ask(self, request: Request) -> Reply:
+        """Send a request and return its reply; raises as `ask_all`."""
+        (reply,) = await self.ask_all([request])
+        return reply
+
+    async def ask_all(self, requests: Sequence[Request]) -> list[Reply]:
+        """Send requests in one write and return their replies in order, within `timeout` seconds.
+
+        Raises `BadRequestError` before a byte is sent when one of them does not fit, `DeadlineError`, `ClosedError`,
+        and `BadReplyError` when the server sends what cannot be read.
+        """
+        for request in requests:
+            self._check(request)
+        try:
+            async with asyncio.timeout(self.timeout):
+                link = await self._line.link()
+                await link.drained()
+                replies = await _all(link.ask(requests))
+        except TimeoutError:
+            names = ", ".join(dict.fromkeys(one.NAME for one in requests))
+            raise DeadlineError(f"no reply to {names} in {self.timeout:g} s") from None
+        for request, reply in zip(requests, replies, strict=True):
+            self._remember(request, reply)
+        return replies
+
+    def batch(self) -> Batch:
+        """Return a batch: what is called on it is sent in one write."""
+        return Batch(self._check, self.ask_all)
+
+    def subscription(self, channel: bytes, *, limit: int = HELD, subscribe: bool = True) -> Subscription:
+        """Return the messages of a channel, to be iterated over; it holds at most `limit` of them.
+
+        Profile 7.1.0 pushes name no channel, so that there every iterator gets every message. With `subscribe` false
+        nothing is sent: the server subscribed this connection itself, as 7.3.2 does to `*`.
+        """
+        return Subscription(self._feeds, channel, limit=limit, subscribes=subscribe)
+
+    async def close(self) -> None:
+        """Close: calls that wait fail with `ClosedError`, iterations end. Harmless when that is done."""
+        await self._line.close()
+        self._feeds.finish(None)
+
+    async def __aenter__(self) -> Client:
+        await self._line.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __await__(self) -> Generator[None, None, Client]:
+        return self.__aenter__().__await__()
+
+    async def _do(self, request: Request, shape: Callable[[Reply], T]) -> T:
+        return shape(await self.ask(request))
+
+    def _check(self, request: Request) -> None:
+        if type(request) not in self._codec.answers:
+            raise UnsupportedError(f"profile {self._codec.profile.name} has no request {type(request).__name__}")
+        check(request, self._codec.layout(type(request)))
+
+    def _remember(self, request: Request, reply: Reply) -> None:
+        if isinstance(request, Subscribe) and reply == Status(True):
+            self._channels[request.channel] = None
+        elif isinstance(request, Unsubscribe):
+            self._channels.pop(request.channel, None)
+
+    async def _restore(self, link: Link) -> None:
+        await _all(link.ask([Subscribe(channel) for channel in self._channels]))
+
+    def _pushed(self, push: Push) -> None:
+        message = Message(getattr(push, "channel", None), push.payload)  # type: ignore[attr-defined]
+        self._feeds.give(message)
+        if self._on_message is not None:
+            asyncio.get_running_loop().call_soon(self._on_message, message)
+
+    def _lost(self, why: ClientError, mending: bool) -> None:
+        if not mending:
+            self._feeds.finish(why)
+        if self._on_loss is not None:
+            self._on_loss(why, mending)
+
+
+async def _all(replies: list[asyncio.Future[Reply]]) -> list[Reply]:
+    return [await one for one in replies]
