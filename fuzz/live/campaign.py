@@ -45,6 +45,7 @@ class Bounds:
     """Plays a second; 0 for as many as there can be."""
     findings: int = 20
     restarts: int = 200
+    """Starts after a death; those that a suspicion is looked into with do not count."""
     shrink_s: float = 20.0
 
 
@@ -157,7 +158,9 @@ class Campaign:
         times = self._known.get(suspicion.key, 0)
         if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._is_served()):
             return None
+        restarts = self._live.restarts
         what = Attribution(self._live, suspicion, seconds=self._bounds.shrink_s).of(list(self._recent))
+        self._live.restarts = restarts
         believed = what.seen > 0 or suspicion.oracle == "the process stays"
         self._known[suspicion.key] = MOST_SUSPICIONS if believed else times + 1
         self._restart("after a suspicion")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema_rs
@@ -20,7 +21,9 @@ from fuzz.findings.finding import Finding
 from fuzz.findings.store import load, load_all
 from fuzz.live import campaign
 from fuzz.live.ground import Ground
-from fuzz.script import from_json
+from fuzz.live.play import Play
+from fuzz.live.simulated_target import SimulatedTarget
+from fuzz.script import Script, from_json
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = ROOT / "reports" / "schema" / "finding.schema.json"
@@ -153,3 +156,20 @@ def test_a_finding_of_a_server_is_replayed_on_one_that_is_named(tmp_path: Path) 
 
     assert result.exit_code == 2
     assert "expected a TARGET" in result.output
+
+
+class Mortal(SimulatedTarget):
+    """Dies of every script."""
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        return replace(super().play(script, patience=patience, sample=sample), death="died of SIGSEGV")
+
+
+def test_looking_into_a_death_takes_no_restart_from_the_campaign() -> None:
+    with Mortal(Ground("throttr", "7.1.0", "uint16")) as target:
+        played = campaign.Campaign(target, seed=1, bounds=campaign.Bounds(runs=20, restarts=3, shrink_s=0.5))
+        seen = [one.what.seen for one in played.run()]
+
+    assert seen == [3]
+    assert played.progress.executions == 4
+    assert "started 4 times again" in played.stopped

@@ -1,0 +1,38 @@
+"""The reference server in this process as a target of a campaign: its clock is virtual, so nothing is waited for."""
+
+from __future__ import annotations
+
+from conformance.simulation import Simulation
+from conformance.trace import Trace
+from fuzz.live.ground import Ground
+from fuzz.live.play import Play, normalised
+from fuzz.live.playing import playing
+from fuzz.live.simulated import carried_out, new_server
+from fuzz.live.target import LiveTarget
+from fuzz.script import Script
+
+__all__ = ["SimulatedTarget"]
+
+
+class SimulatedTarget(LiveTarget):
+    """One server that lives from restart to restart, as a process would; `fault` makes it wrong on purpose."""
+
+    def __init__(self, ground: Ground, fault: str | None = None) -> None:
+        super().__init__(ground, None)
+        self._fault = fault
+        self._simulation: Simulation = new_server(ground, fault)
+
+    def restart(self, why: str) -> bool:
+        """Start it again, with nothing in it."""
+        self._simulation = new_server(self.ground, self._fault)
+        self.restarts += 1
+        return True
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        """Play a script as it is; there is no process to be measured. What the server raises is its death."""
+        trace, death = Trace(), None
+        try:
+            trace = carried_out(playing(script, self.ground, patience=patience), self._simulation)
+        except Exception as error:
+            death = normalised(f"raised {type(error).__name__}: {error}")
+        return Play(script, trace, self.ground, patience, death)
