@@ -8,6 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from conformance.cases import Case, Suite
+from conformance.commands.target import Target as Server
 from conformance.delivery import WHOLE
 from conformance.outcome import Outcome
 from conformance.player import Player
@@ -16,13 +17,14 @@ from conformance.selfcheck.trial import RED
 from conformance.symbols import Symbols
 from fuzz import corpus as corpora
 from fuzz.differential.again import unlike_reference
-from fuzz.findings.finding import TALKS, Finding
+from fuzz.findings.finding import STEPWISE, TALKS, Finding
 from fuzz.findings.of_own_code import broken
 from fuzz.live.again import shown
 from fuzz.live.ground import Ground
 from fuzz.live.simulated import carried_out, new_server
 from fuzz.live.target import LiveTarget
 from fuzz.promotion.writing import regressions
+from fuzz.stepwise import still
 from fuzz.targets_known import Target
 from protocols import protocol
 
@@ -77,15 +79,23 @@ def kept_findings(
         if one.engine in targets:
             found = broken(targets[one.engine], one.protocol, one.data)
             yield Replayed(name, None if found is None else str(found))
-        elif one.engine not in TALKS:
+        elif one.engine == STEPWISE and not one.target:
+            yield Replayed(name, still(one, Ground(one.protocol, one.profile, one.variant), None))
+        elif one.engine not in (*TALKS, STEPWISE):
             yield Replayed(name, skipped=f"engine {one.engine} takes no part here")
         elif live is None:
             yield Replayed(name, skipped="it needs a target")
         elif (one.protocol, one.profile, one.variant) != (live.ground.name, live.ground.profile, live.ground.variant):
             yield Replayed(name, skipped=f"it is about {one.protocol} {one.profile} {one.variant}")
         else:
-            yield Replayed(name, shown(live, one) if one.engine == "server" else unlike_reference(live, one))
+            yield Replayed(name, _on_server(one, live))
             _serving(live)
+
+
+def _on_server(found: Finding, live: LiveTarget) -> str | None:
+    if found.engine == STEPWISE:
+        return still(found, live.ground, Server("", live.address, live.server))
+    return shown(live, found) if found.engine == "server" else unlike_reference(live, found)
 
 
 def _serving(live: LiveTarget) -> None:

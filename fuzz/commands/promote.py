@@ -41,7 +41,7 @@ def _promoted(finding: Path, out: Path | None, clause: str | None, name: str | N
     if found.protocol not in protocol_names():
         raise FindingError(f"expected a finding of {' or '.join(protocol_names())}, got {found.protocol!r}")
     suite = load_suite(found.protocol)
-    if found.engine not in ("server", "differential", "parser"):
+    if not found.script and found.engine != "parser":
         return f"{found.id}: kept as an input in {keep_input(found, out)}"
     made = entry_of(found, refuse_what_is_gone(found, suite, clause), name)
     if made is None:

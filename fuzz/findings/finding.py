@@ -13,12 +13,14 @@ from typing import Any
 from conformance.records import now_text, wireproof_version
 from fuzz.script import Script, from_json, to_json
 
-__all__ = ["SCHEMA", "TALKS", "Finding", "FindingError"]
+__all__ = ["SCHEMA", "STEPWISE", "TALKS", "Finding", "FindingError"]
 
 SCHEMA = "wireproof.finding/1"
 
 TALKS = frozenset({"server", "differential"})
-"""Engines whose findings are scripts."""
+"""Engines whose findings are scripts, judged by what servers answered to them."""
+STEPWISE = "machine"
+"""The engine whose findings are scripts, judged while they are played."""
 DECODED = frozenset({"data", "script", "again"})
 """Fields that JSON has in another form."""
 

@@ -17,7 +17,7 @@ from conformance.selfcheck.departures import applicable
 from conformance.selfcheck.tape import play
 from conformance.selfcheck.trial import RED
 from conformance.symbols import Symbols
-from fuzz.findings.finding import TALKS, Finding
+from fuzz.findings.finding import STEPWISE, Finding
 from fuzz.live.again import in_reference
 from fuzz.live.ground import Ground
 from fuzz.live.simulated import new_server
@@ -25,6 +25,7 @@ from fuzz.parser_input import MOST_PENDING, Side, combinations
 from fuzz.promotion.naming import Naming
 from fuzz.promotion.steps import steps_of
 from fuzz.seeds import requests
+from fuzz.stepwise import still
 from protocols import ErrorCode, Request, protocol
 from reference_server.registry import deviations
 
@@ -45,7 +46,7 @@ def refuse_what_is_gone(found: Finding, suite: Suite, clause: str | None) -> str
     seen, of = found.again
     if of and not seen:
         raise PromotionError(f"{found.id} is GONE: it never showed again ({of} times tried)")
-    if found.engine in TALKS and (told := in_reference(found)) is not None:
+    if found.script and (told := _in_reference(found)) is not None:
         raise PromotionError(f"the reference server shows it, too ({told}): mend that first")
     named = clause or found.clause
     if named is None:
@@ -55,9 +56,15 @@ def refuse_what_is_gone(found: Finding, suite: Suite, clause: str | None) -> str
     return named
 
 
+def _in_reference(found: Finding) -> str | None:
+    if found.engine == STEPWISE:
+        return still(found, Ground(found.protocol, found.profile, found.variant), None)
+    return in_reference(found)
+
+
 def entry_of(found: Finding, clause: str, name: str | None) -> tuple[str, Mapping[str, Any]] | None:
     """Return (`cases` or `frames`, the entry) for a finding; None where only its input can be kept."""
-    if found.engine in TALKS:
+    if found.script:
         ground = Ground(found.protocol, found.profile, found.variant)
         return "cases", _case(found, clause, name, ground, steps_of(found.script, ground))
     if found.engine != "parser":

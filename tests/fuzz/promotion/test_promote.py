@@ -142,7 +142,7 @@ SERVER = Finding("server", "x", "told", "x", "throttr", "7.1.0", "uint16", scrip
         (SERVER, ("--clause", "THR-NONE-1"), "there is no clause 'THR-NONE-1'"),
         (replace(SERVER, script=(Open("a"),)), ("--clause", "THR-QUERY-6"), "the script sends nothing"),
         (replace(SERVER, protocol="other"), (), "expected a finding of throttr, got 'other'"),
-        (replace(SERVER, engine="scheduler"), (), "without an input cannot be kept"),
+        (replace(SERVER, engine="scheduler", script=()), (), "without an input cannot be kept"),
         (SERVER, ("--clause", "THR-QUERY-6", "--id", "no id"), "cannot take it"),
     ],
 )
@@ -249,3 +249,14 @@ def test_pushes_are_expected_where_they_come() -> None:
 def test_a_script_that_sends_nothing_is_no_case() -> None:
     with pytest.raises(StepsError, match="sends nothing"):
         steps_of((Open("a"), Sleep(1)), GROUND)
+
+
+def test_what_the_machine_finds_is_a_case_too(root: Path, tmp_path: Path) -> None:
+    finding = replace(found_on("insert-overwrites-a-counter"), engine="machine", oracle="the answer is the model's")
+
+    result = promote(finding, tmp_path, "--clause", "THR-INSERT-9", "--id", "found/by-the-machine")
+
+    assert result.exit_code == 0, result.output
+    load_suite.cache_clear()
+    assert outcome("found/by-the-machine", None).verdict is Verdict.PASS
+    assert outcome("found/by-the-machine", "insert-overwrites-a-counter").verdict is Verdict.FAIL
