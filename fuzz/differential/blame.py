@@ -32,15 +32,16 @@ class Blame:
         """Return the clause of a difference; `asked` are the requests of the smallest script that shows it, in order.
 
         `origin` are the clauses of the conversation that the script was made of, `right` is the kind of the answer
-        that the reference gives. What such a script asks between its first request and the one that is answered
-        otherwise is needed to show it: the group that stands highest on the ladder is blamed, of its clauses the one
-        whose cases look most at this field and little elsewhere, and ask most like this script.
+        that the reference gives. What such a script asks beside its first request, which makes a record, and the one
+        that is answered otherwise is needed to show it: the group that stands highest on the ladder is blamed, of its
+        clauses the one whose cases look most at this field and little elsewhere, and ask most like this script.
         """
         if found.clause is not None:
             return found.clause
         if not found.valid and found.request not in self._rungs:
             return next(iter(origin), None)
-        group = max((found.request, *asked[1:]), key=lambda name: self._rungs.get(name, -1))
+        needed = [name for name in asked if name != asked[0]]
+        group = max((found.request, *needed), key=lambda name: self._rungs.get(name, -1))
         for place in ((group, *_looks(found, right)), (group, "", "")):
             if looked := self._looked_at.get(place):
                 return max(looked, key=lambda one: self._weight(one, looked, asked, origin)).clause

@@ -13,7 +13,7 @@ from conformance.cases import Suite
 from fuzz.differential.blame import Blame
 from fuzz.differential.compare import Difference, differences
 from fuzz.differential.sides import Side, SimulatedSide
-from fuzz.differential.sources import Source, sources
+from fuzz.differential.sources import sources
 from fuzz.findings.shrink import fewer
 from fuzz.live.campaign import Progress
 from fuzz.live.ground import PAUSE, Ground
@@ -31,7 +31,6 @@ HURRIED, SERVED = 0.2, 5.0
 """Seconds to wait for an answer that may not come, and for one that must."""
 SETTLED = 0.2
 """Seconds to wait for an answer when a difference is looked at again."""
-UNCHANGED = 0.4
 REST = 256
 SHRINK_TRIES = 150
 QUICK = 0.05
@@ -123,6 +122,7 @@ class DiffCampaign:
         """Compare until a bound is reached; yield what is found, as it is found."""
         self.progress.began = time.monotonic()
         self._random.shuffle(self._sources)
+        self._unplayed = list(self._sources)
         self._ground.others[:] = [one.script for one in self._sources]
         while self._goes_on():
             script, clauses = self._script()
@@ -142,9 +142,11 @@ class DiffCampaign:
         return not (self.stopped or over)
 
     def _script(self) -> tuple[Script, tuple[str, ...]]:
-        source: Source = self._sources[self.progress.executions % len(self._sources)]
-        if self._random.random() < UNCHANGED:
+        """Return what to play next, and its clauses: in turn a conversation as it is, and a mutated one."""
+        if self._unplayed and self.progress.executions % 2 == 0:
+            source = self._unplayed.pop()
             return source.script, source.clauses
+        source = self._random.choice(self._sources)
         script, clauses = source.script, source.clauses
         if self._pool and self._random.random() < 0.5:
             script, clauses = self._random.choice(self._pool)

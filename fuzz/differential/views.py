@@ -65,11 +65,11 @@ def view_of(line: Line) -> View:
     for request in line.requests:
         client.await_reply(request)
     client.receive_data(bytes(line.received))
-    answers, pushes, broken = list[Heard](), list[Heard](), False
+    answers, pushes, broken, own = list[Heard](), list[Heard](), False, marks_in(bytes(line.sent))
     try:
         while (event := client.next_event()) is not NEED_DATA and not isinstance(event, EndOfStream):
             assert isinstance(event, Message)
-            (pushes if isinstance(event, Push) else answers).append(_heard(event, ground, line))
+            (pushes if isinstance(event, Push) else answers).append(_heard(event, ground, own))
     except RemoteProtocolError as error:
         broken = True
         answers.append(Heard(f"no reply ({error.code})", {}, error.message, error.clause))
@@ -80,8 +80,8 @@ def view_of(line: Line) -> View:
     return View(asked, tuple(answers), tuple(pushes), end, closed or broken or client.ambiguous_at is not None)
 
 
-def _heard(message: Message, ground: Ground, line: Line) -> Heard:
-    return Heard(message.NAME, dict(_compared(message, ground, marks_in(bytes(line.sent)))), describe(message))
+def _heard(message: Message, ground: Ground, own: set[bytes]) -> Heard:
+    return Heard(message.NAME, dict(_compared(message, ground, own)), describe(message))
 
 
 def _compared(message: Message, ground: Ground, own: set[bytes]) -> Iterator[tuple[str, Any]]:

@@ -55,7 +55,7 @@ def test_equal_servers_show_no_difference(run: Run) -> None:
     ],
 )
 def test_a_wrong_server_differs_in_the_clause_it_breaks(fault: str, asking: set[str], run: Run) -> None:
-    campaign = run(side(), side(fault), asking=asking)
+    campaign = run(side(), side(fault), asking=asking, runs=200)
 
     clauses = {one.clause for one in campaign.found.values()}
     assert clauses & set(deviations("throttr")[fault].clauses), clauses

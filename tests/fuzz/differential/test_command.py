@@ -31,7 +31,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(campaign, "sources", chosen)
     monkeypatch.setattr(campaign, "SHRINK_TRIES", 8)
-    monkeypatch.setattr(campaign, "UNCHANGED", 1.0)
+    monkeypatch.setattr(campaign, "SETTLED", 0.03)
 
 
 def run(*arguments: str) -> Result:
