@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import seed as seeded
-from hypothesis import strategies as st
+try:
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+    from hypothesis import strategies as st
+except ImportError:
+    IS_AVAILABLE = False
+else:
+    IS_AVAILABLE = True
 
 from fuzz.coverage_guided import Progress, Result
 from fuzz.invariants.violation import Violation
 from fuzz.targets_known import Target
 
-__all__ = ["run"]
+__all__ = ["IS_AVAILABLE", "run"]
 
 BATCH = 500
 MOST_SEEDS = 4096
@@ -28,7 +33,9 @@ def run(
     seed: int = 1,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Result:
-    """Run until a violation, or for so long; Hypothesis shrinks what it finds."""
+    """Run until a violation, or for so long; Hypothesis shrinks what it finds. Raises `ImportError` without it."""
+    if not IS_AVAILABLE:
+        raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
     known = list(target.seeds(name))[:MOST_SEEDS]
     inputs = _inputs(known)
     began, done = time.monotonic(), 0

@@ -85,6 +85,8 @@ class _Run:
                 raise click.UsageError("--engine atheris: it is not installed; add the extra: wireproof[fuzz]")
             if self.engine == "auto":
                 console.print("atheris is not installed here: Hypothesis does it, without coverage")
+            if not property_based.IS_AVAILABLE:
+                raise click.UsageError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
         with console.status("fuzzing") as status, TemporaryDirectory(prefix="wireproof-corpus-") as scratch:
 
             def report(progress: Progress) -> None:

@@ -45,7 +45,7 @@ class StoreCheck:
             ground.name, profile=ground.profile, variant=ground.variant, tolerance_ns=tolerance_ns, shared=shared
         )
         self.heard: dict[int, list[bytes]] = {}
-        """Size -> the runs of so many bytes that replies gave: ids, which requests may name."""
+        """Size -> the runs of so many bytes that greetings were answered with: ids, which requests may name."""
         self.done: list[Step] = []
         self.script: list[Action] = []
         self.trace = Trace()
@@ -176,7 +176,8 @@ class StoreCheck:
 
     def _answered(self, name: str, line: _Line, reply: Message, until: int) -> None:
         request, since = line.asked.pop(0)
-        self._listen(reply)
+        if request in self.model.greeting():
+            self._listen(reply)
         found = self.model.answered(name, request, reply, Window(since, until))
         self._judge("answers agree with the model", found, f"{name}: {describe(request)} -> {describe(reply)}")
 

@@ -109,6 +109,21 @@ def test_without_atheris_the_other_engine_is_said_and_used(monkeypatch: pytest.M
     assert "add the extra: wireproof[fuzz]" in refused.output
 
 
+def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(own.property_based, "IS_AVAILABLE", False)
+    result = run("store", "throttr", "--runs", "500", "--findings", str(tmp_path), "--engine", "hypothesis")
+
+    assert result.exit_code == 2
+    assert "Hypothesis is not installed here: add the extra, wireproof[fuzz]" in result.output
+
+
+def test_the_store_agrees_under_hypothesis(tmp_path: Path) -> None:
+    result = run("store", "throttr", "--runs", "500", "--findings", str(tmp_path), "--engine", "hypothesis")
+
+    assert result.exit_code == 0, result.output
+    assert "store: nothing found" in result.output
+
+
 def test_corpora_merge_by_content(tmp_path: Path) -> None:
     corpus.merge(tmp_path / "a", [b"1", b"2"])
     corpus.merge(tmp_path / "b", [b"2", b"3"])

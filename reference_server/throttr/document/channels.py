@@ -166,9 +166,10 @@ class Channels:
 
     def _out_of_order(self) -> Disagreement | None:
         """What one connection published to one channel comes in that order (PUSH-10); equal payloads tell nothing."""
+        everything = Counter((peer, one) for (peer, *_), payloads in self._sent.items() for one in payloads)
         for (peer, publisher, name), payloads in self._sent.items():
-            came = [one for one in self._came.get(peer, ()) if payloads.count(one) == 1]
-            once = [one for one in payloads if payloads.count(one) == 1 and came.count(one) == 1]
+            came = [one for one in self._came.get(peer, ()) if one in payloads and everything[peer, one] == 1]
+            once = [one for one in payloads if everything[peer, one] == 1 and came.count(one) == 1]
             if [one for one in came if one in once] != once:
                 told = f"{peer.name} got {[one.hex() for one in came]} of {publisher.name}, who published"
                 words = f"{told} {[one.hex() for one in payloads]} to {name.hex()}"

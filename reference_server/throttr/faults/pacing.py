@@ -103,9 +103,15 @@ class LatePushSession(ThrottrSession):
 
     _armed = False
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._late: list[bytes] = []
+
     def flush(self) -> None:
-        """See `ThrottrSession`."""
-        if self._pushes and not self._armed and not self.closed:
+        """See `ThrottrSession`; what is to be written is set aside, so that requests do not wait for it."""
+        self._late += self._pushes
+        self._pushes.clear()
+        if self._late and not self._armed and not self.closed:
             self._armed = True
             clock = self._state.clock
             clock.call_at(clock.monotonic_ns() + 20 * MS, self._flush_late)
@@ -113,4 +119,6 @@ class LatePushSession(ThrottrSession):
     def _flush_late(self) -> None:
         self._armed = False
         if not self.closed:
+            self._pushes[:0] = self._late
+            self._late.clear()
             super().flush()

@@ -8,12 +8,13 @@ from conformance.cases import load_suite
 from protocols import protocol
 from protocols.frames import FrameContext
 from protocols.profile import Profile
+from protocols.throttr import Codec
 from protocols.throttr.replies import ListFragment, ListReply, ListRow, QueryReply
-from protocols.throttr.requests import Insert, List
+from protocols.throttr.requests import Insert, List, Publish, Query, Subscribe
 from reference_server.clock import VirtualClock
 from reference_server.deviation import Deviation
 from reference_server.registry import create_service, demonstration_faults, deviations
-from reference_server.service import Limits
+from reference_server.service import Limits, Peer
 from reference_server.throttr.faults import patches
 from reference_server.throttr.state import State
 
@@ -94,3 +95,19 @@ def test_rows_are_changed_and_cut_again(patch: patches.HandlerPatch, fragments: 
 
     assert [[row.key for row in one.rows] for one in reply.fragments] == fragments
     assert [one.fragment for one in reply.fragments] == list(range(1, len(fragments) + 1))
+
+
+def test_late_pushes_hold_up_no_answer() -> None:
+    clock = VirtualClock()
+    service = create_service("throttr", profile="7.1.0", variant="uint16", clock=clock, fault="legal-pushes-late")
+    codec, said = Codec.of(PROFILES["7.1.0"], "uint16"), list[bytes]()
+    subscriber = service.connect(Peer(), said.append, lambda: None)
+    subscriber.data_received(codec.encode(Subscribe(b"c")))
+    publisher = service.connect(Peer(), lambda data: None, lambda: None)
+    publisher.data_received(codec.encode(Publish(b"c", b"x")))
+
+    subscriber.data_received(codec.encode(Query(b"k")))
+    assert said == [b"\1", b"\0"]
+
+    clock.advance(20_000_000)
+    assert said[2:] == [b"\3\1\0x"]

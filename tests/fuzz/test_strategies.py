@@ -1,0 +1,79 @@
+"""Strategies out of layouts: all they draw can be written, every kind is drawn, and names meet."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fuzz import strategies
+from fuzz.live.ground import Ground
+from fuzz.machine import marked
+from fuzz.store_input import grounds
+
+POOL = [b"a", b"b", b"", b"k" * 255]
+every_ground = pytest.mark.parametrize("ground", grounds("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
+
+
+def drawn(ground: Ground) -> tuple[Any, Any]:
+    return ground.symbols.codec, ground.symbols.protocol.names
+
+
+@every_ground
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_all_that_is_drawn_can_be_written(ground: Ground, data: st.DataObject) -> None:
+    codec, names = drawn(ground)
+    request = data.draw(strategies.requests(codec, names, POOL))
+
+    assert ground.requests(ground.encode(request)) == ([request], True)
+
+
+@every_ground
+def test_every_request_is_drawn_and_some_carry_another(ground: Ground) -> None:
+    codec, names = drawn(ground)
+    seen = set[str]()
+
+    @given(st.lists(strategies.requests(codec, names, POOL), min_size=20, max_size=20))
+    @settings(max_examples=15, deadline=None, derandomize=True, database=None)
+    def draw(asked: list[Any]) -> None:
+        seen.update(one.NAME for one in asked)
+        seen.update("carried" for one in asked if hasattr(one, "payload") and ground.requests(one.payload)[0])
+
+    draw()
+    assert seen - {"carried"} == {kind.NAME for kind in codec.profile.replies}
+    assert ("carried" in seen) >= (ground.profile != "7.1.0")
+
+
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_a_dialogue_is_about_one_name_mostly(data: st.DataObject) -> None:
+    ground = grounds("throttr")[1]
+    asked = data.draw(strategies.dialogues(*drawn(ground), [b"name"]))
+
+    assert 4 <= len(asked) <= 16
+    assert len({hasattr(one, "channel") for one in asked if hasattr(one, "channel") or hasattr(one, "key")}) <= 1
+
+
+def test_marks_are_put_before_every_name_that_of_a_carried_request_too() -> None:
+    ground = grounds("throttr")[5]
+    get, event = (ground.symbols.protocol.message(ground.profile, one) for one in ("GET", "EVENT"))
+
+    made = marked(event(b"c", ground.encode(get(b"k"))), ground, b"~~")  # type: ignore[call-arg]
+
+    assert made == event(b"~~c", ground.encode(get(b"~~k")))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("module", ["fuzz.strategies", "fuzz.machine"])
+def test_without_hypothesis_the_extra_is_named(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in sys.modules if one.split(".")[0] == "hypothesis"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "fuzz.strategies")
+    monkeypatch.delitem(sys.modules, "fuzz.machine")
+
+    with pytest.raises(ImportError, match=r"Hypothesis is not installed here: add the extra, wireproof\[fuzz\]"):
+        importlib.import_module(module)
