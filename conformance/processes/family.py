@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import IO
 
 import psutil
 
@@ -37,18 +38,31 @@ class Usage:
 class Family:
     """One started process and its descendants."""
 
-    def __init__(self, command: Sequence[str], *, output: int, environment: Mapping[str, str]) -> None:
-        """Start it; stdout and stderr go to the descriptor `output`. Raises `OSError` when it cannot be started."""
+    def __init__(
+        self, command: Sequence[str], *, output: int, environment: Mapping[str, str], piped: bool = False
+    ) -> None:
+        """Start it; stdout and stderr go to the descriptor `output`. Raises `OSError` when it cannot be started.
+
+        `piped`: stdin and stdout are pipes, whose ends here are `pipes`, and only stderr goes to `output`.
+        """
         self._mark = secrets.token_hex(8)
         self._leader = subprocess.Popen(
             command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+            stdout=subprocess.PIPE if piped else output,
             stderr=output,
             start_new_session=True,
             env={**environment, MARK: self._mark},
+            bufsize=0,
         )
         self.pid = self._leader.pid
+
+    @property
+    def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """What it writes to its stdout, to be read, and what it reads from its stdin, to be written; to be closed."""
+        if self._leader.stdout is None or self._leader.stdin is None:
+            raise ValueError("it was not started with pipes")
+        return self._leader.stdout, self._leader.stdin
 
     def ended(self) -> int | None:
         """Return the first process's exit code (below 0: the signal it died of); None while it runs."""

@@ -1,0 +1,1 @@
+"""What tests SDKs: the driver protocol, the process that speaks it, and what is held against it. Names no protocol."""
