@@ -18,6 +18,8 @@ from protocols.registry import Protocol
 
 __all__ = ["Plain", "PlainError", "plain_bytes"]
 
+RESERVED = frozenset({"id", "do", "connection", "event"})
+"""Names that a line has for itself beside the fields of a message; a field of that name gets a `_` behind it there."""
 STATUS = "status"
 """What a reply that is one flag is called."""
 
@@ -73,6 +75,10 @@ class Plain:
                     found[name] = self._value(name, kind, value)
         return found
 
+    def beside(self, message: Message) -> dict[str, Any]:
+        """Return the fields of a request or push as they stand in a line beside its own (see `RESERVED`)."""
+        return {_beside(name): value for name, value in self.fields(message).items()}
+
     def result(self, reply: Reply) -> dict[str, Any]:
         """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
         fields = self.layout(type(reply)).fields
@@ -87,19 +93,20 @@ class Plain:
         return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
 
     def request(self, operation: str, fields: Mapping[str, Any]) -> Request:
-        """Return the request that `operation` asks for; numbers and sizes are not held against their limits.
+        """Return the request that `operation` asks for with `fields` as `beside` gives them, whatever fits on the wire.
 
         Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
         """
         request = self.operations.get(operation)
         if request is None:
             raise PlainError(f"unknown operation {operation!r}: expected one of {', '.join(self.operations)}")
-        kinds = dict(self.layout(request).fields)
+        layout = self.layout(request).fields
+        kinds = {_beside(name): kind for name, kind in layout}
         wrong = [f"{name} is missing" for name in kinds if name not in fields]
         wrong += [f"{name} is not a field of it" for name in fields if name not in kinds]
         if wrong:
             raise PlainError(f"{operation}: expected {', '.join(kinds) or 'no field'}; {', '.join(wrong)}")
-        return request(**{name: self._parsed(operation, name, kind, fields[name]) for name, kind in kinds.items()})
+        return request(**{name: self._parsed(operation, name, kind, fields[_beside(name)]) for name, kind in layout})
 
     def _value(self, name: str, kind: Kind, value: Any) -> Any:
         match kind:
@@ -135,6 +142,10 @@ class Plain:
 
     def _rows_field(self, part: type[Message]) -> str:
         return next(name for name, kind in self.layout(part).fields if isinstance(kind, Rows))
+
+
+def _beside(name: str) -> str:
+    return f"{name}_" if name in RESERVED else name
 
 
 def _shown(value: object) -> str:

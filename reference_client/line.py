@@ -43,6 +43,7 @@ class Line:
         reconnect: Reconnect | None,
         on_push: OnPush,
         on_loss: OnLoss,
+        on_mended: Callable[[], object],
         restore: Callable[[Link], Awaitable[None]],
     ) -> None:
         """`restore` brings back, on a link made after a loss and before anybody uses it, what the server forgot."""
@@ -53,6 +54,7 @@ class Line:
         self._reconnect = reconnect
         self._on_push = on_push
         self._on_loss = on_loss
+        self._on_mended = on_mended
         self._restore = restore
         self._link: Link | None = None
         self._settled = asyncio.Event()
@@ -120,6 +122,7 @@ class Line:
                     self._link.abort()
             else:
                 self._settled.set()
+                self._on_mended()
                 return
         told = ClosedError(f"{why}; it could not be made again in {how.attempts} attempts")
         self._finish(told)

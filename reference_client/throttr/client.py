@@ -43,11 +43,13 @@ class Client(Commands):
         timeout: float,
         on_message: Callable[[Message], object] | None,
         on_loss: OnLoss | None,
+        on_mended: Callable[[], object] | None,
     ) -> None:
         self.timeout = timeout
         self._codec = codec
         self._on_message = on_message
         self._on_loss = on_loss
+        self._on_mended = on_mended
         self._channels: dict[bytes, None] = {}
         """What the server was asked to push, and said it would."""
         self._feeds = Feeds(self)
@@ -65,12 +67,13 @@ class Client(Commands):
         reconnect: Reconnect | None = None,
         on_message: Callable[[Message], object] | None = None,
         on_loss: OnLoss | None = None,
+        on_mended: Callable[[], object] | None = None,
     ) -> Client:
         """Return a client to be used with `async with`, or awaited and closed later; raises `ValueError` for a profile.
 
         With `reconnect`, a lost connection is made again: calls wait for it, subscriptions come back, and what was
         published meanwhile is lost. `on_message` is called with every pushed message as it comes, `on_loss` with why
-        the connection was lost and whether it will be made again; neither may block.
+        the connection was lost and whether it will be made again, `on_mended` once it was; none of them may block.
         """
         known = PROTOCOL.profiles
         if profile not in known:
@@ -88,10 +91,11 @@ class Client(Commands):
                 reconnect=reconnect,
                 on_push=client._pushed,
                 on_loss=client._lost,
+                on_mended=client._mended,
                 restore=client._restore,
             )
 
-        return cls(line, codec, timeout, on_message, on_loss)
+        return cls(line, codec, timeout, on_message, on_loss, on_mended)
 
     async def ask(self, request: Request) -> Reply:
         """Send a request and return its reply; raises as `ask_all`."""
@@ -175,6 +179,10 @@ class Client(Commands):
             self._feeds.finish(why)
         if self._on_loss is not None:
             self._on_loss(why, mending)
+
+    def _mended(self) -> None:
+        if self._on_mended is not None:
+            self._on_mended()
 
 
 async def _all(replies: list[asyncio.Future[Reply]]) -> list[Reply]:

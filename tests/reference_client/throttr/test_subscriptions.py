@@ -132,7 +132,7 @@ QUICK = Reconnect(attempts=3, first_delay=0.001)
 
 @in_a_loop
 async def test_a_lost_connection_is_made_again_and_subscriptions_come_back() -> None:
-    lost: list[bool] = []
+    lost: list[bool | str] = []
     async with (
         scripted(
             saying(SUBSCRIBE, "01" + EVENT + "61", then="close"),
@@ -144,13 +144,14 @@ async def test_a_lost_connection_is_made_again_and_subscriptions_come_back() -> 
             profile="7.3.2",
             reconnect=QUICK,
             on_loss=lambda why, mending: lost.append(mending),
+            on_mended=lambda: lost.append("mended"),
         ) as client,
     ):
         messages = client.subscription(b"news")
 
         assert [(await anext(messages)).payload, (await anext(messages)).payload] == [b"a", b"b"]
 
-    assert lost == [True]
+    assert lost == [True, "mended"]
 
 
 @in_a_loop

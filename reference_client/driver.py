@@ -1,0 +1,264 @@
+"""The driver of a reference client: commands of `wireproof.driver/1` in, answers and events out. Names no protocol.
+
+What it can do follows from the layouts (`protocols.plain`); each operation calls the SDK's method of that name, so
+that what is tested is what a user of the SDK calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from protocols.messages import Message
+from protocols.plain import Plain, PlainError
+from protocols.registry import protocol as codec_of
+from reference_client.errors import ClientError, RefusedError
+from reference_client.line import Reconnect
+from reference_client.registry import DrivenClient, client_class
+
+__all__ = ["VERSION", "CommandError", "Driver"]
+
+VERSION = "wireproof.driver/1"
+LARGEST_NUMBER = 2**64 - 1
+DEADLINE = 5.0
+Object = Mapping[str, Any]
+
+
+class CommandError(Exception):
+    """Raised for a command that cannot be done, in the words of the driver protocol."""
+
+    def __init__(self, kind: str, told: str) -> None:
+        super().__init__(told)
+        self.kind = kind
+
+
+class Connection:
+    """One connection of the SDK, under the name that commands call it by."""
+
+    def __init__(self, name: str, plain: Plain, say: Callable[[Object], object]) -> None:
+        self.plain = plain
+        self.client: DrivenClient
+        self._name = name
+        self._say = say
+        self._mending = False
+
+    def pushed(self, message: Any) -> None:
+        """Tell of a pushed message."""
+        told = {one.name: _hex(getattr(message, one.name)) for one in fields(message)}
+        self._say({"event": "message", "connection": self._name, **told})
+
+    def lost(self, why: ClientError, mending: bool) -> None:
+        """Tell of a loss, once, however it ends."""
+        if not self._mending:
+            self._say({"event": "closed", "connection": self._name, "told": str(why)})
+        self._mending = mending
+
+    def mended(self) -> None:
+        """Tell that the connection was made again."""
+        self._mending = False
+        self._say({"event": "reconnected", "connection": self._name})
+
+    async def ask(self, operation: str, given: Object) -> Object:
+        """Call the SDK's method and return its result by the names of the reply."""
+        try:
+            return self._told(operation, await self._call(self.client, operation, given))
+        except RefusedError:
+            return {"status": False}
+
+    async def batch(self, requests: list[Object]) -> Object:
+        """Call the methods of a batch and return the results in order."""
+        batch = self.client.batch()
+        calls = []
+        for one in requests:
+            given = {name: value for name, value in one.items() if name != "do"}
+            do = str(one.get("do"))
+            calls.append((do, self._call(batch, do, given)))
+        await batch.send()
+        return {"results": [await self._settled(do, call) for do, call in calls]}
+
+    async def _settled(self, operation: str, call: Awaitable[Any]) -> Object:
+        try:
+            return self._told(operation, await call)
+        except RefusedError:
+            return {"status": False}
+
+    def _call(self, target: object, operation: str, given: Object) -> Awaitable[Any]:
+        if operation not in self.plain.operations:
+            raise CommandError("unsupported", f"profile {self.plain.profile.name} has no operation {operation!r}")
+        request = self.plain.request(operation, given)
+        values = {name: getattr(request, name) for name in request.__struct_fields__}
+        called: Awaitable[Any] = getattr(target, operation)(**values)
+        return called
+
+    def _told(self, operation: str, value: object) -> Object:
+        plain = self.plain
+        if value is None or isinstance(value, bool):
+            return {"status": value is True}
+        if isinstance(value, plain.profile.replies[plain.operations[operation]][-1]):
+            return plain.result(value)
+        name = plain.result_name(operation)
+        match value:
+            case bytes():
+                return {name: _hex(value)}
+            case tuple():
+                return {name: [plain.fields(row) for row in value]}
+            case Message():
+                return {name: plain.result(value)}  # type: ignore[arg-type]
+        raise TypeError(f"{operation} returned {type(value).__name__}")
+
+
+class Driver:
+    """Does commands one after the other as they begin; they overlap while they wait."""
+
+    def __init__(
+        self,
+        protocol: str,
+        say: Callable[[Object], object],
+        *,
+        profile: str | None = None,
+        variant: str | None = None,
+        deadline: float = DEADLINE,
+    ) -> None:
+        """`say` takes each answer and event; raises ValueError for an unknown protocol, profile or variant.
+
+        `profile` and `variant`: the only ones spoken; `deadline`: seconds that the SDK waits for a reply.
+        """
+        self._client_class = client_class(protocol)
+        self._protocol = spoken = codec_of(protocol)
+        self._profiles = [profile] if profile else list(spoken.profiles)
+        self._variants = [variant] if variant else list(spoken.profiles[spoken.default_profile].variants)
+        self._plains = {(one, two): Plain(spoken, one, two) for one in self._profiles for two in self._variants}
+        self._say = say
+        self._deadline = deadline
+        self._connections: dict[str, Connection] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.quitting = False
+        """Whether `quit` was commanded: no line after it counts."""
+        self._does: Mapping[str, Callable[[Object], Awaitable[Object]]] = {
+            "hello": self._hello,
+            "connect": self._connect,
+            "batch": self._batch,
+            "close": self._close,
+            "quit": self._quit,
+        }
+
+    def take(self, line: bytes) -> bool:
+        """Begin what a line commands; False for what is no command, to which nothing can be answered."""
+        try:
+            command = json.loads(line)
+            id, do = int(command["id"]), str(command["do"])
+        except (ValueError, TypeError, KeyError):
+            return False
+        given = {name: value for name, value in command.items() if name not in ("id", "do")}
+        self.quitting = do == "quit"
+        task = asyncio.get_running_loop().create_task(self._answer(id, do, given))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def close(self) -> None:
+        """Close every connection and wait until every command that waited is answered."""
+        for one in list(self._connections.values()):
+            await one.client.close()
+        self._connections.clear()
+        others = self._tasks - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others)
+
+    async def _answer(self, id: int, do: str, given: Object) -> None:
+        try:
+            result = await self._does.get(do, partial(self._operation, do))(given)
+        except (ClientError, CommandError) as error:
+            self._say({"id": id, "ok": False, "error": {"kind": error.kind, "told": str(error)}})
+        except PlainError as error:
+            self._say({"id": id, "ok": False, "error": {"kind": "refused", "told": str(error)}})
+        except Exception as error:
+            traceback.print_exc()
+            self._say({"id": id, "ok": False, "error": {"kind": "other", "told": f"{type(error).__name__}: {error}"}})
+        else:
+            self._say({"id": id, "ok": True, "result": result})
+
+    async def _hello(self, given: Object) -> Object:
+        operations = dict.fromkeys(name for plain in self._plains.values() for name in plain.operations)
+        return {
+            "protocol_version": VERSION,
+            "sdk": {"name": "wireproof reference client", "version": _version(), "language": "Python"},
+            "protocol": self._protocol.name,
+            "profiles": self._profiles,
+            "variants": self._variants,
+            "operations": [*operations, "batch"],
+            "binary_safe": True,
+            "largest_number": str(LARGEST_NUMBER),
+            "reconnects": True,
+        }
+
+    async def _connect(self, given: Object) -> Object:
+        name = str(given.get("connection"))
+        if name in self._connections:
+            await self._connections.pop(name).client.close()
+        profile, variant = given.get("profile", self._profiles[0]), given.get("variant", self._default_variant())
+        plain = self._plains.get((profile, variant))
+        if plain is None:
+            spoken = f"{', '.join(self._profiles)} under {', '.join(self._variants)}"
+            raise CommandError("unsupported", f"expected profile {spoken}, got {profile!r} under {variant!r}")
+        connection = Connection(name, plain, self._say)
+        client = self._client_class.connect(
+            str(given.get("host")),
+            int(given.get("port", 0)),
+            profile=profile,
+            variant=variant,
+            timeout=self._deadline,
+            reconnect=Reconnect() if given.get("reconnect") is True else None,
+            on_message=connection.pushed,
+            on_loss=connection.lost,
+            on_mended=connection.mended,
+        )
+        connection.client = await client.__aenter__()
+        self._connections[name] = connection
+        return {}
+
+    def _default_variant(self) -> str:
+        usual = self._protocol.default_variant
+        return usual if usual in self._variants else self._variants[0]
+
+    async def _operation(self, do: str, given: Object) -> Object:
+        if not any(do in plain.operations for plain in self._plains.values()):
+            raise CommandError("unsupported", f"no operation {do!r}")
+        fields = {name: value for name, value in given.items() if name != "connection"}
+        return await self._connection(given).ask(do, fields)
+
+    async def _batch(self, given: Object) -> Object:
+        return await self._connection(given).batch(given.get("requests", []))
+
+    async def _close(self, given: Object) -> Object:
+        connection = self._connection(given)
+        del self._connections[str(given.get("connection"))]
+        await connection.client.close()
+        return {}
+
+    async def _quit(self, given: Object) -> Object:
+        await self.close()
+        return {}
+
+    def _connection(self, given: Object) -> Connection:
+        name = str(given.get("connection"))
+        if name not in self._connections:
+            raise CommandError("closed", f"there is no connection {name!r}")
+        return self._connections[name]
+
+
+def _hex(value: bytes | None) -> Object | None:
+    return None if value is None else {"hex": value.hex()}
+
+
+def _version() -> str:
+    try:
+        return version("wireproof")
+    except PackageNotFoundError:
+        return "unknown"

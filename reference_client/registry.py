@@ -1,0 +1,68 @@
+"""The one place of the reference clients that names protocols; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Protocol
+
+from reference_client.errors import ClientError
+from reference_client.line import Reconnect
+
+__all__ = ["CLIENTS", "DrivenBatch", "DrivenClient", "client_class", "driven_protocols"]
+
+CLIENTS = {"throttr": "reference_client.throttr"}
+"""Protocol -> the package whose `Client` is its SDK."""
+
+
+class DrivenBatch(Protocol):
+    """What a driver needs of a batch, besides a method for each request."""
+
+    async def send(self) -> list[Any]:
+        """Send what was gathered and wait for the replies."""
+
+
+class DrivenClient(Protocol):
+    """What a driver needs of an SDK, besides a method for each request, named as the request in lower case.
+
+    Such a method takes the fields of the request by their names, and returns a flag, a message, None where there is
+    none, or the one field of the reply.
+    """
+
+    @classmethod
+    def connect(
+        cls,
+        host: str,
+        port: int,
+        *,
+        profile: str,
+        variant: str,
+        timeout: float,
+        reconnect: Reconnect | None,
+        on_message: Callable[[Any], object],
+        on_loss: Callable[[ClientError, bool], object],
+        on_mended: Callable[[], object],
+    ) -> DrivenClient:
+        """Return a client that is not open yet."""
+
+    async def __aenter__(self) -> DrivenClient:
+        """Connect."""
+
+    def batch(self) -> DrivenBatch:
+        """Return a batch with the same methods."""
+
+    async def close(self) -> None:
+        """Close."""
+
+
+def driven_protocols() -> list[str]:
+    """Return the protocols that have a reference client, sorted."""
+    return sorted(CLIENTS)
+
+
+def client_class(protocol: str) -> type[DrivenClient]:
+    """Return the SDK of `protocol`; ValueError naming those there are otherwise."""
+    if protocol not in CLIENTS:
+        raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(driven_protocols())}")
+    found: type[DrivenClient] = import_module(CLIENTS[protocol]).Client
+    return found
