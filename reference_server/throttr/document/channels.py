@@ -48,7 +48,6 @@ class Channels:
         self._peers, self._tolerance, self._shared = peers, tolerance_ns, shared
         self.automatic = profile.name != "7.1.0"
         """T35."""
-        self._counts_copies = self.automatic
         self._names_channel = PushedEvent in profile.pushes
         self._max = (1 << (8 * profile.variants[variant].sizes["value"])) - 1
         self._held: dict[bytes, dict[Peer, Held]] = {}
@@ -185,7 +184,7 @@ class Channels:
             least, most = self._number(name, at)
             told = rows[name].subscribed_connections if name in rows else 0
             if wrong is None and not (least <= told <= most or (self._shared and name == EVERYBODY and told >= least)):
-                clause = "THR-CHANNELS-10" if self._counts_copies else "THR-CHANNELS-9"
+                clause = "THR-CHANNELS-10" if self.automatic else "THR-CHANNELS-9"
                 words = f"CHANNELS tells {told} of {name.hex()}, there are {least} to {most}"
                 wrong = Disagreement(words, "subscriptions of a channel", clause if told else "THR-CHANNELS-12")
         strange = [name for name in rows if name not in self._held and (name in self._named or not self._is_open(at))]
@@ -199,9 +198,9 @@ class Channels:
         return self._shared or (self.automatic and any(unknown))
 
     def _number(self, name: bytes, at: Window) -> tuple[int, int]:
-        """Return the least and the most that may be told of one channel: connections, or subscriptions (T7)."""
+        """Return the least and the most that may be told of one channel: connections, or subscriptions (T7, T29)."""
         sure, perhaps = self._holders(name, at)
-        return len(sure), sum(perhaps.values()) if self._counts_copies else len(perhaps)
+        return len(sure), sum(perhaps.values())
 
     def found(self, request: Channel, reply: Message, at: Window) -> Disagreement | None:
         """Judge the answer to CHANNEL: a row for every subscriber and nobody else."""

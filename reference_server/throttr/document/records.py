@@ -125,18 +125,11 @@ class Records:
                 was = " or ".join(map(self._told, self._states.get(key, (ABSENT,))))
                 told = f"{name} has a row for {key.hex() or 'the empty key'}, with {was}"
                 return Disagreement(told, f"{name} row for nothing", clauses[1] if key in self._states else clauses[0])
-            self._narrow(key, there=True)
         for key in list(self._states):
-            if key not in keys:
-                if ABSENT not in self._seen(key):
-                    told = f"{name} lacks {key.hex()}, with {' or '.join(map(self._told, self._states[key]))}"
-                    return Disagreement(told, f"{name} row missing", clauses[0])
-                self._narrow(key, there=False)
+            if key not in keys and ABSENT not in self._seen(key):
+                told = f"{name} lacks {key.hex()}, with {' or '.join(map(self._told, self._states[key]))}"
+                return Disagreement(told, f"{name} row missing", clauses[0])
         return None
-
-    def _narrow(self, key: bytes, *, there: bool) -> None:
-        if key in self._states:
-            self._keep(key, tuple(one for one in self._seen(key) if (one is not None) is there))
 
     def _points_moved(self, rows: Iterable[ListRow]) -> Disagreement | None:
         """A time point is later than the last one told where the expiry is later, earlier where it is (LIST-8)."""

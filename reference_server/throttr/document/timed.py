@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import cast
+
+from protocols.messages import Message, Request
 from protocols.profile import Profile
 from protocols.throttr import Change
+from protocols.throttr.replies import Status
 from reference_server.model import Window
 from reference_server.throttr.model import ABSENT, UNITS, Due, Record, State, States, ThrottrModel, changed_ttl
 
@@ -36,6 +41,14 @@ class TimedModel(ThrottrModel):
         if state.due.first - self._tolerance > self.at.until:
             return (state,)
         return (ABSENT,) if state.due.last + self._tolerance <= self.at.since else (state, ABSENT)
+
+    def step(self, state: Hashable, request: Request, reply: Message | None) -> States:
+        """See `Model`; what was refused while its time is nearly up may yet be found by another request."""
+        found = super().step(state, request, reply)
+        nearly = isinstance(state, Record) and state.due is not None and len(self.seen(state)) > 1
+        if nearly and ABSENT in found and isinstance(reply, Status) and not reply.ok:
+            return tuple(dict.fromkeys((*found, cast(State, state))))
+        return found
 
     def _made(self, is_counter: bool, content: int | bytes, ttl_type: int, ttl: int) -> States:
         return (Record(is_counter, content, ttl_type, ttl, self._due_in(ttl_type, ttl)),)
