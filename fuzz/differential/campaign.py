@@ -14,6 +14,7 @@ from fuzz.differential.blame import Blame
 from fuzz.differential.compare import Difference, differences
 from fuzz.differential.sides import Side, SimulatedSide
 from fuzz.differential.sources import sources
+from fuzz.differential.suspects import clause_by_cases
 from fuzz.findings.shrink import fewer
 from fuzz.live.campaign import Progress
 from fuzz.live.ground import PAUSE, Ground
@@ -87,6 +88,7 @@ class DiffCampaign:
         self._ground: Ground = self.sides[0].ground
         self._references = [SimulatedSide(one.ground.profile, one.ground) for one in self.sides]
         self._sources = list(sources(self._ground, self.suite))
+        self._quick = [one for one in self._sources if not one.optional and one.waited <= QUICK]
         self._random = Random(f"wireproof fuzz diff {self.seed}")
         self._blame = Blame(self.suite, self._ground.profile)
         self._seen = Seen()
@@ -102,8 +104,7 @@ class DiffCampaign:
                 if source.leaves_open(found) and found.shape not in self.quirks:
                     why = BY_DOCUMENT if self._by_document(found, source.script) else LEFT_OPEN
                     self.quirks[found.shape] = self._cluster(found, source.script, source.clauses, why)
-        quick = [one for one in self._sources if not one.optional and one.waited <= QUICK]
-        for source in quick[:: len(quick) // MOST_DOUBTS + 1]:
+        for source in self._quick[:: len(self._quick) // MOST_DOUBTS + 1]:
             if source.requests & {one.difference.request for one in self.quirks.values() if one.why == LEFT_OPEN}:
                 for found in self._differences(source.script):
                     if source.leaves_open(found) is False and self._is_wrong(found, source.script):
@@ -228,6 +229,8 @@ class DiffCampaign:
         right = next((at for at in range(len(self.sides)) if at not in odd), 0)
         kind = found.kinds[right] if right < len(found.kinds) else ""
         clause = clauses[0] if why == LEFT_OPEN else self._blame.clause(found, asked, clauses, kind)
+        if odd and found.clause is None:
+            clause = clause_by_cases(found, self.suite, self.sides[odd[0]], {found.request, *asked}) or clause
         told = tuple(self.sides[at].told for at in odd)
         return Cluster(found, clause, script, self.progress.executions, why, told)
 

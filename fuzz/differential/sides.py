@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from conformance.conversation import Asking, Result
 from fuzz.live.ground import Ground
 from fuzz.live.play import Play
 from fuzz.live.playing import playing
@@ -29,6 +30,9 @@ class Side(Protocol):
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script as it is, and wait so many seconds for each answer."""
 
+    def perform(self, asking: Asking[Result]) -> Result:
+        """Carry out what is asked for, and return what comes of it."""
+
     def restart(self, why: str) -> bool:
         """Start it again, with nothing in it, if it is ours; say whether it was."""
 
@@ -48,6 +52,10 @@ class LiveSide:
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script as it is."""
         return self.live.play(script, patience=patience)
+
+    def perform(self, asking: Asking[Result]) -> Result:
+        """Carry out on sockets what is asked for."""
+        return self.live.perform(asking)
 
     def restart(self, why: str) -> bool:
         """Start it again, if it is ours."""
@@ -70,6 +78,10 @@ class SimulatedSide:
         """Play a script as it is; no time passes but that of the script."""
         trace = carried_out(playing(script, self.ground, patience=patience), self._server)
         return Play(script, trace, self.ground, patience)
+
+    def perform(self, asking: Asking[Result]) -> Result:
+        """Carry out in this process what is asked for."""
+        return carried_out(asking, self._server)
 
     def restart(self, why: str) -> bool:
         """Begin again with nothing in it."""

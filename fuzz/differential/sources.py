@@ -64,8 +64,9 @@ def sources(ground: Ground, suite: Suite) -> Iterator[Source]:
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
         if waited <= MOST_WAITED and 0 < sent <= LONGEST:
             script = tuple(_actions(steps, ground))
-            asked, case = _asked(steps), asks.get(one["id"], frozenset())
-            yield Source(script, tuple(one["clauses"]), one["level"] == "MAY", _expects(steps), waited, asked, case)
+            asked, kinds = _asked(steps), asks.get(one["id"], frozenset())
+            about = script, tuple(one["clauses"]), one["level"] == "MAY"
+            yield Source(*about, _expects(steps), waited, asked, kinds)
 
 
 def _actions(steps: list[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:

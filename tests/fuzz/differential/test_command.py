@@ -32,6 +32,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "sources", chosen)
     monkeypatch.setattr(campaign, "SHRINK_TRIES", 8)
     monkeypatch.setattr(campaign, "SETTLED", 0.03)
+    monkeypatch.setattr(campaign, "clause_by_cases", lambda *arguments: None)
 
 
 def run(*arguments: str) -> Result:
