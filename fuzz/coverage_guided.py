@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 from conformance.processes import module_environment
 from fuzz.targets_known import Target, dictionary
@@ -19,6 +20,7 @@ from fuzz.targets_known import Target, dictionary
 __all__ = ["Progress", "Result", "is_available", "run"]
 
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+(?:cov: (\d+) ft: (\d+) )?corp: (\d+)/\S+.*exec/s: (\d+)")
+EXECUTED = re.compile(rb"^stat::number_of_executed_units: (\d+)")
 PATIENCE = 30.0
 """Seconds beyond its time after which the process is ended."""
 
@@ -57,6 +59,7 @@ def run(
     seconds: int = 0,
     executions: int = 0,
     seed: int = 1,
+    environment: Mapping[str, str] = MappingProxyType({}),
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Result:
     """Fuzz for `seconds` or `executions` (0: no limit of that kind), growing `corpus`; ends at the first violation."""
@@ -73,8 +76,12 @@ def run(
         options += [f"-max_total_time={seconds}"] if seconds else []
         options += [f"-runs={executions}"] if executions else []
         command = [sys.executable, "-P", "-m", target.module, *options, str(corpus)]
-        environment = {**module_environment(), "WIREPROOF_PROTOCOL": name}
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**module_environment(), "WIREPROOF_PROTOCOL": name, **environment},
+        )
         try:
             lines: list[bytes] = []
             last = Progress(0, 0, 0, 0)
@@ -83,6 +90,8 @@ def run(
                 if found := LINE.match(line):
                     last = Progress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
                     report(last)
+                elif done := EXECUTED.match(line):
+                    last = replace(last, executions=int(done[1]))
         finally:
             process.kill()
             process.wait()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Deviation"]
+__all__ = ["Deviation", "Plant"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,3 +31,18 @@ class Deviation:
     def is_legal(self) -> bool:
         """Whether it breaks nothing."""
         return not self.clauses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plant:
+    """A fault that fuzzers prove themselves with: which engine is to find it, and within how many executions."""
+
+    fault: str
+    """The name of the deviation."""
+    part: str
+    """Where it is: store or transport."""
+    engine: str
+    budget: int
+    profile: str = ""
+    """Profile and variant to serve; "" = the protocol's usual ones."""
+    variant: str = ""

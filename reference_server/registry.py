@@ -11,7 +11,7 @@ from protocols.profile import Profile
 from protocols.registry import PACKAGES
 from protocols.registry import protocol as codec_of
 from reference_server.clock import Clock
-from reference_server.deviation import Deviation
+from reference_server.deviation import Deviation, Plant
 from reference_server.model import Model, ServerModel
 from reference_server.service import Ids, Limits, Service, Trace
 
@@ -21,6 +21,7 @@ __all__ = [
     "demonstration_faults",
     "deviations",
     "model_of",
+    "planted",
     "served_protocols",
     "server_model_of",
     "server_packages",
@@ -44,6 +45,12 @@ def deviations(protocol: str) -> Mapping[str, Deviation]:
 def server_packages(protocol: str) -> tuple[str, str]:
     """Return the packages whose code answers for a server of `protocol`: its semantics and its codec."""
     return SERVICES[protocol], PACKAGES[protocol]
+
+
+def planted(protocol: str) -> tuple[Plant, ...]:
+    """Return the faults of the server of `protocol` that fuzzers prove themselves with."""
+    found: tuple[Plant, ...] = getattr(import_module(SERVICES[protocol]), "PLANTED", ())
+    return found
 
 
 def demonstration_faults(protocol: str) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ class Campaign:
     def _look_into(self, suspicion: Suspicion) -> Found | None:
         """Return what a suspicion turned out to be; None for one that is known, or that never shows again."""
         times = self._known.get(suspicion.key, 0)
-        if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._is_served()):
+        if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._was_slow()):
             return None
         restarts = self._live.restarts
         what = Attribution(self._live, suspicion, seconds=self._bounds.shrink_s).of(list(self._recent))
@@ -178,6 +178,11 @@ class Campaign:
         elif self.progress.executions % REST == 0:
             self._restart("with nothing in it")
             self._live.restarts -= self._live.server is not None
+
+    def _was_slow(self) -> bool:
+        """Say whether others are served after all beside the script that was played last, given more time."""
+        probe = self._live.play(fresh(self._recent[-1]), patience=5 * PATIENCE).probe
+        return probe is not None and bool(probe.answered)
 
     def _is_served(self) -> bool:
         probe = self._live.play((), patience=5 * PATIENCE).probe

@@ -201,14 +201,33 @@ def burst(random: Random, script: Script, ground: Ground) -> Script:
 
 
 def announce_much(random: Random, script: Script, ground: Ground) -> Script:
-    """End a write right after a field that says the largest number there is: a size without its body."""
+    """End a write right after a field that says a large number, or the largest there is: a size without its body."""
 
     def change(data: bytes) -> bytes:
         first, last = _at_a_field(random, data, ground)
         last = min(last, first + 8)
-        return data[:first] + b"\xff" * (last - first) + data[last : last + random.choice((0, 0, 16))]
+        most = (1 << 8 * (last - first)) - 1
+        size = min(most, random.choice((most, 1 << 16, 1 << 20, 1 << 24, 1 << 26)))
+        return data[:first] + size.to_bytes(last - first, "little") + data[last : last + random.choice((0, 0, 16))]
 
     return _in_a_write(random, script, change)
+
+
+def fill(random: Random, script: Script, ground: Ground) -> Script:
+    """Put a run of equal bytes into a write, at a boundary of a field."""
+    number, byte = random.choice((16, 255, 600, 5000)), random.choice((*EDGES, random.randrange(256)))
+
+    def change(data: bytes) -> bytes:
+        at = _at_a_field(random, data, ground)[0]
+        return data[:at] + bytes([byte]) * number + data[at:]
+
+    return _in_a_write(random, script, change)
+
+
+def crowd(random: Random, script: Script, ground: Ground) -> Script:
+    """Let many connections be open all the while, before the script's own or from somewhere on."""
+    number, at = random.choice((8, 40, 120)), random.choice((0, random.randrange(len(script) + 1)))
+    return (*script[:at], *(Open(f"crowd{one}") for one in range(number)), *script[at:])
 
 
 def drip(random: Random, script: Script, ground: Ground) -> Script:
@@ -247,7 +266,7 @@ MUTATORS: Mapping[str, Mutator] = {
     one.__name__: one
     for one in (
         lie_in_a_field, flip_a_type, flip_bytes, truncate, splice, repeat, leave_out, reorder, interleave, pipeline,
-        join, burst, announce_much, drip, hang_up, wait,
+        join, burst, announce_much, fill, crowd, drip, hang_up, wait,
     )
 }  # fmt: skip
 """Name -> mutator; each is as likely as any other."""

@@ -2,11 +2,23 @@
 
 from reference_server.throttr.document import DocumentModel
 from reference_server.throttr.faults import DEMONSTRATION, FAULTS, Fault
+from reference_server.throttr.faults.planted import PLANTED
 from reference_server.throttr.model import ThrottrModel
 from reference_server.throttr.rules import RULES, Rules
 from reference_server.throttr.service import ThrottrService, create
 
-__all__ = ["DEMONSTRATION", "FAULTS", "MODEL", "RULES", "SERVER_MODEL", "Fault", "Rules", "ThrottrService", "create"]
+__all__ = [
+    "DEMONSTRATION",
+    "FAULTS",
+    "MODEL",
+    "PLANTED",
+    "RULES",
+    "SERVER_MODEL",
+    "Fault",
+    "Rules",
+    "ThrottrService",
+    "create",
+]
 
 MODEL = ThrottrModel
 """(profile, variant) -> the sequential model of one key."""

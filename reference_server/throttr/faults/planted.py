@@ -1,0 +1,48 @@
+"""Faults that fuzzers prove themselves with, of those listed elsewhere: each with its engine and its budget."""
+
+from __future__ import annotations
+
+from reference_server.deviation import Plant
+
+__all__ = ["PLANTED"]
+
+
+def _plants(part: str, engine: str, budget: int, *faults: str, variant: str = "") -> tuple[Plant, ...]:
+    return tuple(Plant(fault=one, part=part, engine=engine, budget=budget, variant=variant) for one in faults)
+
+
+PLANTED = (
+    *_plants(
+        "store",
+        "store",
+        15_000,
+        "insert-refused-after-expiry",
+        "update-decrease-wraps",
+        "list-loses-what-is-not-ascending",
+        "ttl-wraps-at-64-bits",
+        "one-in-sixteen-stays-listed",
+    ),
+    *_plants(
+        "store",
+        "machine",
+        500,
+        "set-keeps-the-end-of-an-expired-value",
+        "query-answers-once-more",
+        "list-names-the-expired",
+    ),
+    *_plants(
+        "transport",
+        "server",
+        500,
+        "unfinished-requests-in-one-place",
+        "requests-up-to-1023",
+        "beginning-behind-whole-requests-lost",
+        "nonsense-ends-all-connections",
+        "dies-of-a-run-of-bytes",
+        "one-request-at-a-time",
+        "serves-32-connections",
+    ),
+    *_plants("transport", "server", 500, "dies-of-announced-sizes", variant="uint64"),
+    *_plants("transport", "live", 500, "process-ends-at-nonsense", "busy-while-idle", "one-client-at-a-time"),
+    *_plants("transport", "live", 500, "memory-of-announced-length", variant="uint64"),
+)
