@@ -81,10 +81,14 @@ class Plain:
 
     def result(self, reply: Reply) -> dict[str, Any]:
         """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
-        fields = self.layout(type(reply)).fields
-        if len(fields) == 1 and isinstance(fields[0][1], Flag):
-            return {STATUS: getattr(reply, fields[0][0])}
+        if self.is_flag(type(reply)):
+            ((name, _),) = self.layout(type(reply)).fields
+            return {STATUS: getattr(reply, name)}
         return self.fields(reply)
+
+    def is_flag(self, reply: type[Message]) -> bool:
+        """Say whether a reply is one flag and nothing else."""
+        return [type(kind) for _, kind in self.layout(reply).fields] == [Flag]
 
     def result_name(self, operation: str) -> str:
         """Return the name of the one field that the reply to `operation` consists of, as `result` calls it."""

@@ -1,0 +1,99 @@
+"""`wireproof driver`: helps whoever writes the driver of an SDK (docs/writing-a-driver.md)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from conformance.console import console_of
+from conformance.sdk.checking import Check
+from conformance.sdk.driver_process import DriverProcess
+from conformance.sdk.findings import Finding
+from conformance.sdk.wires import AttachedWires, CommandWires, StartError, Wires, parse_driver
+from protocols import protocol_names
+
+RIGHT, WRONG = "right", "WRONG"
+ATTACHED_DEADLINE = 3600.0
+"""Seconds for an answer while its author steps through the driver."""
+
+
+@click.group()
+def command() -> None:
+    """Help with writing the driver of an SDK; docs/writing-a-driver.md tells how."""
+
+
+@command.command()
+@click.argument("driver", metavar="[COMMAND]", required=False)
+@click.option("--protocol", type=click.Choice(protocol_names()), default=protocol_names()[0], show_default=True)
+@click.option("--profile", help="Profile to try it with.  [default: the protocol's, if the driver speaks it]")
+@click.option("--variant", help="Variant to try it with.  [default: the protocol's, if the driver speaks it]")
+@click.option("--timeout", type=click.FloatRange(0.05), default=5.0, show_default=True, help="Seconds for an answer.")
+@click.option("--attach", is_flag=True, help="Start nothing: wait until you start the driver, in a debugger say.")
+@click.option("--trace", is_flag=True, help="Print every line in both directions before what it came to.")
+@click.pass_context
+def check(
+    context: click.Context,
+    /,
+    driver: str | None,
+    protocol: str,
+    profile: str | None,
+    variant: str | None,
+    timeout: float,
+    attach: bool,
+    trace: bool,
+) -> None:
+    """Talk to the driver that COMMAND starts, against a reference server, and say what is right or wrong in each line.
+
+    Exits 0 when all is right, 1 when something is wrong, 2 for usage.
+
+    \b
+    wireproof driver check 'node driver.js'
+    wireproof driver check --attach
+    """
+    console = console_of(quiet=False)
+    if (driver is None) != attach:
+        raise click.UsageError("expected either a COMMAND that starts the driver, or --attach")
+    wires: Wires
+    try:
+        wires = CommandWires(parse_driver(driver)) if driver else AttachedWires(lambda told: click.echo(told, err=True))
+    except StartError as error:
+        raise click.UsageError(str(error)) from None
+    deadline = ATTACHED_DEADLINE if attach else timeout
+    wrong = asyncio.run(_check(console, wires, deadline, protocol, profile, variant, trace=trace))
+    context.exit(1 if wrong else 0)
+
+
+async def _check(
+    console: Console,
+    wires: Wires,
+    deadline: float,
+    protocol: str,
+    profile: str | None,
+    variant: str | None,
+    *,
+    trace: bool,
+) -> int:
+    counts = {RIGHT: 0, WRONG: 0}
+    async with DriverProcess(wires, deadline=deadline, start_deadline=max(deadline, 20.0)) as process:
+        async for finding in Check(process, protocol, profile, variant).run():
+            if trace:
+                for line in process.transcript:
+                    console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)
+                process.transcript.clear()
+            counts[_show(console, finding)] += 1
+    console.print(f"{counts[RIGHT]} right, {counts[WRONG]} wrong")
+    return counts[WRONG]
+
+
+def _show(console: Console, finding: Finding) -> str:
+    word = WRONG if finding.wrong else RIGHT
+    style = "red" if finding.wrong else "green"
+    note = f" [dim]({escape(finding.note)})[/]" if finding.note else ""
+    console.print(f"[{style}]{word}[/]  {escape(finding.name)}{note}", soft_wrap=True)
+    for line in finding.wrong:
+        for part in line.splitlines():
+            console.print(f"         {escape(part)}", soft_wrap=True)
+    return word

@@ -1,0 +1,69 @@
+"""Requests and pushes to try a driver with, made from the layouts alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from protocols.fields import Blob, Kind, Raw, UInt
+from protocols.messages import Message, Reply, declared_layout
+from protocols.plain import Plain
+
+__all__ = ["Samples"]
+
+TEXT = b"wireproof-check"
+BINARY = bytes([0, 255, 10, 13, 0x80, 0x22, 0x5C, 0])
+"""Zero, newlines, a quote, a backslash, and what is no UTF-8."""
+SOME = 60
+
+
+@dataclass(slots=True)
+class Samples:
+    """Values for the fields of one protocol under one profile and variant."""
+
+    plain: Plain
+    most: int | None = None
+    """The number for the first value of a request that is as wide as the variant; None: an ordinary one."""
+    binary: bool = False
+    """Whether names and values are bytes of all kinds."""
+    _seen: dict[tuple[str, int], bytes] = field(default_factory=dict)
+
+    def of(self, message: type[Message]) -> Any:
+        """Return a message of that class."""
+        values = {name: self._value(name, kind) for name, kind in self.plain.layout(message).fields}
+        wide = self.wide_fields(message)
+        values.update(dict.fromkeys(wide, SOME))
+        if wide and self.most is not None:
+            values[wide[0]] = self.most
+        return message(**values)
+
+    def wide_fields(self, message: type[Message]) -> list[str]:
+        """Return the numbers of `message` that are as wide as the variant."""
+        words = self.plain.protocol.names
+        return [
+            name
+            for name, kind in declared_layout(message).items()
+            if isinstance(kind, UInt) and isinstance(kind.size, str) and name not in words
+        ]
+
+    def named_field(self, message: type[Message]) -> str | None:
+        """Return the first field of `message` that names a record or channel; None when it has none."""
+        known = self.plain.protocol.named_by
+        return next((name for name, _ in self.plain.layout(message).fields if name in known), None)
+
+    def learn(self, reply: Reply) -> None:
+        """Remember ids that a server gave, for requests that ask by one."""
+        for name, kind in self.plain.layout(type(reply)).fields:
+            if isinstance(kind, Raw):
+                self._seen[name, kind.size] = getattr(reply, name)
+
+    def _value(self, name: str, kind: Kind) -> object:
+        match kind:
+            case Blob():
+                return BINARY if self.binary else TEXT
+            case Raw(size):
+                return self._seen.get((name, size), bytes(size))
+            case UInt():
+                words = self.plain.protocol.names.get(name)
+                return sorted(words)[len(words) // 2] if words else 0
+        return None
