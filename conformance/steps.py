@@ -112,10 +112,10 @@ def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
     """Return the frame of `{raw: ...}`; it may say `as` which request it is answered like."""
     data = talk.symbols.data(item["raw"] if isinstance(item["raw"], dict) else {"hex": item["raw"]})
     request = talk.symbols.message(item["as"]) if "as" in item else None
+    if request is not None and not isinstance(request, Request):
+        raise SymbolError(f"as: expected a request, got {request.NAME}")
     line.by_hand |= not _is_one(talk, data, request)
     if request is not None:
-        if not isinstance(request, Request):
-            raise SymbolError(f"as: expected a request, got {request.NAME}")
         line.codec.await_reply(request)
         talk.asked.add(request.NAME)
     else:
