@@ -30,6 +30,8 @@ CERTAIN = 3
 """Times that a difference must show again, each time with longer waits: timing differs, servers should not."""
 HURRIED, SERVED = 0.2, 5.0
 """Seconds to wait for an answer that may not come, and for one that must."""
+LAST = 0.05
+"""Seconds for what may still come, an end of the connection above all."""
 SETTLED = 0.2
 """Seconds to wait for an answer when a difference is looked at again."""
 REST = 256
@@ -229,7 +231,7 @@ class DiffCampaign:
         right = next((at for at in range(len(self.sides)) if at not in odd), 0)
         kind = found.kinds[right] if right < len(found.kinds) else ""
         clause = clauses[0] if why == LEFT_OPEN else self._blame.clause(found, asked, clauses, kind)
-        if odd and found.clause is None:
+        if odd:
             clause = clause_by_cases(found, self.suite, self.sides[odd[0]], {found.request, *asked}) or clause
         told = tuple(self.sides[at].told for at in odd)
         return Cluster(found, clause, script, self.progress.executions, why, told)
@@ -263,7 +265,7 @@ def _settled(script: Script) -> Iterator[Action]:
             yield Read(action.connection, SETTLED)
             yield Sleep(PAUSE)
     for name in dict.fromkeys(action.connection for action in script if isinstance(action, Read | Write)):
-        yield Read(name, SETTLED)
+        yield Read(name, LAST)
 
 
 def _asked(requests: Sequence[object]) -> list[str]:
