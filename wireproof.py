@@ -13,7 +13,7 @@ COMMANDS = {
     "self-check": ("conformance.commands.selfcheck", "Prove the suite: every known fault against every case."),
     "impostor": ("conformance.commands.impostor", "Serve a server that is wrong in one known way; --list them."),
     "clauses": ("conformance.commands.clauses", "Tell what stands behind each clause: cases, faults, verdicts seen."),
-    "fuzz": ("fuzz.commands.group", "Look for what no case holds yet, in our own code."),
+    "fuzz": ("fuzz.commands.group", "Look for what no case holds yet: in our own code, and on servers."),
     "driver": ("conformance.commands.driver", "Check the driver of an SDK line by line, while it is written."),
     "replay": ("fuzz.commands.replay", "Say whether a finding still shows."),
     "matrix": ("conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),

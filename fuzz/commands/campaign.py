@@ -18,6 +18,7 @@ from conformance.commands.target import Target, target_of
 from conformance.probe import ProbeError, version_of
 from conformance.processes import StartError
 from conformance.targets import TargetError
+from fuzz import coverage_guided, property_based
 from fuzz.campaign.board import Board, Row
 from fuzz.campaign.engines import SERVER, Given, fuzz_own_code, fuzz_server, shares
 from fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
@@ -65,7 +66,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     """
     try:
         code = _run(name, target, options)
-    except (TargetError, StartError, ProbeError, FindingError) as error:
+    except (TargetError, StartError, ProbeError, FindingError, EngineError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except OSError as error:
@@ -144,6 +145,7 @@ class _Campaign:
         options = self.options
         seconds = options["seconds"] or (0 if options["runs"] else 60)
         engines = [*TARGETS, SERVER] if self.live else [*TARGETS]
+        _check_engines()
         given = Given(self.name, options["corpus"], options["seed"], options["runs"] or 0)
         with _drawn(shares(engines, seconds), options["interval"]) as board:
             for row in board.rows:
@@ -180,6 +182,18 @@ class _Campaign:
             return
         kept = [(place, one) for place, one in kept_in(folder) if f"finding {one.id}" in self.shown]
         write_outputs(kept, sarif=sarif, junit=junit, checked=self.gone)
+
+
+class EngineError(RuntimeError):
+    """Raised when nothing is installed that could fuzz our own code."""
+
+
+def _check_engines() -> None:
+    if coverage_guided.is_available():
+        return
+    if not property_based.IS_AVAILABLE:
+        raise EngineError("neither atheris nor Hypothesis is installed here: add the extra, wireproof[fuzz]")
+    click.echo("atheris is not installed here: Hypothesis does it, without coverage")
 
 
 @contextmanager

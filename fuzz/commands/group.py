@@ -51,4 +51,6 @@ def command() -> None:
     wireproof fuzz parser throttr --time 60 --corpus corpus/parser
     wireproof fuzz scheduler --time 60
     wireproof fuzz server throttr --target-command "my-server --port {port}" --time 60
+    wireproof fuzz diff throttr simulation tcp://127.0.0.1:9000
+    wireproof fuzz campaign throttr --time 600
     """

@@ -73,7 +73,10 @@ def test_nothing_found_is_said_with_a_line_of_each_engine(tmp_path: Path, monkey
 
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert lines[0] == "replayed: 0, 0 of them show"
+    assert lines[:2] == [
+        "replayed: 0, 0 of them show",
+        "atheris is not installed here: Hypothesis does it, without coverage",
+    ]
     assert lines[-2].startswith("parser done: 20 executions")
     assert lines[-1] == "nothing found"
     (suite,) = ElementTree.parse(tmp_path / "x.xml").getroot()
@@ -187,6 +190,15 @@ def test_what_cannot_be_fuzzed_is_said(arguments: tuple[str, ...], told: str, tm
 
     assert result.exit_code == 2
     assert told in result.output
+
+
+def test_without_any_engine_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(property_based, "IS_AVAILABLE", False)
+
+    result = run(tmp_path)
+
+    assert result.exit_code == 2
+    assert "add the extra, wireproof[fuzz]" in result.output
 
 
 def test_a_broken_finding_is_said(tmp_path: Path) -> None:
