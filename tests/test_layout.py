@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from protocols import protocol_names
+from reference_client.registry import driven_protocols
 from reference_server.registry import served_protocols
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,10 +36,15 @@ def test_every_protocol_has_a_reference_server() -> None:
     assert protocol_names() == served_protocols()
 
 
+def test_every_reference_client_is_of_a_protocol_there_is() -> None:
+    assert set(driven_protocols()) <= set(protocol_names())
+
+
 def test_only_the_registries_name_protocols() -> None:
     shared = [
         *(ROOT / "protocols").glob("*.py"),
         *(ROOT / "reference_server").glob("*.py"),
+        *(ROOT / "reference_client").glob("*.py"),
         *(ROOT / "conformance").rglob("*.py"),
         *(ROOT / "spark").rglob("*.py"),
     ]
@@ -55,7 +61,7 @@ def test_only_the_registries_name_protocols() -> None:
 def test_no_source_file_outgrows_its_room() -> None:
     long = {
         str(file.relative_to(ROOT)): lines
-        for folder in ("protocols", "reference_server", "conformance", "spark", "tests")
+        for folder in ("protocols", "reference_server", "reference_client", "conformance", "spark", "tests")
         for file in (ROOT / folder).rglob("*.py")
         if (lines := len(file.read_text(encoding="utf-8").splitlines())) > LONGEST
     }
