@@ -28,6 +28,7 @@ try:
     from hypothesis import HealthCheck, Phase, Verbosity, settings
     from hypothesis import seed as seeded
     from hypothesis import strategies as st
+    from hypothesis.configuration import set_hypothesis_home_dir
     from hypothesis.database import DirectoryBasedExampleDatabase
     from hypothesis.errors import Flaky
     from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -189,7 +190,10 @@ def marked(request: Request, ground: Ground, prefix: bytes) -> Request:
 
 
 def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | None = None) -> Failure | None:
-    """Run until something breaks, until `effort` is done or `setting.ends`; return what broke, as small as it gets."""
+    """Run until something breaks, until `effort` is done or `setting.ends`; return what broke, as small as it gets.
+
+    What Hypothesis keeps is kept in `database`, where one is named: its notes, and of a deep run examples that failed.
+    """
     cls = machine(setting)
     kept = None if effort.derandomized or database is None else DirectoryBasedExampleDatabase(database)
     how: dict[str, Any] = {"derandomize": True} if effort.derandomized else {"database": kept}
@@ -204,6 +208,7 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
         print_blob=False,
         **how,
     )
+    set_hypothesis_home_dir(database)
     try:
         run_state_machine_as_test(cls if effort.derandomized else seeded(seed)(cls), settings=chosen)
     except Enough:
@@ -211,4 +216,6 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
     except (Violation, Flaky):
         if setting.failure is None and not setting.is_over():
             raise
+    finally:
+        set_hypothesis_home_dir(None)
     return setting.failure

@@ -31,6 +31,12 @@ SMALL = Effort(8, 20, derandomized=True)
 SERVER = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16 --port {{port}}"
 
 
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Examples are kept where nobody looks."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
 def placed(ground: Ground, fault: str | None = None) -> Callable[[], Place]:
     return lambda: InProcess(ground.name, ground.profile, ground.variant, fault=fault)
 
@@ -154,7 +160,9 @@ def test_a_deep_run_keeps_its_examples_where_it_is_told(tmp_path: Path, monkeypa
     monkeypatch.setattr(commands, "Setting", partial(Setting, shrink_s=0.1))
     where = ("--profile", "7.1.0", "--variant", "uint16", "--findings", str(tmp_path / "f"))
 
+    monkeypatch.chdir(tmp_path)
     result = invoked(*where, "--effort", "deep", "--time", "20", "--database", str(tmp_path / "examples"))
 
     assert result.exit_code == 1, result.output
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["examples", "f"]
     assert any((tmp_path / "examples").rglob("*"))
