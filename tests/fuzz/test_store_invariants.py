@@ -10,7 +10,7 @@ from fuzz.invariants.store import StoreCheck
 from fuzz.invariants.violation import Violation
 from fuzz.live.ground import Ground
 from fuzz.places import InProcess
-from fuzz.steps import Advance, Ask, Connect, Disconnect, Step
+from fuzz.steps import Advance, Ask, Connect, Disconnect, Step, script_of, steps_of, told
 from fuzz.store_input import check, grounds, seeds
 from protocols import Request
 from protocols.throttr import Attribute, Change, TTLType
@@ -19,6 +19,7 @@ from protocols.throttr.requests import (
     Channels,
     ConnectionByIndex,
     Connections,
+    Event,
     Get,
     Info,
     Insert,
@@ -117,3 +118,19 @@ def test_what_is_legal_agrees(fault: str) -> None:
     steps = [a(INSERT, Query(K)), b(Subscribe(C)), a(Publish(C, b"x"), Info())]
 
     assert play("7.1.0", "uint16", steps, fault).done
+
+
+def test_a_request_that_an_event_carries_is_in_no_row_of_a_legal_server_either() -> None:
+    steps = [a(Event(b"", b"\x14"), Connections()), b(Connections())]
+
+    assert play("7.3.2", "uint16", steps, "legal-connections-uncounted").done
+
+
+def test_steps_are_told_and_kept_as_a_script() -> None:
+    ground = grounds("throttr")[1]
+    steps = [*BEGIN, a(INSERT), Advance(3 * S // 2), Disconnect("a", "half")]
+
+    assert list(steps_of(script_of(steps, ground), ground)) == steps
+    assert [told(step) for step in steps[-3:]] == [
+        f"a asks INSERT(quota=7, ttl_type=4, ttl=30, key={K.hex()} \"key\")", "1.5 s pass", "a ends (half)",
+    ]  # fmt: skip
