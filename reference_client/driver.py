@@ -26,7 +26,8 @@ __all__ = ["VERSION", "CommandError", "Driver"]
 
 VERSION = "wireproof.driver/1"
 LARGEST_NUMBER = 2**64 - 1
-DEADLINE = 5.0
+DEADLINE = 3.0
+"""Seconds; less than wireproof waits for a driver, so that the SDK is the one to give up."""
 Object = Mapping[str, Any]
 
 

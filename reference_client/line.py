@@ -64,7 +64,9 @@ class Line:
         self._mending: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Connect; raises `ClosedError` or `DeadlineError`."""
+        """Connect, once; raises `ClosedError` or `DeadlineError`."""
+        if self._link is not None:
+            raise ClosedError("the client was connected before: make another one")
         self._link = await self._dial()
         self._over = None
         if self._link.ended is not None:

@@ -39,10 +39,13 @@ class Feeds:
         self._client = client
         self._turn = asyncio.Lock()
         self._open: dict[Subscription, None] = {}
+        self._over: ClientError | None = None
 
     async def begin(self, one: Subscription) -> None:
         """Let `one` take messages; SUBSCRIBE is sent for the first iterator of a channel."""
         async with self._turn:
+            if self._over is not None:
+                raise ClosedError(str(self._over))
             wanted = one.subscribes and not self._others(one)
             self._open[one] = None
             try:
@@ -69,6 +72,7 @@ class Feeds:
 
     def finish(self, why: ClientError | None) -> None:
         """End every iterator once it has given what it holds: with `why`, or as if there were no more messages."""
+        self._over = why or ClosedError("the client was closed")
         for one in self._open:
             one.finish(why)
         self._open.clear()

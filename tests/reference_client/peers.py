@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import Any
 
@@ -54,7 +54,8 @@ async def scripted(*scripts: Script) -> AsyncIterator[int]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writers.append(writer)
         script = waiting.pop(0) if len(waiting) > 1 else waiting[0]
-        await script(reader, writer)
+        with suppress(asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            await script(reader, writer)
         writer.close()
 
     server = await asyncio.start_server(serve, LOOPBACK, 0)

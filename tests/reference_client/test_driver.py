@@ -202,7 +202,7 @@ async def test_commands_overlap_and_a_close_answers_those_that_wait() -> None:
 )
 @in_a_loop
 async def test_what_becomes_of_a_command_is_told(chunks: list[str], then: str, kind: str) -> None:
-    harness = Harness(deadline=0.05 if kind == "timeout" else 5.0)
+    harness = Harness(deadline=0.3 if kind == "timeout" else 5.0)
     async with scripted(saying("02016b", *chunks, then=then)) as port:
         await harness.connect(port)
         assert await harness.ask("query", connection="a", key={"text": "k"}) == kind

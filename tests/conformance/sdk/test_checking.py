@@ -118,6 +118,9 @@ def silent(what: str) -> Any:
     return lambda line, command: None if does(command, what) or line.get("event") == what else line
 
 
+BROKEN = {"ok": False, "error": {"kind": "other", "told": "boom"}}
+
+
 def hello(**change: Any) -> Any:
     return lambda line, command: {**line, "result": line["result"] | change} if does(command, "hello") else line
 
@@ -164,6 +167,44 @@ OUTGOING: dict[str, tuple[Any, dict[str, str]]] = {
     "never answers close": (silent("close"), {"close": "no answer to `close` in 0.25 s"}),
     "never answers quit": (silent("quit"), {"quit": "expected an answer, then the end; no answer to `quit`"}),
     "never answers hello": (silent("hello"), {"hello": "no answer to `hello` in 0.25 s"}),
+    "never says that it was refused": (
+        lambda line, command: line if line.get("ok", True) or command.get("do") != "insert" else None,
+        {
+            "insert with quota 65536, which does not fit": "expected the error too_wide; no answer to `insert`",
+            "insert after the server closed": "expected the error closed; no answer to `insert` in 0.25 s",
+        },
+    ),
+    "never fails": (
+        lambda line, command: line if line.get("ok", True) else {"id": line["id"], "ok": True, "result": {}},
+        {
+            "insert with quota 65536, which does not fit": "expected the error too_wide, got the result {}",
+            "insert after the connection was closed": "expected the error closed, got the result {}",
+        },
+    ),
+    "cannot connect": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "connect") else line,
+        {"connect": "expected {}, got the error other: boom"},
+    ),
+    "cannot close": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "close") else line,
+        {"close": "expected {}, got the error other: boom"},
+    ),
+    "cannot subscribe": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "subscribe") else line,
+        {
+            "subscribe": "result: expected {'status': True}, got the error other: boom",
+            "subscribe, for the sake of a push": "got the error other: boom\nthe server answered 0",
+        },
+    ),
+    "cannot batch": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "batch") else line,
+        {"batch": "result 1: expected {'status': False}, got the error other: boom"},
+    ),
+    "loses a result of a batch": (
+        lambda line, command: {**line, "result": {"results": []}} if does(command, "batch") else line,
+        {"batch": "result: expected {\"results\": [...]} with 3 results, got {'results': []}"},
+    ),
+    "never answers batch": (silent("batch"), {"batch": "no answer to `batch` in 0.25 s"}),
     "hides an operation": (
         hello(operations=["insert", "query"]),
         {"get": "hello does not name it: expected the error unsupported, got the result"},

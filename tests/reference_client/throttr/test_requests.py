@@ -198,6 +198,10 @@ async def test_a_client_may_be_awaited_and_closed_and_says_so_when_it_is_used_af
 
         with pytest.raises(ClosedError, match="the client was closed"):
             await client.whoami()
+        with pytest.raises(ClosedError, match="the client was closed"):
+            await anext(client.subscription(b"*", subscribe=False))
+        with pytest.raises(ClosedError, match="make another one"):
+            await client
 
 
 @in_a_loop

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from reference_client.throttr import BadReplyError, Client, ClosedError, DeadlineError, Message, TTLType
+from reference_client.throttr import BadReplyError, Client, ClosedError, DeadlineError, Message, RefusedError, TTLType
 from tests.reference_client.peers import LOOPBACK, in_a_loop, one_by_one, saying, scripted
 
 QUERY = "02016b"
@@ -202,3 +202,45 @@ async def test_a_server_that_takes_nothing_ends_a_call_by_its_deadline() -> None
         with pytest.raises(DeadlineError):
             await client.query(b"k")
         await client.close()
+
+
+REFUSABLE = {"08": "info", "07": "list", "18": "whoami"}
+
+
+@pytest.mark.parametrize(("sent", "name"), REFUSABLE.items(), ids=REFUSABLE.values())
+@in_a_loop
+async def test_a_00_where_there_is_always_something_is_an_error(sent: str, name: str) -> None:
+    async with (
+        scripted(saying(sent * 2, "00" * 2)) as port,
+        Client.connect(LOOPBACK, port, profile="7.3.2") as client,
+    ):
+        async with client.batch() as batch:
+            gathered = getattr(batch, name)()
+            also = getattr(batch, name)()
+            also.cancel()
+
+        with pytest.raises(RefusedError, match="the server answered 00"):
+            await gathered
+
+
+@in_a_loop
+async def test_a_batch_that_is_cut_off_fails_as_a_whole() -> None:
+    async with scripted(saying(QUERY * 2, FOUND, then="close")) as port, Client.connect(LOOPBACK, port) as client:
+        batch = client.batch()
+        first, second = batch.query(b"k"), batch.query(b"k")
+        with pytest.raises(ClosedError, match="with 1 request unanswered"):
+            await batch.send()
+
+        assert isinstance(first, asyncio.Future)
+        assert isinstance(second, asyncio.Future)
+        assert [first.cancelled(), second.cancelled()] == [True, True]
+
+
+@in_a_loop
+async def test_a_connection_that_is_closed_as_soon_as_it_is_made_is_told() -> None:
+    async def nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        return
+
+    async with scripted(nothing) as port, Client.connect(LOOPBACK, port) as client:
+        with pytest.raises(ClosedError, match=r"the server closed the connection|the connection was lost"):
+            await client.query(b"k")
