@@ -73,6 +73,8 @@ def _run(name: str, chosen: list[Planting], factor: float, seed: int, guided: bo
         for one in rows(name, chosen, factor=factor, seed=seed, guided=guided):
             found.append(one)
             status.update(f"{one.fault}: {one.result}")
+            if not console.is_terminal:
+                click.echo(f"{one.engine} {one.fault}: {one.result}", err=True)
     table = Table(box=None, header_style="bold")
     for title in ("fault", "part", "engine", "executions", "budget", "s", "found"):
         table.add_column(title, justify="right" if title in ("executions", "budget", "s") else "left")

@@ -8,7 +8,7 @@ from reference_server import buckets, scheduler
 
 __all__ = ["FAULTS"]
 
-BUDGET = 100_000
+BUDGET = 60_000
 
 
 def _fault(name: str, told: str, *edits: Edit, budget: int = BUDGET) -> Planting:

@@ -15,7 +15,7 @@ PLANTED = (
     *_plants(
         "store",
         "store",
-        15_000,
+        8_000,
         "insert-refused-after-expiry",
         "update-decrease-wraps",
         "list-loses-what-is-not-ascending",
@@ -25,8 +25,7 @@ PLANTED = (
     *_plants(
         "store",
         "machine",
-        500,
-        "set-keeps-the-end-of-an-expired-value",
+        100,
         "query-answers-once-more",
         "list-names-the-expired",
     ),
@@ -43,6 +42,5 @@ PLANTED = (
         "serves-32-connections",
     ),
     *_plants("transport", "server", 500, "dies-of-announced-sizes", variant="uint64"),
-    *_plants("transport", "live", 500, "process-ends-at-nonsense", "busy-while-idle", "one-client-at-a-time"),
-    *_plants("transport", "live", 500, "memory-of-announced-length", variant="uint64"),
+    *_plants("transport", "live", 100, "process-ends-at-nonsense", "busy-while-idle", "one-client-at-a-time"),
 )
