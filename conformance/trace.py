@@ -24,6 +24,10 @@ class Kind(StrEnum):
     """Nothing came within the deadline."""
     WAITED = "waited"
     """The case let time pass."""
+    TOLD = "told"
+    """What the driver of an SDK was told, a line of JSON."""
+    REPORTED = "reported"
+    """What the driver of an SDK reported, a line of JSON."""
     MEASURED = "measured"
     """What the target's process takes, as a JSON object; nothing where nobody can tell."""
 

@@ -32,6 +32,7 @@ TOPICS = [
     "ROBUSTNESS",
     "CONCURRENCY",
     "BUDGET",
+    "CLIENT",
 ]
 ERRATUM_ROW = re.compile(r"^\| (T\d+) \|(.*)\|$", re.MULTILINE)
 

@@ -1,0 +1,171 @@
+"""`wireproof test-sdk`: plays the server to an SDK, tells it what to do, and judges both sides."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from conformance.cases import CaseError
+from conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, STALE, USAGE
+from conformance.console import LiveProgress, console_of, show_failures, summary_table
+from conformance.outcome import Outcome
+from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
+from conformance.records import Record, Run
+from conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
+from conformance.sdk.driver_protocol import DriverMessageError, Hello
+from conformance.sdk.play.running import SdkPlan, load_sdk_suite, play_cases
+from conformance.sdk.wires import CommandWires, StartError, parse_driver
+from conformance.selection import SelectionError, select
+from conformance.verdicts import Level, Verdict
+from protocols import protocol, protocol_names
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.option("--driver", required=True, metavar="COMMAND", help="Starts the SDK's driver (docs/writing-a-driver.md).")
+@click.option("--profile", default="auto", help="Document or release to speak; auto: the driver's first.")
+@click.option("--variant", default="auto", help="Layout variant to speak; auto: the protocol's usual one.")
+@click.option(
+    "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
+)
+@click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
+@click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
+@click.option("--slow", is_flag=True, help="Play the cases that wait for many seconds, too.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), help="Known failures, one case id a line; stale ones exit 4."
+)
+@click.option("--implementation", "--name", help="Name of the SDK in records and matrix.  [default: what hello says]")
+@click.option("--implementation-version", help="Its version.  [default: what hello says]")
+@click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
+@click.pass_context
+def command(context: click.Context, /, name: str, **options: Any) -> None:
+    """Play every case for SDKs of PROTOCOL: listen, tell the driver what to do, judge what was sent and is reported.
+
+    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or a driver that cannot be talked to, 3
+    wireproof's own fault, 4 the baseline lists failures that no longer fail, 130 interrupted.
+
+    \b
+    wireproof test-sdk throttr --driver 'node driver.js' --profile 7.3.2 --variant uint16 --out runs/mine
+    """
+    try:
+        code = _Test(name, options, console_of(quiet=options["quiet"])).run()
+    except (StartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except DriverMessageError as error:
+        click.echo(f"wireproof: the driver's hello: {error}; `wireproof driver check` tells more", err=True)
+        code = USAGE
+    except CaseError as error:
+        click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
+        code = HARNESS
+    context.exit(code)
+
+
+class _Test:
+    """One call of the command."""
+
+    def __init__(self, name: str, options: dict[str, Any], console: Console) -> None:
+        self.protocol = protocol(name)
+        self.options = options
+        self.console = console
+        self.suite = load_sdk_suite(name)
+        self.records: list[Record] = []
+
+    def run(self) -> int:
+        """Play, write, tell; return the exit code."""
+        path = self.options["baseline"]
+        baseline = read_baseline(path) if path else frozenset()
+        with ExitStack() as stack:
+            try:
+                run, folder = asyncio.run(self._play(stack))
+            except KeyboardInterrupt:
+                click.echo(f"wireproof: interrupted: {len(self.records)} cases played", err=True)
+                return INTERRUPTED
+            comparison = compare(baseline, self.records, [case.id for case in self.suite.cases])
+            code = self._code(comparison)
+            if folder:
+                folder.finish(run.summary(self.records, code))
+        self._tell(run, comparison, code)
+        return code
+
+    async def _play(self, stack: ExitStack) -> tuple[Run, RunFolder | None]:
+        words, timeout = parse_driver(self.options["driver"]), self.options["timeout"]
+        async with DriverProcess(CommandWires(words), deadline=timeout) as driver:
+            hello = await driver.start()
+            run = self._who(hello)
+            cases = select(
+                self.suite,
+                run.profile,
+                run.variant,
+                expression=self.options["expression"],
+                level=Level(self.options["level"].upper()),
+                slow=self.options["slow"],
+            )
+            out = self.options["out"]
+            folder = stack.enter_context(RunFolder(out)) if out else None
+            with LiveProgress(self.console, len(cases)) as progress:
+
+                def report(record: Record, outcome: Outcome) -> None:
+                    self.records.append(record)
+                    progress(record)
+                    if folder:
+                        folder.add(record)
+
+                await play_cases(SdkPlan(run, self.suite, cases, timeout), driver, report)
+        return run, folder
+
+    def _who(self, hello: Hello) -> Run:
+        """Return the run: what the user named, completed by what the driver says."""
+        if hello.protocol != self.protocol.name:
+            raise SelectionError(f"the driver speaks {hello.protocol!r}, expected {self.protocol.name!r}")
+        chosen = {}
+        for what, usual, spoken in (
+            ("profile", self.protocol.default_profile, hello.profiles),
+            ("variant", self.protocol.default_variant, hello.variants),
+        ):
+            given = self.options[what]
+            chosen[what] = (usual if usual in spoken else spoken[0]) if given == "auto" else given
+            if chosen[what] not in spoken:
+                raise SelectionError(f"--{what}: the driver speaks {', '.join(spoken)}; got {given!r}")
+        profiles = self.protocol.profiles
+        if chosen["profile"] not in profiles or chosen["variant"] not in profiles[chosen["profile"]].variants:
+            raise SelectionError(f"there is no profile {chosen['profile']} with a variant {chosen['variant']}")
+        return Run(
+            self.protocol.name,
+            chosen["profile"],
+            chosen["variant"],
+            self.options["driver"],
+            self.options["implementation"] or f"{hello.sdk.name} ({hello.sdk.language})",
+            self.options["implementation_version"] or hello.sdk.version,
+            role="client",
+            options={key: str(value) for key, value in self.options.items() if value not in (None, False, "")},
+        )
+
+    def _code(self, comparison: Comparison) -> int:
+        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in self.records):
+            return HARNESS
+        if comparison.new:
+            return FAILURES
+        return STALE if comparison.stale else GREEN
+
+    def _tell(self, run: Run, comparison: Comparison, code: int) -> None:
+        records = self.records
+        show_failures(self.console, records)
+        self.console.print(summary_table(run, records))
+        for case in comparison.stale:
+            click.echo(f"stale in the baseline: {case} does not fail (any more)", err=True)
+        if self.options["junit"]:
+            write_junit(self.options["junit"], run, records)
+        write_step_summary(run, records)
+        told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
+        bad = len(failing(records))
+        where = f", records in {self.options['out']}" if self.options["out"] else ""
+        click.echo(f"{told}: {len(records)} cases, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")

@@ -1,0 +1,1 @@
+"""Plays cases against SDKs: wireproof is the server, and tells the SDK what to do through its driver."""

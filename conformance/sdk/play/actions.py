@@ -1,0 +1,162 @@
+"""What a play of an SDK may ask of the world, and what the world answers. No sockets, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.sdk.driver_protocol import Answer, Event
+
+__all__ = [
+    "Accept",
+    "Action",
+    "Command",
+    "Connect",
+    "Died",
+    "Drain",
+    "End",
+    "Got",
+    "Leftovers",
+    "Listen",
+    "NextEvent",
+    "Nonsense",
+    "Pause",
+    "Receive",
+    "Report",
+    "Reported",
+    "Silent",
+    "Write",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Listen for a connection of that name and have the SDK connect. Answer: `Reported`."""
+
+    connection: str
+    reconnect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Tell the driver to begin something, under a number that `Report` asks by. Answer: None, or `Died`."""
+
+    call: int
+    do: str
+    connection: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """Read from the SDK until `expected` came, something else did, or one of the calls is answered. Answer: `Got`."""
+
+    connection: str
+    expected: bytes
+    calls: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Read until the SDK ended the connection, for at most so many seconds. Answer: `Got`."""
+
+    connection: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Wait for the driver's answer to a call, `seconds` at most where they are told. Answer: `Reported`."""
+
+    call: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextEvent:
+    """Wait for the next pushed message that the driver tells of. Answer: an `Event`, `Silent` or `Died`."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """Take the pushed messages told of and not taken yet. Answer: a tuple of `Event`."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write to the SDK, each segment by itself. Answer: None."""
+
+    connection: str
+    segments: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """End the connection from the server's side, by FIN or by RST. Answer: None."""
+
+    connection: str
+    reset: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Stop listening for a connection, or begin again at the same port. Answer: None."""
+
+    connection: str
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Wait until the SDK connects once more. Answer: True, or False when it did not."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let time pass. Answer: None."""
+
+    seconds: float
+
+
+Action = Connect | Command | Receive | Drain | Report | NextEvent | Leftovers | Write | End | Listen | Accept | Pause
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What came from the SDK."""
+
+    data: bytes
+    ended: bool = False
+    """The SDK ended the connection."""
+    answered: int | None = None
+    """The call that was answered before all of it came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Nothing came within the deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The driver's process ended."""
+
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nonsense:
+    """The driver answered with a line that its schema does not allow."""
+
+    told: str
+
+
+Reported = Answer | Silent | Died | Nonsense
+Told = Event | Silent | Died

@@ -1,0 +1,344 @@
+"""Performs the actions of a play: a listener on loopback for each connection, and the driver of the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.sdk.driver_process import Call, DriverEndedError, DriverProcess, NoAnswerError
+from conformance.sdk.driver_protocol import DriverMessageError, Event
+from conformance.sdk.play import actions as act
+from conformance.sdk.play.actions import Action
+from conformance.sdk.play.player import Player, Playing
+from conformance.trace import Kind, Trace, TraceEvent
+from reference_server.clock import LoopClock
+from reference_server.registry import create_service
+from reference_server.service import Peer, Service, Session
+
+__all__ = ["Stage", "play_live"]
+
+LOOPBACK = "127.0.0.1"
+GAP = 0.0004
+"""Seconds between segments, so that the SDK reads each by itself."""
+SHOWN = 2000
+"""Characters of a driver's line kept in a trace."""
+
+
+class Stage:
+    """The world of one play; `perform` does what an action says."""
+
+    def __init__(
+        self,
+        driver: DriverProcess,
+        trace: Trace,
+        *,
+        protocol: str,
+        profile: str,
+        variant: str,
+        timeout: float,
+        tag: str,
+    ) -> None:
+        """`tag` is put before the names of connections, so that what comes late from an earlier play is not taken."""
+        self.protocol, self.profile, self.variant = protocol, profile, variant
+        self._driver = driver
+        self._trace = trace
+        self._timeout = timeout
+        self._tag = tag
+        self._began = time.monotonic()
+        self._moved = asyncio.Event()
+        self._doors: dict[str, _Door] = {}
+        self._calls: dict[int, Call] = {}
+        self._greeters: list[Service] = []
+        self._doing: Mapping[type, Callable[[Any], Any]] = {
+            act.Connect: self._connect,
+            act.Command: self._command,
+            act.Receive: self._receive,
+            act.Drain: self._drain,
+            act.Report: self._report,
+            act.NextEvent: self._event,
+            act.Leftovers: self._leftovers,
+            act.Write: self._write,
+            act.End: self._end,
+            act.Listen: self._listen,
+            act.Accept: self._accept,
+            act.Pause: self._pause,
+        }
+
+    async def perform(self, action: Action) -> Any:
+        """Do it and return the answer; raises `OSError` where this machine does not let us."""
+        return await self._doing[type(action)](action)
+
+    async def close(self) -> None:
+        """Close every listener and connection."""
+        for door in self._doors.values():
+            door.close()
+        for one in self._greeters:
+            one.close()
+
+    def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
+        """Write down what happened, and wake who waits for it."""
+        self._trace.append(TraceEvent(int((time.monotonic() - self._began) * 1e6), connection, kind, data))
+        self._moved.set()
+
+    def _told(self, connection: str, kind: Kind, line: object) -> None:
+        self.note(connection, kind, json.dumps(line, default=str)[:SHOWN].encode())
+
+    async def _until(self, true: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something is true, and say whether it is."""
+        until = time.monotonic() + seconds
+        while not true():
+            left = until - time.monotonic()
+            if left <= 0 or self._driver.death is not None:
+                return true()
+            self._moved.clear()
+            try:
+                await asyncio.wait_for(self._moved.wait(), min(left, 0.1))
+            except TimeoutError:
+                continue
+        return True
+
+    async def _connect(self, action: act.Connect) -> act.Reported:
+        door = self._doors[action.connection] = _Door(self, action.connection)
+        await door.listen()
+        fields: dict[str, Any] = {"host": LOOPBACK, "port": door.port, "profile": self.profile, "variant": self.variant}
+        if action.reconnect:
+            fields["reconnect"] = True
+        door.greets = True
+        died = await self._command(act.Command(0, "connect", action.connection, fields))
+        got = died or await self._report(act.Report(0))
+        door.greets = False
+        return got
+
+    async def _command(self, action: act.Command) -> act.Died | None:
+        self._told(action.connection, Kind.TOLD, {"do": action.do, **action.fields})
+        try:
+            call = self._driver.begin(action.do, connection=self._tag + action.connection, **action.fields)
+        except DriverEndedError as error:
+            return act.Died(str(error))
+        call.result.add_done_callback(lambda _: self._moved.set())
+        self._calls[action.call] = call
+        return None
+
+    async def _receive(self, action: act.Receive) -> act.Got:
+        door, expected = self._doors[action.connection], action.expected
+        seen = [call for call in action.calls if self._calls[call].result.done()]
+
+        def done() -> bool:
+            data = door.came
+            if len(data) > len(expected) or (data and not expected.startswith(data)) or door.ended:
+                return True
+            seen[:] = [call for call in action.calls if self._calls[call].result.done()]
+            return bool(seen) or bool(expected and data == expected)
+
+        await self._until(done, self._timeout)
+        if seen and not door.came:
+            await asyncio.sleep(GAP)
+        data = door.take(len(expected)) if door.came.startswith(expected) and expected else door.take()
+        return act.Got(data, door.ended, seen[0] if seen else None)
+
+    async def _drain(self, action: act.Drain) -> act.Got:
+        door = self._doors[action.connection]
+        await self._until(lambda: door.ended, action.seconds)
+        return act.Got(door.take(), door.ended)
+
+    async def _report(self, action: act.Report) -> act.Reported:
+        call = self._calls[action.call]
+        seconds = self._timeout if action.seconds is None else action.seconds
+        got: act.Reported
+        try:
+            got = await self._driver.answer(call, deadline=seconds)
+        except NoAnswerError:
+            got = act.Silent()
+        except DriverEndedError as error:
+            got = act.Died(str(error))
+        except DriverMessageError as error:
+            got = act.Nonsense(str(error))
+        told = getattr(got, "result", None) or getattr(got, "error", None) or str(got)
+        self._told("", Kind.REPORTED, {"do": call.do, "answer": told})
+        return got
+
+    async def _event(self, action: act.NextEvent) -> act.Told:
+        try:
+            got = await self._driver.event(self._tag + action.connection, "message")
+        except NoAnswerError:
+            return act.Silent()
+        except DriverEndedError as error:
+            return act.Died(str(error))
+        self._told(action.connection, Kind.REPORTED, {"event": got.event, **got.fields})
+        return got
+
+    async def _leftovers(self, action: act.Leftovers) -> tuple[Event, ...]:
+        mine = self._tag + action.connection
+        events = tuple(one for one in self._driver.take_events() if (one.connection, one.event) == (mine, "message"))
+        for one in events:
+            self._told(action.connection, Kind.REPORTED, {"event": one.event, **one.fields})
+        return events
+
+    async def _write(self, action: act.Write) -> None:
+        door = self._doors[action.connection]
+        for number, segment in enumerate(action.segments):
+            if number:
+                await asyncio.sleep(GAP)
+            door.write(segment)
+
+    async def _end(self, action: act.End) -> None:
+        self._doors[action.connection].end(reset=action.reset)
+
+    async def _listen(self, action: act.Listen) -> None:
+        door = self._doors[action.connection]
+        if action.up:
+            await door.listen()
+        else:
+            door.shut()
+
+    async def _accept(self, action: act.Accept) -> bool:
+        door = self._doors[action.connection]
+        return await self._until(door.renew, self._timeout)
+
+    async def _pause(self, action: act.Pause) -> None:
+        await asyncio.sleep(action.seconds)
+
+    def greeter(self, write: Callable[[bytes], None]) -> Session:
+        """Return a session of a reference server, for what an SDK asks before it says that it is connected."""
+        clock = LoopClock(asyncio.get_running_loop())
+        service = create_service(self.protocol, profile=self.profile, variant=self.variant, clock=clock)
+        self._greeters.append(service)
+        return service.connect(Peer(), write, lambda: None)
+
+
+class _Door:
+    """The harness's side of one connection: a listener, and what came through it last."""
+
+    def __init__(self, stage: Stage, name: str) -> None:
+        self.stage, self.name = stage, name
+        self.port = 0
+        self.greets = False
+        self.came = b""
+        self.ended = False
+        self._server: asyncio.Server | None = None
+        self._wires: list[_Wire] = []
+        self._current = 0
+
+    async def listen(self) -> None:
+        """Listen, at the same port as before."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _Wire(self), LOOPBACK, self.port, reuse_address=True)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def shut(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def close(self) -> None:
+        """Close the listener and every connection."""
+        self.shut()
+        for wire in self._wires:
+            wire.transport.abort()
+
+    def take(self, size: int | None = None) -> bytes:
+        """Take the first `size` bytes of what came, or all."""
+        taken, self.came = (self.came, b"") if size is None else (self.came[:size], self.came[size:])
+        return taken
+
+    def write(self, data: bytes) -> None:
+        """Write to the connection that is open."""
+        if self._wires and not self.wire.transport.is_closing():
+            self.stage.note(self.name, Kind.SENT, data)
+            self.wire.transport.write(data)
+
+    def end(self, *, reset: bool) -> None:
+        """End the connection that is open; the SDK may have ended it already."""
+        if not self._wires or self.wire.transport.is_closing():
+            return
+        self.stage.note(self.name, Kind.CLOSED, b"RST" if reset else b"")
+        if reset:
+            sock = self.wire.transport.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.wire.transport.abort()
+        else:
+            self.wire.transport.close()
+
+    def renew(self) -> bool:
+        """Turn to the next connection that was made, if there is one."""
+        if self._current + 1 >= len(self._wires):
+            return False
+        self._current += 1
+        self.came, self.ended = bytes(self.wire.early), self.wire.ended
+        return True
+
+    @property
+    def wire(self) -> _Wire:
+        """The connection that is looked at."""
+        return self._wires[self._current]
+
+    def opened(self, wire: _Wire) -> None:
+        """Take a new connection."""
+        self._wires.append(wire)
+        self.stage.note(self.name, Kind.OPENED)
+
+    def received(self, wire: _Wire, data: bytes) -> None:
+        """Take bytes; those of a connection not looked at yet are kept with it."""
+        self.stage.note(self.name, Kind.RECEIVED, data)
+        if wire is self.wire:
+            self.came += data
+        else:
+            wire.early += data
+
+    def closed(self, wire: _Wire) -> None:
+        """The SDK ended a connection."""
+        wire.ended = True
+        if wire is self.wire:
+            self.ended = True
+        self.stage.note(self.name, Kind.ENDED)
+
+
+class _Wire(asyncio.Protocol):
+    """One accepted connection."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, door: _Door) -> None:
+        self._door = door
+        self._greeter: Session | None = None
+        self.early = bytearray()
+        self.ended = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
+        self._door.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._door.greets:
+            self._greeter = self._greeter or self._door.stage.greeter(self.transport.write)
+            self._greeter.data_received(data)
+        else:
+            self._door.received(self, data)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._greeter is not None:
+            self._greeter.connection_lost()
+        self._door.closed(self)
+
+
+async def play_live(player: Player, stage: Stage) -> Any:
+    """Play to the end and return the outcome; whatever happens, nothing is left open."""
+    playing: Playing = player.play()
+    try:
+        action = next(playing)
+        while True:
+            action = playing.send(await stage.perform(action))
+    except StopIteration as over:
+        return over.value
+    finally:
+        playing.close()
+        await stage.close()

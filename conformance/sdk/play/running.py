@@ -1,0 +1,113 @@
+"""Plays a selection of cases against one driver, one after the other; a driver that died is started again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from conformance.cases import Case, CaseError, Suite, cases_in, load_suite
+from conformance.documents import read_document, vectors_root
+from conformance.outcome import Outcome, harness_error
+from conformance.records import Record, Run, record
+from conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
+from conformance.sdk.driver_protocol import DriverMessageError
+from conformance.sdk.play.live import Stage, play_live
+from conformance.sdk.play.player import Player
+from conformance.sdk.wires import StartError
+from conformance.symbols import Symbols
+from conformance.trace import Trace
+from conformance.verdicts import Guilty, Verdict
+from protocols import protocol
+
+__all__ = ["SdkPlan", "load_sdk_suite", "play_cases"]
+
+RESTARTS = 50
+TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, StartError)
+
+
+@cache
+def load_sdk_suite(name: str) -> Suite:
+    """Return the protocol's clauses and what is played against its SDKs; `CaseError` says which file is wrong."""
+    suite = load_suite(name)
+    cases: list[Case] = []
+    folder = vectors_root() / name / "sdk"
+    for path in sorted(folder.glob("*.yaml"), key=lambda path: path.name):
+        document = read_document(path, "sdk-cases.schema.json")
+        if document["protocol"] != name:
+            raise CaseError(f"{path.name}: protocol: expected {name}, got {document['protocol']}")
+        cases += cases_in(document, suite.clauses, path.name)
+    seen: set[str] = set()
+    for one in cases:
+        for clause in [each for step in one.steps for each in step.get("blame", {}).values()]:
+            if clause not in suite.clauses:
+                raise CaseError(f"sdk/{one.topic}.yaml: {one.id}: no such clause: {clause}")
+        if one.id in seen:
+            raise CaseError(f"sdk/{one.topic}.yaml: id {one.id!r} is used twice")
+        seen.add(one.id)
+    if not cases:
+        raise CaseError(f"{folder}: no cases for SDKs of {name!r}")
+    return replace(suite, cases=tuple(cases), frames=())
+
+
+@dataclass(frozen=True)
+class SdkPlan:
+    """What is played, for one run."""
+
+    run: Run
+    suite: Suite
+    cases: Sequence[Case]
+    timeout: float = 5.0
+
+    def symbols(self, case: Case) -> Symbols:
+        """Return the names that a case may use."""
+        return Symbols(
+            protocol(self.run.protocol),
+            self.run.profile,
+            self.run.variant,
+            case=case.id,
+            namespace=self.run.namespace,
+            variables=case.variables,
+        )
+
+
+async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], Any]) -> None:
+    """Play every case against a started driver; `report` takes each record, and ends the run by returning True."""
+    restarts = 0
+    for number, case in enumerate(plan.cases):
+        began = time.monotonic()
+        outcome, stuck = await _played(plan, driver, case, f"{number}-")
+        took = int((time.monotonic() - began) * 1e6)
+        if report(record(plan.run, plan.suite, case, outcome, duration_us=took), outcome):
+            return
+        if (stuck or driver.death is not None) and restarts < RESTARTS:
+            restarts += 1
+            try:
+                await driver.restart(f"after {case.id}")
+            except TROUBLE:
+                continue
+
+
+async def _played(plan: SdkPlan, driver: DriverProcess, case: Case, tag: str) -> tuple[Outcome, bool]:
+    """Return the outcome, and whether the driver must be started again."""
+    trace, run = Trace(), plan.run
+    if driver.hello is None or driver.death is not None:
+        told = driver.death or "it does not say hello"
+        return Outcome(Verdict.UNTESTABLE, trace, Guilty.TARGET, expected="a driver that runs", got=told), True
+    try:
+        player = Player(case, plan.symbols(case), driver.hello, trace, timeout=plan.timeout)
+        stage = Stage(
+            driver,
+            trace,
+            protocol=run.protocol,
+            profile=run.profile,
+            variant=run.variant,
+            timeout=plan.timeout,
+            tag=tag,
+        )
+        outcome: Outcome = await play_live(player, stage)
+    except Exception as error:
+        return harness_error(f"{type(error).__name__}: {error}", trace), True
+    return outcome, player.stuck
