@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,6 +39,8 @@ __all__ = ["EFFORTS", "Effort", "machine", "run"]
 
 SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
 WHICH = st.integers(0, 7)
+BATCH = 200
+"""Examples of one run of Hypothesis, which keeps about a megabyte of each until it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,19 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
 
     What Hypothesis keeps is kept in `database`, where one is named: its notes, and of a deep run examples that failed.
     """
+    batch = effort.examples if effort.derandomized else BATCH
+    set_hypothesis_home_dir(database)
+    try:
+        for done in range(0, effort.examples, batch):
+            _run(setting, replace(effort, examples=min(batch, effort.examples - done)), seed + done, database)
+            if setting.failure is not None or setting.is_over():
+                break
+    finally:
+        set_hypothesis_home_dir(None)
+    return setting.failure
+
+
+def _run(setting: Setting, effort: Effort, seed: int, database: Path | None) -> None:
     cls = machine(setting)
     kept = None if effort.derandomized or database is None else DirectoryBasedExampleDatabase(database)
     how: dict[str, Any] = {"derandomize": True} if effort.derandomized else {"database": kept}
@@ -208,7 +223,6 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
         print_blob=False,
         **how,
     )
-    set_hypothesis_home_dir(database)
     try:
         run_state_machine_as_test(cls if effort.derandomized else seeded(seed)(cls), settings=chosen)
     except Enough:
@@ -216,6 +230,3 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
     except (Violation, Flaky):
         if setting.failure is None and not setting.is_over():
             raise
-    finally:
-        set_hypothesis_home_dir(None)
-    return setting.failure
