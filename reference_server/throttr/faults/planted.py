@@ -15,7 +15,7 @@ PLANTED = (
     *_plants(
         "store",
         "store",
-        8_000,
+        30_000,
         "insert-refused-after-expiry",
         "update-decrease-wraps",
         "list-loses-what-is-not-ascending",

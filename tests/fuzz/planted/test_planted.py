@@ -1,0 +1,123 @@
+"""Planted faults: the quickest are found in this process, and the table tells what was found and what was not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fuzz import coverage_guided
+from fuzz.commands.planted import command
+from fuzz.planted import engines, known, table
+from fuzz.planted.engines import ENGINES, Outcome, Task
+from fuzz.planted.known import all_faults
+from fuzz.planted.planting import Planting
+from protocols import protocol_names
+from reference_server.registry import deviations
+
+PAGE = Path(__file__).parents[3] / "docs" / "planted-faults.md"
+FAULTS = {(one.engine, one.fault): one for one in all_faults("throttr")}
+
+
+@pytest.mark.parametrize(
+    ("engine", "fault"),
+    [
+        ("parser", "blob-over-read"),
+        ("scheduler", "told-twice"),
+        ("machine", "list-names-the-expired"),
+        ("server", "one-request-at-a-time"),
+    ],
+)
+def test_the_quickest_are_found_without_atheris(engine: str, fault: str) -> None:
+    outcome = ENGINES[engine](Task("throttr", FAULTS[engine, fault], 500, 1, guided=False))
+
+    assert outcome.executions is not None
+    assert ": " in outcome.told
+
+
+@pytest.mark.parametrize("engine", ["parser", "scheduler"])
+def test_nothing_is_found_where_nothing_is_planted(engine: str) -> None:
+    assert ENGINES[engine](Task("throttr", None, 500, 1, guided=False)).executions is None
+
+
+@pytest.mark.skipif(not coverage_guided.is_available(), reason="no atheris here")
+@pytest.mark.parametrize(("engine", "fault"), [("parser", "header-check-short-by-one"), ("scheduler", "told-twice")])
+def test_a_fault_is_planted_in_the_fuzzers_process(engine: str, fault: str) -> None:
+    outcome = ENGINES[engine](Task("throttr", FAULTS[engine, fault], 2000, 1))
+
+    assert outcome.executions is not None
+    assert outcome.executions < 2000
+    assert outcome.by == "atheris"
+
+
+@pytest.mark.skipif(not coverage_guided.is_available(), reason="no atheris here")
+def test_what_breaks_nothing_by_itself_was_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_by_atheris", lambda *given: (b"\0\0\0\x18", 7))
+
+    assert ENGINES["parser"](Task("throttr", FAULTS["parser", "size-signed"], 9, 1)).executions is None
+
+
+def test_every_fault_has_an_engine_and_a_name_of_its_own() -> None:
+    faults = [one for name in protocol_names() for one in all_faults(name)]
+
+    assert len(faults) == len({(one.engine, one.fault) for one in faults}) >= 25
+    assert {one.engine for one in faults} == {*ENGINES}
+    assert {one.part for one in faults} == {"parser", "scheduler", "store", "transport"}
+    assert all(one.edits or not deviations("throttr")[one.fault].is_legal for one in faults)
+
+
+def planted_two(monkeypatch: pytest.MonkeyPatch, finding: dict[str | None, int | None]) -> None:
+    def engine(task: Task) -> Outcome:
+        done = finding[task.fault]
+        return Outcome(done, "in|variant: told" if done else "", "nobody")
+
+    faults = [
+        Planting(fault=name, told="Does wrong.", part="store", engine="parser", budget=100) for name in ("one", "two")
+    ]
+    monkeypatch.setattr(known, "all_faults", lambda name: faults)
+    monkeypatch.setattr("fuzz.commands.planted.all_faults", lambda name: faults)
+    monkeypatch.setattr(table, "ENGINES", {"parser": engine})
+
+
+@pytest.mark.parametrize(
+    ("finding", "code", "said"),
+    [
+        ({"one": 7, "two": 50, None: None}, 0, "2 of 2 faults found"),
+        ({"one": 7, "two": None, None: None}, 1, "not within 100"),
+        ({"one": 7, "two": 101, None: None}, 1, "1 of 2 faults found"),
+        ({"one": 7, "two": 50, None: 3}, 1, "2 of 2 faults found"),
+    ],
+)
+def test_the_exit_code_says_whether_all_were_found_and_nothing_else(
+    finding: dict[str | None, int | None], code: int, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    planted_two(monkeypatch, finding)
+    out, page = tmp_path / "table.json", tmp_path / "table.md"
+
+    result = CliRunner().invoke(command, ["--out", str(out), "--markdown", str(page), "--seed", "5"])
+
+    assert result.exit_code == code, result.output
+    assert said in result.output
+    told = json.loads(out.read_text())
+    assert told["rows"][0]["executions"] == 7
+    assert [row["fault"] for row in told["rows"]] == ["one", "two", "nothing"]
+    assert "seed 5" in page.read_text()
+    assert "| one | store | parser (nobody) | 7 | 100 | Does wrong. | in\\|variant |" in page.read_text()
+
+
+def test_budgets_are_multiplied_and_unknown_faults_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted_two(monkeypatch, {"one": 60, "two": None, None: None})
+
+    assert "not within 50" in CliRunner().invoke(command, ["--fault", "one", "--budget-factor", "0.5"]).output
+    assert CliRunner().invoke(command, ["--fault", "three"]).exit_code == 2
+
+
+def test_the_page_in_docs_has_every_fault_found() -> None:
+    lines = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    rows = {(cells[2].split()[0], cells[0].removeprefix("| ")): cells[3] for cells in lines if cells[0] != "| fault"}
+
+    assert {key for key in rows if key[1] != "nothing"} == set(FAULTS)
+    assert not [key for key, result in rows.items() if "not within" in result]
+    assert all(result.startswith("nothing in") for key, result in rows.items() if key[1] == "nothing")
