@@ -49,7 +49,7 @@ class Script:
 
     def pieces(self, spec: Any) -> list[Piece]:
         """Return what `answer` or `say` names."""
-        return [self._piece(one) for one in self._listed(spec)]
+        return [piece for one in self._listed(spec) for piece in self._pieces(one)]
 
     def number(self, spec: Any, what: str) -> float:
         """Return a number of a step."""
@@ -61,6 +61,14 @@ class Script:
 
     def _listed(self, spec: Any) -> list[Any]:
         return list(_spread(spec if isinstance(spec, list) else [spec]))
+
+    def _pieces(self, spec: Any) -> list[Piece]:
+        match spec:
+            case {"slowly": inner, "at": at, "pause": seconds}:
+                whole, cut = self._piece(inner), int(self.number(at, "at"))
+                pause = Piece(pause=self.number(seconds, "pause"))
+                return [Piece(whole.data[:cut]), pause, Piece(whole.data[cut:], whole.message)]
+        return [self._piece(spec)]
 
     def _piece(self, spec: Any) -> Piece:
         match spec:
