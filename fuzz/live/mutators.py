@@ -23,6 +23,10 @@ MANY = 200
 """Fields of one write from which on it is not repeated again: servers are to be confused, not kept busy."""
 MOST_STEPS = 400
 LONGEST_WAIT = 0.05
+CROWD = 64
+"""Connections that announce the same."""
+SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26)
+"""Announced sizes, one of them right below a limit that is common."""
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 
@@ -201,16 +205,26 @@ def burst(random: Random, script: Script, ground: Ground) -> Script:
 
 
 def announce_much(random: Random, script: Script, ground: Ground) -> Script:
-    """End a write right after a field that says a large number, or the largest there is: a size without its body."""
+    """End a write right after a field that says a large number, or the largest there is: a size without its body.
 
-    def change(data: bytes) -> bytes:
-        first, last = _at_a_field(random, data, ground)
-        last = min(last, first + 8)
-        most = (1 << 8 * (last - first)) - 1
-        size = min(most, random.choice((most, 1 << 16, 1 << 20, 1 << 24, 1 << 26)))
-        return data[:first] + size.to_bytes(last - first, "little") + data[last : last + random.choice((0, 0, 16))]
-
-    return _in_a_write(random, script, change)
+    At times many connections do that and stay, so that what each of them reserves adds up.
+    """
+    places = _writes(script)
+    if not places:
+        return script
+    at = random.choice(places)
+    action = script[at]
+    assert isinstance(action, Write)
+    data = action.data
+    first, last = _at_a_field(random, data, ground)
+    last = min(last, first + 8)
+    most = (1 << 8 * (last - first)) - 1
+    announced = min(most, random.choice((most, *SIZES)))
+    rest = data[last : last + random.choice((0, 0, 16))]
+    changed = replace(action, data=data[:first] + announced.to_bytes(last - first, "little") + rest)
+    number = random.choice((0, 0, 0, CROWD))
+    crowd = [one for n in range(number) for one in (Open(f"crowd{n}"), replace(changed, connection=f"crowd{n}"))]
+    return (*script[:at], changed, *crowd, *script[at + 1 :])
 
 
 def fill(random: Random, script: Script, ground: Ground) -> Script:

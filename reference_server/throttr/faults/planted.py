@@ -30,6 +30,14 @@ PLANTED = (
         "list-names-the-expired",
     ),
     *_plants(
+        "store",
+        "machine",
+        2_000,
+        "set-keeps-the-end-of-an-expired-value",
+        "value-with-leftovers",
+        "insert-takes-an-expired-quota",
+    ),
+    *_plants(
         "transport",
         "server",
         500,
@@ -43,4 +51,5 @@ PLANTED = (
     ),
     *_plants("transport", "server", 500, "dies-of-announced-sizes", variant="uint64"),
     *_plants("transport", "live", 100, "process-ends-at-nonsense", "busy-while-idle", "one-client-at-a-time"),
+    *_plants("transport", "live", 1_500, "memory-of-announced-length", variant="uint32"),
 )
