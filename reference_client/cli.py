@@ -33,7 +33,10 @@ def main() -> None:
 @click.option("--profile", help="The only profile to speak.  [default: every one]")
 @click.option("--width", "--variant", "variant", help="The only width to speak.  [default: every one]")
 @click.option("--deadline", type=click.FloatRange(0.01), default=DEADLINE, help="Seconds the SDK waits for a reply.")
-def command(protocol: str, driver: bool, profile: str | None, variant: str | None, deadline: float) -> None:
+@click.option("--fault", help="Be wrong in this one known way (`wireproof self-check` has them).")
+def command(
+    protocol: str, driver: bool, profile: str | None, variant: str | None, deadline: float, fault: str | None
+) -> None:
     """Drive the reference SDK of PROTOCOL, until `quit` or the end of stdin.
 
     \b
@@ -41,13 +44,13 @@ def command(protocol: str, driver: bool, profile: str | None, variant: str | Non
     """
     with suppress(KeyboardInterrupt):
         try:
-            asyncio.run(_drive(protocol, profile, variant, deadline))
+            asyncio.run(_drive(protocol, profile, variant, deadline, fault))
         except ValueError as error:
             print(f"reference_client: {error}", file=sys.stderr)
             sys.exit(2)
 
 
-async def _drive(protocol: str, profile: str | None, variant: str | None, deadline: float) -> None:
+async def _drive(protocol: str, profile: str | None, variant: str | None, deadline: float, fault: str | None) -> None:
     over = asyncio.Event()
 
     def say(message: Mapping[str, Any]) -> None:
@@ -58,7 +61,7 @@ async def _drive(protocol: str, profile: str | None, variant: str | None, deadli
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             over.set()
 
-    driver = Driver(protocol, say, profile=profile, variant=variant, deadline=deadline)
+    driver = Driver(protocol, say, profile=profile, variant=variant, deadline=deadline, fault=fault)
     reading = asyncio.create_task(_take(driver, _lines()))
     stopping = asyncio.create_task(over.wait())
     await asyncio.wait([reading, stopping], return_when=asyncio.FIRST_COMPLETED)

@@ -125,12 +125,14 @@ class Driver:
         profile: str | None = None,
         variant: str | None = None,
         deadline: float = DEADLINE,
+        fault: str | None = None,
     ) -> None:
         """`say` takes each answer and event; raises ValueError for an unknown protocol, profile or variant.
 
-        `profile` and `variant`: the only ones spoken; `deadline`: seconds that the SDK waits for a reply.
+        `profile` and `variant`: the only ones spoken; `deadline`: seconds that the SDK waits for a reply; `fault`:
+        what the SDK does wrong on purpose.
         """
-        self._client_class = client_class(protocol)
+        self._client_class = client_class(protocol, fault)
         self._protocol = spoken = codec_of(protocol)
         self._profiles = [profile] if profile else list(spoken.profiles)
         self._variants = [variant] if variant else list(spoken.profiles[spoken.default_profile].variants)

@@ -45,6 +45,7 @@ class Line:
         on_loss: OnLoss,
         on_mended: Callable[[], object],
         restore: Callable[[Link], Awaitable[None]],
+        link_class: type[Link] = Link,
     ) -> None:
         """`restore` brings back, on a link made after a loss and before anybody uses it, what the server forgot."""
         self._make_codec = make_codec
@@ -56,6 +57,7 @@ class Line:
         self._on_loss = on_loss
         self._on_mended = on_mended
         self._restore = restore
+        self._link_class = link_class
         self._link: Link | None = None
         self._settled = asyncio.Event()
         """Set while `link` need not wait: there is one, or there will be none."""
@@ -100,6 +102,7 @@ class Line:
             timeout=self._timeout,
             on_push=self._on_push,
             on_end=self._lost,
+            link_class=self._link_class,
         )
 
     def _lost(self, why: ClientError) -> None:

@@ -149,12 +149,21 @@ class Link(asyncio.Protocol):
             self._on_end(why)
 
 
-async def open_link(codec: Client, host: str, port: int, *, timeout: float, on_push: OnPush, on_end: OnEnd) -> Link:
+async def open_link(
+    codec: Client,
+    host: str,
+    port: int,
+    *,
+    timeout: float,
+    on_push: OnPush,
+    on_end: OnEnd,
+    link_class: type[Link] = Link,
+) -> Link:
     """Connect to a TCP server in at most `timeout` seconds; raises `ClosedError` or `DeadlineError`."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout):
-            _, link = await loop.create_connection(lambda: Link(codec, on_push, on_end), host, port)
+            _, link = await loop.create_connection(lambda: link_class(codec, on_push, on_end), host, port)
     except TimeoutError:
         raise DeadlineError(f"cannot connect to {host} port {port}: no answer in {timeout:g} s") from None
     except (OSError, OverflowError, UnicodeError) as error:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
+from reference_client.deviation import Deviation
 from reference_client.errors import ClientError
 from reference_client.line import Reconnect
 
-__all__ = ["CLIENTS", "DrivenBatch", "DrivenClient", "client_class", "driven_protocols"]
+__all__ = ["CLIENTS", "DrivenBatch", "DrivenClient", "client_class", "client_faults", "driven_protocols"]
 
 CLIENTS = {"throttr": "reference_client.throttr"}
 """Protocol -> the package whose `Client` is its SDK."""
@@ -60,9 +62,26 @@ def driven_protocols() -> list[str]:
     return sorted(CLIENTS)
 
 
-def client_class(protocol: str) -> type[DrivenClient]:
-    """Return the SDK of `protocol`; ValueError naming those there are otherwise."""
+def client_class(protocol: str, fault: str | None = None) -> type[DrivenClient]:
+    """Return the SDK of `protocol`, wrong on purpose with `fault`; ValueError names what is unknown and known."""
     if protocol not in CLIENTS:
         raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(driven_protocols())}")
     found: type[DrivenClient] = import_module(CLIENTS[protocol]).Client
+    if fault is None:
+        return found
+    faults = client_faults(protocol)
+    if fault not in faults:
+        close = get_close_matches(fault, faults, n=3) or list(faults)[:3]
+        raise ValueError(f"unknown {protocol} fault {fault!r}: perhaps {' or '.join(close)}")
+    return faults[fault].client
+
+
+def client_faults(protocol: str) -> Mapping[str, Deviation]:
+    """Return the known faults of the SDK of `protocol` by name; none where there are none."""
+    if protocol not in CLIENTS:
+        raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(driven_protocols())}")
+    try:
+        found: Mapping[str, Deviation] = import_module(f"{CLIENTS[protocol]}.faults").FAULTS
+    except ModuleNotFoundError:
+        return {}
     return found

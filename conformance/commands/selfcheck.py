@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,9 +15,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from conformance.cases import CaseError, load_suite
+from conformance.commands.selfcheck_clients import check_clients
 from conformance.outputs import OutputError
 from conformance.selfcheck import report
 from conformance.selfcheck.check import Check, FaultlessError
+from conformance.selfcheck.clients import ClientCheck
 from conformance.selfcheck.matrix import KINDS, KillMatrix, Trial
 from conformance.selfcheck.mutants import Fate, Tried
 from protocols import protocol, protocol_names
@@ -37,6 +40,9 @@ class _Wanted:
 
 @click.command(context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.option(
+    "--role", type=click.Choice(["server", "client"]), default="server", help="Whose faults: of servers or SDKs."
+)
 @click.option("--profile", help="Profile to check under.  [default: the protocol's first]")
 @click.option("--variant", "--width", help="Variant to check under.  [default: the protocol's usual one]")
 @click.option("--fault", "faults", multiple=True, metavar="NAME", help="Only these faults; * and ? match. Repeatable.")
@@ -59,6 +65,7 @@ def command(
     context: click.Context,
     /,
     name: str,
+    role: str,
     profile: str | None,
     variant: str | None,
     faults: tuple[str, ...],
@@ -75,6 +82,9 @@ def command(
 ) -> None:
     """Hold every known fault of PROTOCOL against every case, and every legal odd server too.
 
+    With --role client: the faults of the reference client against the cases for SDKs, each of which must be killed for
+    a clause that it breaks; of the options, --profile, --variant, --fault, --group, --sample and --details count.
+
     Exits 0 when each wrong server is found out, no legal one is failed, every MUST and SHOULD case kills a fault or
     says why not, and at least 95 % of the kills blame a clause that is broken; 1 when not, a line for each complaint.
 
@@ -87,6 +97,9 @@ def command(
     try:
         profile = _known("profile", profile or spoken.default_profile, spoken.profiles)
         variant = _known("variant", variant or spoken.default_variant, spoken.profiles[profile].variants)
+        if role == "client":
+            check_all = partial(check_clients, faults=faults, groups=groups, sample=sample, details=details)
+            context.exit(PROVED if check_all(ClientCheck(name, profile, variant), console) else UNPROVED)
         check = Check(load_suite(name), profile, variant, jobs)
         chosen = _chosen(check, _Wanted(faults, groups, sample))
         matrix = _checked(check, chosen, repeat, live, console)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Sequence
 from types import TracebackType
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from protocols.messages import Push, Reply, Request
+from protocols.profile import Profile
 from protocols.throttr import PROTOCOL, ClientConnection, Codec
 from protocols.throttr.replies import Status
 from protocols.throttr.requests import Subscribe, Unsubscribe
@@ -35,6 +36,9 @@ class Client(Commands):
 
     Calls that wait when the connection is lost fail with `ClosedError`, for nobody knows whether the server did them.
     """
+
+    link_class: ClassVar[type[Link]] = Link
+    connection_class: ClassVar[type[ClientConnection]] = ClientConnection
 
     def __init__(
         self,
@@ -80,11 +84,11 @@ class Client(Commands):
             raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(known)}")
         if variant not in known[profile].variants:
             raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
-        codec = Codec.of(known[profile], variant)
+        codec = cls.codec_of(known[profile], variant)
 
         def line(client: Client) -> Line:
             return Line(
-                lambda: ClientConnection(codec),
+                lambda: cls.connection_class(codec),
                 host,
                 port,
                 timeout=timeout,
@@ -93,9 +97,15 @@ class Client(Commands):
                 on_loss=client._lost,
                 on_mended=client._mended,
                 restore=client._restore,
+                link_class=cls.link_class,
             )
 
         return cls(line, codec, timeout, on_message, on_loss, on_mended)
+
+    @classmethod
+    def codec_of(cls, profile: Profile, variant: str) -> Codec:
+        """Return the codec of what is spoken."""
+        return Codec.of(profile, variant)
 
     async def ask(self, request: Request) -> Reply:
         """Send a request and return its reply; raises as `ask_all`."""

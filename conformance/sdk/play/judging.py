@@ -22,6 +22,7 @@ class Difference:
     """Where a report is not what the bytes said."""
 
     field: str
+    """The innermost one; empty where the report as a whole is another one."""
     expected: str
     got: str
 
@@ -88,8 +89,8 @@ def _first(found: Sequence[str], expected: Any, got: Any) -> Difference | None:
         return None
     where, _, told = found[0].partition(": ")
     more = f" and {len(found) - 1} differences more" if len(found) > 1 else ""
-    path = where.split(".")
-    return Difference(path[1] if len(path) > 1 else "", f"{_short(expected)}", f"{_short(got)}: {where}: {told}{more}")
+    path = [step for step in where.split(".")[1:] if not step.isdigit()]
+    return Difference(path[-1] if path else "", f"{_short(expected)}", f"{_short(got)}: {where}: {told}{more}")
 
 
 def told_error(answer: Answer) -> str:

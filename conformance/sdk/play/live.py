@@ -16,6 +16,7 @@ from conformance.sdk.play import actions as act
 from conformance.sdk.play.actions import Action
 from conformance.sdk.play.player import Player, Playing
 from conformance.trace import Kind, Trace, TraceEvent
+from protocols import Message, ProtocolError, protocol
 from reference_server.clock import LoopClock
 from reference_server.registry import create_service
 from reference_server.service import Peer, Service, Session
@@ -112,6 +113,8 @@ class Stage:
         died = await self._command(act.Command(0, "connect", action.connection, fields))
         got = died or await self._report(act.Report(0))
         door.greets = False
+        if not self._whole(door.greeting):
+            door.came = door.greeting + door.came
         return got
 
     async def _command(self, action: act.Command) -> act.Died | None:
@@ -207,6 +210,20 @@ class Stage:
     async def _pause(self, action: act.Pause) -> None:
         await asyncio.sleep(action.seconds)
 
+    def _whole(self, greeting: bytes) -> bool:
+        """Say whether what came before the SDK was connected is requests and nothing else."""
+        spoken = protocol(self.protocol)
+        reader = spoken.server(spoken.codec(spoken.profiles[self.profile], self.variant))
+        if not greeting:
+            return True
+        reader.receive_data(greeting)
+        try:
+            while isinstance(reader.next_event(), Message):
+                pass
+        except ProtocolError:
+            return False
+        return not reader.buffered
+
     def greeter(self, write: Callable[[bytes], None]) -> Session:
         """Return a session of a reference server, for what an SDK asks before it says that it is connected."""
         clock = LoopClock(asyncio.get_running_loop())
@@ -222,6 +239,8 @@ class _Door:
         self.stage, self.name = stage, name
         self.port = 0
         self.greets = False
+        self.greeting = b""
+        """What it asked before it said that it is connected."""
         self.came = b""
         self.ended = False
         self._server: asyncio.Server | None = None
@@ -320,6 +339,7 @@ class _Wire(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._door.greets:
+            self._door.greeting += data
             self._greeter = self._greeter or self._door.stage.greeter(self.transport.write)
             self._greeter.data_received(data)
         else:

@@ -1,0 +1,68 @@
+"""Plays over loopback: what an SDK asks while it connects, and what becomes of one that dies, hangs or says nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cases import cases_in, load_suite
+from conformance.outcome import Outcome
+from conformance.records import Record, Run
+from conformance.sdk.driver_process import DriverProcess
+from conformance.sdk.play.running import SdkPlan, play_cases
+from conformance.sdk.wires import CommandWires
+from tests.reference_client.peers import in_a_loop
+
+TOY = Path(__file__).with_name("toy_sdk.py")
+PURGE = {"ask": {"PURGE": {"key": "k"}}}
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "sdk-test/purge": [{**PURGE, "answer": "ok"}, {**PURGE, "answer": "refused"}],
+    "sdk-test/connect": [{"connect": "a"}, {"leave": "a"}],
+}
+
+
+async def played(how: str) -> list[Record]:
+    suite = load_suite("throttr")
+    entries = [{"id": id, "title": id, "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in STEPS.items()]
+    cases = list(cases_in({"cases": entries}, suite.clauses, "test.yaml"))
+    run = Run("throttr", "7.3.2", "uint16", "toy", "toy", role="client")
+    found: list[Record] = []
+
+    def report(record: Record, outcome: Outcome) -> None:
+        found.append(record)
+
+    async with DriverProcess(CommandWires([sys.executable, "-I", str(TOY), how]), deadline=0.5) as driver:
+        await driver.start()
+        await play_cases(SdkPlan(run, suite, cases, 0.5), driver, report)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "verdicts"),
+    [
+        ("honest", ["pass", "pass"]),
+        ("greets", ["pass", "pass"]),
+        ("babbles", ["fail", "fail"]),
+        ("says-nothing", ["fail", "pass"]),
+        ("hangs", ["hang", "pass"]),
+        ("dies", ["crash", "pass"]),
+    ],
+)
+@in_a_loop
+async def test_each_way_to_be_wrong_has_its_verdict_and_the_next_case_a_fresh_start(
+    how: str, verdicts: list[str]
+) -> None:
+    found = await played(how)
+
+    assert [one["verdict"] for one in found] == verdicts
+    assert {one["role"] for one in found} == {"client"}
+    if how == "dies":
+        assert "SIGSEGV" in found[0]["got"]
+    if how == "honest":
+        assert [(one["direction"], one["hex"]) for one in found[0]["exchange"] if one["hex"]][:2] == [
+            ("received", "04016b"),
+            ("sent", "01"),
+        ]

@@ -1,0 +1,58 @@
+"""A driver with an SDK of twenty lines: PURGE under profile 7.3.2, in the ways that its argument names."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+from typing import Any
+
+HOW = sys.argv[1]
+HELLO = {
+    "protocol_version": "wireproof.driver/1",
+    "sdk": {"name": "toy", "version": "1", "language": "Python"},
+    "protocol": "throttr",
+    "profiles": ["7.3.2"],
+    "variants": ["uint16"],
+    "operations": ["purge"],
+    "binary_safe": True,
+    "largest_number": "255",
+}
+
+
+def purge(wire: socket.socket, key: bytes) -> dict[str, Any]:
+    if HOW == "dies":
+        os.kill(os.getpid(), 11)
+    if HOW == "hangs":
+        time.sleep(60)
+    if HOW == "says-nothing":
+        return {"status": True}
+    wire.sendall(b"\4" + bytes([len(key)]) + key)
+    return {"status": wire.recv(1) == b"\1"}
+
+
+def main() -> None:
+    wires: dict[str, socket.socket] = {}
+    for line in sys.stdin:
+        command = json.loads(line)
+        do, name, result = command["do"], command.get("connection", ""), {}
+        if do == "hello":
+            result = HELLO
+        elif do == "connect":
+            wire = wires[name] = socket.create_connection((command["host"], command["port"]))
+            if HOW in ("greets", "babbles"):
+                wire.sendall(b"\x18" if HOW == "greets" else b"\x01")
+                if HOW == "greets" and len(wire.recv(17)) != 17:
+                    sys.exit(1)
+                time.sleep(0.1)
+        elif do == "close":
+            wires.pop(name).close()
+        else:
+            result = purge(wires[name], bytes.fromhex(command["key"]["hex"]))
+        print(json.dumps({"id": command["id"], "ok": True, "result": result}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
