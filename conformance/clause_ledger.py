@@ -11,16 +11,27 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from conformance.cases import Clause, Suite
 from conformance.verdicts import Level
-from reference_server.deviation import Deviation
 
-__all__ = ["Entry", "Runs", "holes", "ledger", "open_questions", "read_runs"]
+__all__ = ["Departure", "Entry", "Runs", "holes", "ledger", "open_questions", "read_runs"]
 
 Seen = Mapping[str, str]
 """Implementation (with version and profile) -> what it was seen to do."""
+
+
+class Departure(Protocol):
+    """What breaks clauses on purpose, a server or a client."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """Those it breaks."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class Runs:
     skipped: int = 0
 
 
-def ledger(suite: Suite, deviations: Iterable[Deviation], runs: Runs) -> list[Entry]:
+def ledger(suite: Suite, deviations: Iterable[Departure], runs: Runs) -> list[Entry]:
     """Return an entry for each clause, in the order of the list."""
     cases, faults = defaultdict(list), defaultdict(list)
     for name, cited in [(one.id, one.clauses) for one in suite.cases] + [(one.id, one.clauses) for one in suite.frames]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from conformance.cases import load_suite
-from conformance.clause_ledger import Entry, Runs, holes, ledger, open_questions, read_runs
+from conformance.clause_ledger import Departure, Entry, Runs, holes, ledger, open_questions, read_runs
+from conformance.sdk.play.running import sdk_cases
 from protocols import protocol_names
+from reference_client.registry import client_faults, driven_protocols
 from reference_server.registry import deviations
 
 PRINTED_WIDTH = 150
@@ -43,10 +46,9 @@ def command(
     Exits 1 when a clause has no case, or is a MUST or SHOULD that no fault breaks without a reason.
     """
     suite = load_suite(name)
+    suite = replace(suite, cases=suite.cases + sdk_cases(name))
     found = read_runs(runs) if runs else Runs()
-    entries = [
-        one for one in ledger(suite, deviations(name).values(), found) if not groups or one.clause.group in groups
-    ]
+    entries = [one for one in ledger(suite, _faults(name), found) if not groups or one.clause.group in groups]
     if not entries:
         known = ", ".join(dict.fromkeys(one.group for one in suite.clauses.values()))
         raise click.UsageError(f"no clause in {', '.join(groups)}: the groups are {known}")
@@ -56,6 +58,12 @@ def command(
     else:
         _show(entries, missing, found, brief=brief)
     context.exit(1 if missing else 0)
+
+
+def _faults(name: str) -> list[Departure]:
+    """Return the departures of servers and of clients."""
+    clients = client_faults(name) if name in driven_protocols() else {}
+    return [*deviations(name).values(), *clients.values()]
 
 
 def _show(entries: Sequence[Entry], missing: Sequence[str], runs: Runs, *, brief: bool) -> None:

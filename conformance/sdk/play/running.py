@@ -22,7 +22,7 @@ from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
 from protocols import protocol
 
-__all__ = ["SdkPlan", "load_sdk_suite", "play_cases"]
+__all__ = ["SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
 
 RESTARTS = 50
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, StartError)
@@ -31,6 +31,15 @@ TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, StartError)
 @cache
 def load_sdk_suite(name: str) -> Suite:
     """Return the protocol's clauses and what is played against its SDKs; `CaseError` says which file is wrong."""
+    cases = sdk_cases(name)
+    if not cases:
+        raise CaseError(f"no cases for SDKs of {name!r}")
+    return replace(load_suite(name), cases=cases, frames=())
+
+
+@cache
+def sdk_cases(name: str) -> tuple[Case, ...]:
+    """Return what is played against the SDKs of a protocol, perhaps nothing; `CaseError` says which file is wrong."""
     suite = load_suite(name)
     cases: list[Case] = []
     folder = vectors_root() / name / "sdk"
@@ -47,9 +56,7 @@ def load_sdk_suite(name: str) -> Suite:
         if one.id in seen:
             raise CaseError(f"sdk/{one.topic}.yaml: id {one.id!r} is used twice")
         seen.add(one.id)
-    if not cases:
-        raise CaseError(f"{folder}: no cases for SDKs of {name!r}")
-    return replace(suite, cases=tuple(cases), frames=())
+    return tuple(cases)
 
 
 @dataclass(frozen=True)
