@@ -78,6 +78,8 @@ class _Test:
         self.console = console
         self.suite = load_sdk_suite(name)
         self.records: list[Record] = []
+        self._run: Run | None = None
+        self._folder: RunFolder | None = None
 
     def run(self) -> int:
         """Play, write, tell; return the exit code."""
@@ -85,22 +87,29 @@ class _Test:
         baseline = read_baseline(path) if path else frozenset()
         with ExitStack() as stack:
             try:
-                run, folder = asyncio.run(self._play(stack))
+                run = asyncio.run(self._play(stack))
             except KeyboardInterrupt:
-                click.echo(f"wireproof: interrupted: {len(self.records)} cases played", err=True)
-                return INTERRUPTED
+                return self._interrupted()
             comparison = compare(baseline, self.records, [case.id for case in self.suite.cases])
             code = self._code(comparison)
-            if folder:
-                folder.finish(run.summary(self.records, code))
+            if self._folder:
+                self._folder.finish(run.summary(self.records, code))
         self._tell(run, comparison, code)
         return code
 
-    async def _play(self, stack: ExitStack) -> tuple[Run, RunFolder | None]:
+    def _interrupted(self) -> int:
+        where = ""
+        if self._run and self._folder:
+            self._folder.finish(self._run.summary(self.records, INTERRUPTED, complete=False))
+            where = f", their records in {self.options['out']}"
+        click.echo(f"wireproof: interrupted: {len(self.records)} cases played{where}", err=True)
+        return INTERRUPTED
+
+    async def _play(self, stack: ExitStack) -> Run:
         words, timeout = parse_driver(self.options["driver"]), self.options["timeout"]
         async with DriverProcess(CommandWires(words), deadline=timeout) as driver:
             hello = await driver.start()
-            run = self._who(hello)
+            run = self._run = self._who(hello)
             cases = select(
                 self.suite,
                 run.profile,
@@ -110,7 +119,7 @@ class _Test:
                 slow=self.options["slow"],
             )
             out = self.options["out"]
-            folder = stack.enter_context(RunFolder(out)) if out else None
+            folder = self._folder = stack.enter_context(RunFolder(out)) if out else None
             with LiveProgress(self.console, len(cases)) as progress:
 
                 def report(record: Record, outcome: Outcome) -> None:
@@ -120,7 +129,7 @@ class _Test:
                         folder.add(record)
 
                 await play_cases(SdkPlan(run, self.suite, cases, timeout), driver, report)
-        return run, folder
+        return run
 
     def _who(self, hello: Hello) -> Run:
         """Return the run: what the user named, completed by what the driver says."""
