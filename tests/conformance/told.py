@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from conformance.ledger import Meant
 from conformance.trace import Kind
+from fuzz.strategies import chunked, exchanges, messages
 from protocols import Message, Request
 from protocols.throttr import Codec
 from tests.conformance.tales import Tale
-from tests.protocols.strategies import chunked, exchanges, messages
 
 ENDINGS: tuple[tuple[Kind, ...], ...] = (
     (),
