@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import struct
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +12,7 @@ from conformance.sdk.driver_process import Call, DriverEndedError, DriverProcess
 from conformance.sdk.driver_protocol import DriverMessageError, Event
 from conformance.sdk.play import actions as act
 from conformance.sdk.play.actions import Action
+from conformance.sdk.play.doors import LOOPBACK, Door
 from conformance.sdk.play.player import Player, Playing
 from conformance.trace import Kind, Trace, TraceEvent
 from protocols import Message, ProtocolError, protocol
@@ -23,7 +22,6 @@ from reference_server.service import Peer, Service, Session
 
 __all__ = ["Stage", "play_live"]
 
-LOOPBACK = "127.0.0.1"
 GAP = 0.0004
 """Seconds between segments, so that the SDK reads each by itself."""
 SHOWN = 2000
@@ -52,7 +50,7 @@ class Stage:
         self._tag = tag
         self._began = time.monotonic()
         self._moved = asyncio.Event()
-        self._doors: dict[str, _Door] = {}
+        self._doors: dict[str, Door] = {}
         self._calls: dict[int, Call] = {}
         self._greeters: list[Service] = []
         self._doing: Mapping[type, Callable[[Any], Any]] = {
@@ -104,7 +102,7 @@ class Stage:
         return True
 
     async def _connect(self, action: act.Connect) -> act.Reported:
-        door = self._doors[action.connection] = _Door(self, action.connection)
+        door = self._doors[action.connection] = Door(self, action.connection)
         await door.listen()
         fields: dict[str, Any] = {"host": LOOPBACK, "port": door.port, "profile": self.profile, "variant": self.variant}
         if action.reconnect:
@@ -132,7 +130,7 @@ class Stage:
         seen = [call for call in action.calls if self._calls[call].result.done()]
 
         def done() -> bool:
-            if door.ended:
+            while door.turned_away:
                 door.renew()
             data = door.came
             if len(data) > len(expected) or (data and not expected.startswith(data)):
@@ -230,128 +228,6 @@ class Stage:
         service = create_service(self.protocol, profile=self.profile, variant=self.variant, clock=clock)
         self._greeters.append(service)
         return service.connect(Peer(), write, lambda: None)
-
-
-class _Door:
-    """The harness's side of one connection: a listener, and what came through it last."""
-
-    def __init__(self, stage: Stage, name: str) -> None:
-        self.stage, self.name = stage, name
-        self.port = 0
-        self.greets = False
-        self.greeting = b""
-        """What it asked before it said that it is connected."""
-        self.came = b""
-        self.ended = False
-        self._server: asyncio.Server | None = None
-        self._wires: list[_Wire] = []
-        self._current = 0
-
-    async def listen(self) -> None:
-        """Listen, at the same port as before."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Wire(self), LOOPBACK, self.port, reuse_address=True)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    def shut(self) -> None:
-        """Listen no more."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-
-    def close(self) -> None:
-        """Close the listener and every connection."""
-        self.shut()
-        for wire in self._wires:
-            wire.transport.abort()
-
-    def take(self, size: int | None = None) -> bytes:
-        """Take the first `size` bytes of what came, or all."""
-        taken, self.came = (self.came, b"") if size is None else (self.came[:size], self.came[size:])
-        return taken
-
-    def write(self, data: bytes) -> None:
-        """Write to the connection that is open."""
-        if self._wires and not self.wire.transport.is_closing():
-            self.stage.note(self.name, Kind.SENT, data)
-            self.wire.transport.write(data)
-
-    def end(self, *, reset: bool) -> None:
-        """End the connection that is open; the SDK may have ended it already."""
-        if not self._wires or self.wire.transport.is_closing():
-            return
-        self.stage.note(self.name, Kind.CLOSED, b"RST" if reset else b"")
-        if reset:
-            sock = self.wire.transport.get_extra_info("socket")
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.wire.transport.abort()
-        else:
-            self.wire.transport.close()
-
-    def renew(self) -> bool:
-        """Turn to the next connection that was made, if there is one."""
-        if self._current + 1 >= len(self._wires):
-            return False
-        self._current += 1
-        self.came, self.ended = bytes(self.wire.early), self.wire.ended
-        return True
-
-    @property
-    def wire(self) -> _Wire:
-        """The connection that is looked at."""
-        return self._wires[self._current]
-
-    def opened(self, wire: _Wire) -> None:
-        """Take a new connection."""
-        self._wires.append(wire)
-        self.stage.note(self.name, Kind.OPENED)
-
-    def received(self, wire: _Wire, data: bytes) -> None:
-        """Take bytes; those of a connection not looked at yet are kept with it."""
-        self.stage.note(self.name, Kind.RECEIVED, data)
-        if wire is self.wire:
-            self.came += data
-        else:
-            wire.early += data
-
-    def closed(self, wire: _Wire) -> None:
-        """The SDK ended a connection."""
-        wire.ended = True
-        if wire is self.wire:
-            self.ended = True
-        self.stage.note(self.name, Kind.ENDED)
-
-
-class _Wire(asyncio.Protocol):
-    """One accepted connection."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, door: _Door) -> None:
-        self._door = door
-        self._greeter: Session | None = None
-        self.early = bytearray()
-        self.ended = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport  # type: ignore[assignment]
-        self._door.opened(self)
-
-    def data_received(self, data: bytes) -> None:
-        if self._door.greets:
-            self._door.greeting += data
-            self._greeter = self._greeter or self._door.stage.greeter(self.transport.write)
-            self._greeter.data_received(data)
-        else:
-            self._door.received(self, data)
-
-    def eof_received(self) -> bool:
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._greeter is not None:
-            self._greeter.connection_lost()
-        self._door.closed(self)
 
 
 async def play_live(player: Player, stage: Stage) -> Any:

@@ -117,4 +117,4 @@ async def _played(plan: SdkPlan, driver: DriverProcess, case: Case, tag: str) ->
         outcome: Outcome = await play_live(player, stage)
     except Exception as error:
         return harness_error(f"{type(error).__name__}: {error}", trace), True
-    return outcome, player.stuck
+    return outcome, player.talk.stuck

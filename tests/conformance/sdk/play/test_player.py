@@ -219,3 +219,11 @@ def test_the_same_answers_give_the_same_outcome_again() -> None:
     again, replayed = play(made, lambda action: next(left))
 
     assert (again, replayed) == (first, done)
+
+
+def test_a_driver_that_ends_while_it_closes_is_a_crash() -> None:
+    def answers(action: act.Action) -> Any:
+        closing = isinstance(action, act.Command) and action.do == "close"
+        return act.Died("gone") if closing else honest(action)
+
+    assert play(case(ASK), answers)[0].verdict is Verdict.CRASH

@@ -1,0 +1,226 @@
+"""What is asked of an SDK and reported by its driver during one play, and how both are judged. Sans-IO."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from conformance.outcome import Place, Stopped
+from conformance.sdk.driver_protocol import Answer, Event, Failure, Hello
+from conformance.sdk.play import actions as act
+from conformance.sdk.play.judging import Refusal, byte_of, event_differs, report_differs, shown, told_error, unlike
+from conformance.sdk.play.script import Piece, Script, field_at
+from conformance.symbols import SymbolError, Symbols
+from conformance.verdicts import Verdict
+from protocols import Push
+from protocols.messages import Request
+from protocols.plain import Plain
+
+__all__ = ["Asking", "Talk", "Under"]
+
+Asking = Generator[act.Action, Any, None]
+ANY = tuple(kind for kind in Failure if kind is not Failure.UNSUPPORTED)
+REFUSALS = (Failure.TOO_WIDE, Failure.TOO_LONG, Failure.REFUSED, Failure.OTHER)
+
+
+@dataclass(slots=True)
+class Due:
+    """A request that was asked and is not reported yet."""
+
+    request: Request
+    call: int
+    place: int | None = None
+    """Which result of its batch it is."""
+
+
+@dataclass(slots=True)
+class Under:
+    """What is under way on one connection."""
+
+    due: deque[Due] = field(default_factory=deque)
+    free: bool = False
+    """Pushes may be told of more or less often than they came."""
+
+
+class Talk:
+    """The calls of one play; its methods raise `Stopped` at the first thing that is not as it should be."""
+
+    def __init__(self, symbols: Symbols, hello: Hello, clause: str, timeout: float) -> None:
+        self.script = Script(symbols)
+        self.hello = hello
+        self.timeout = timeout
+        self.clause = clause
+        """Blamed when the play stops here."""
+        self.at = Place("", "", frozenset())
+        self.observed: list[str] = []
+        """What the SDK did where it may choose."""
+        self.stuck = False
+        """The driver did not answer: it has to be started again."""
+        self._plain = Plain(symbols.protocol, symbols.profile, symbols.variant)
+        self._answers: dict[int, Answer] = {}
+        self._calls = 0
+
+    def begin(self, do: str, name: str, fields: Mapping[str, Any]) -> Generator[act.Action, Any, int]:
+        """Have the driver begin one command; return the call."""
+        self._calls += 1
+        call = self._calls
+        died = yield act.Command(call, do, name, fields)
+        if died is not None:
+            self.crashed(died)
+        return call
+
+    def told(
+        self, name: str, connection: Under, requests: Sequence[Request], *, batch: bool
+    ) -> Generator[act.Action, Any, list[int]]:
+        """Have the driver begin requests, in one batch perhaps; return the calls."""
+        done = [{"do": one.NAME.lower(), **self._plain.beside(one)} for one in requests]
+        calls = []
+        commands: list[dict[str, Any]] = [{"do": "batch", "requests": done}] if batch else done
+        for fields in commands:
+            calls.append((yield from self.begin(fields.pop("do"), name, fields)))
+        for at, request in enumerate(requests):
+            connection.due.append(Due(request, calls[0] if batch else calls[at], at if batch else None))
+        return calls
+
+    def refused(self, name: str, connection: Under, calls: Sequence[int]) -> Asking:
+        """Expect that the SDK takes none of it, and sends nothing."""
+        got = yield act.Receive(name, b"", tuple(calls))
+        if got.data:
+            raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
+        yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
+
+    def not_sent(self, connection: Under, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> Asking:
+        """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before."""
+        at = byte_of(expected, got.data)
+        if got.answered is not None and expected.startswith(got.data):
+            answer = yield from self.reported(got.answered)
+            self._unable(answer, [one.request for one in connection.due])
+            if answer.error is not None and spec.get("or_fails") and not got.data:
+                yield from self._all_fail(connection, ANY, "an error")
+                return
+            told = told_error(answer) if answer.error else f"the result {answer.result}"
+            raise Stopped(Verdict.FAIL, shown(expected), f"{shown(got.data)}, then it reports {told}", byte=at)
+        if expected.startswith(got.data):
+            silent = not got.ended and not got.data
+            how = "it closed the connection" if got.ended else "no more in time"
+            raise Stopped(
+                Verdict.HANG if silent else Verdict.FAIL, shown(expected), f"{shown(got.data)}, then {how}", byte=at
+            )
+        self._blame(spec, self._field_at(connection, at))
+        raise Stopped(Verdict.FAIL, shown(expected), unlike(expected, got.data), byte=at)
+
+    def _field_at(self, connection: Under, at: int) -> str:
+        """Return the field of the requests in which byte `at` lies."""
+        for one in connection.due:
+            size = len(self.script.codec.encode(one.request))
+            if at < size:
+                return field_at(self.script.codec, one.request, at)
+            at -= size
+        return ""
+
+    def _blame(self, spec: Mapping[str, Any], field: str) -> None:
+        """Blame the clause of a field, where the step names one."""
+        self.at = Place(self.at.reply_to, field, self.at.asked)
+        self.clause = spec.get("blame", {}).get(field, self.clause)
+
+    def judge(self, name: str, connection: Under, spec: Mapping[str, Any], pieces: Sequence[Piece]) -> Asking:
+        """Hold what the driver reports against replies and pushes that were written."""
+        for one in pieces:
+            if one.message is None or isinstance(one.message, Push):
+                continue
+            if not connection.due:
+                raise SymbolError(f"{one.message.NAME} answers nothing that was asked")
+            due = connection.due.popleft()
+            self.at = Place(due.request.NAME, "", self.at.asked)
+            answer = yield from self.reported(due.call)
+            self._hold(spec, due, answer, one)
+        pushes = [one.message for one in pieces if isinstance(one.message, Push)]
+        if spec.get("events", "told") == "any":
+            connection.free = True
+            return
+        for push in pushes:
+            yield from self._event(name, push)
+
+    def _hold(self, spec: Mapping[str, Any], due: Due, answer: Answer, said: Piece) -> None:
+        """Hold a report against the reply that the SDK was sent."""
+        expected = self._plain.result(said.message)  # type: ignore[arg-type]
+        found = report_differs(expected, answer, due.place)
+        if found is None:
+            self.observed += ["reported"] * bool(spec.get("or_fails"))
+            return
+        self._unable(answer, [due.request, said.message])
+        if answer.error is not None and spec.get("or_fails"):
+            self.observed.append(f"fails: {answer.error.kind}")
+            return
+        self._blame(spec, found.field)
+        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(said.data)})", found.got)
+
+    def _event(self, name: str, push: Any) -> Asking:
+        event = yield act.NextEvent(name)
+        expected = self._plain.beside(push)
+        if isinstance(event, act.Died):
+            self.crashed(event)
+        if isinstance(event, Event):
+            found = event_differs(expected, event)
+            if found is None:
+                return
+            raise Stopped(Verdict.FAIL, found.expected, found.got)
+        raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
+
+    def failing(self, connection: Under, spec: Mapping[str, Any]) -> Asking:
+        """Hold what is still due against `fails`; a case must say of each request what becomes of it."""
+        if not connection.due:
+            return
+        if "fails" not in spec:
+            raise SymbolError(f"{connection.due[0].request.NAME} is neither answered nor told to fail")
+        kinds = ANY if spec["fails"] == "any" else tuple(Failure(one) for one in spec["fails"])
+        yield from self._all_fail(connection, kinds, f"an error ({' or '.join(kinds)})")
+
+    def _all_fail(self, connection: Under, kinds: Sequence[Failure], expected: str) -> Asking:
+        while connection.due:
+            due = connection.due.popleft()
+            answer = yield from self.reported(due.call)
+            if answer.kind is Failure.UNSUPPORTED:
+                self._unable(answer, [due.request])
+            if answer.error is None:
+                raise Stopped(Verdict.FAIL, expected, f"the result {answer.result}")
+            if answer.kind not in kinds:
+                raise Stopped(Verdict.FAIL, expected, f"the error {told_error(answer)}")
+            self.observed.append(f"fails: {answer.kind}")
+
+    def reported(self, call: int, seconds: float | None = None) -> Generator[act.Action, Any, Answer]:
+        """Return the driver's answer to a call; `Stopped` when there is none."""
+        if call not in self._answers:
+            got = yield act.Report(call, seconds)
+            if isinstance(got, act.Silent):
+                self.stuck = True
+                raise Stopped(Verdict.HANG, "an answer of the driver", f"none in {seconds or self.timeout:g} s")
+            if isinstance(got, act.Died):
+                self.crashed(got)
+            if isinstance(got, act.Nonsense):
+                raise Stopped(Verdict.UNTESTABLE, "a line of the driver protocol", got.told)
+            self._answers[call] = got
+        return self._answers[call]
+
+    def able(self, requests: Sequence[Request]) -> None:
+        """Stop where the SDK says that it cannot do this."""
+        lacking = [one.NAME.lower() for one in requests if one.NAME.lower() not in self.hello.operations]
+        if lacking:
+            raise Stopped(Verdict.UNSUPPORTED, f"the operation {lacking[0]}", "hello does not name it")
+        beyond = Refusal.of(self.script.codec, self.hello, requests)
+        if beyond.bytes:
+            raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
+
+    def _unable(self, answer: Answer, messages: Sequence[Any]) -> None:
+        """Stop where an error tells what the SDK said that it cannot do."""
+        if answer.error is None:
+            return
+        beyond = Refusal.of(self.script.codec, self.hello, messages)
+        if answer.kind is Failure.UNSUPPORTED or beyond.numbers or beyond.bytes:
+            raise Stopped(Verdict.UNSUPPORTED, "an SDK that can do this", told_error(answer))
+
+    def crashed(self, died: act.Died) -> NoReturn:
+        """Stop: the driver ended."""
+        raise Stopped(Verdict.CRASH, "a driver that runs on", died.told)
