@@ -29,8 +29,8 @@ from protocols import protocol, protocol_names
 @click.command(context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option("--driver", required=True, metavar="COMMAND", help="Starts the SDK's driver (docs/writing-a-driver.md).")
-@click.option("--profile", default="auto", help="Document or release to speak; auto: the driver's first.")
-@click.option("--variant", default="auto", help="Layout variant to speak; auto: the protocol's usual one.")
+@click.option("--profile", default="auto", help="Document or release to speak; auto: the usual one, or the driver's.")
+@click.option("--variant", default="auto", help="Layout variant to speak; auto: the usual one, or the driver's.")
 @click.option(
     "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
 )

@@ -34,9 +34,10 @@ async def played(how: str) -> list[Record]:
     def report(record: Record, outcome: Outcome) -> None:
         found.append(record)
 
-    async with DriverProcess(CommandWires([sys.executable, "-I", str(TOY), how]), deadline=0.5) as driver:
+    seconds = 0.3 if how == "hangs" else 10.0
+    async with DriverProcess(CommandWires([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
         await driver.start()
-        await play_cases(SdkPlan(run, suite, cases, 0.5), driver, report)
+        await play_cases(SdkPlan(run, suite, cases, seconds), driver, report)
     return found
 
 

@@ -37,7 +37,7 @@ def test_the_marks_of_every_answer_in_the_cases_end_where_its_bytes_do(profile: 
     [
         (Query(b"ab"), ["type", "key_size", "key", "key"]),
         (Insert(1, 4, 2, b"k"), ["type", "quota", "quota", "ttl_type", "ttl", "ttl", "key_size", "key"]),
-        (Set(4, 1, b"k", b"v"), "type ttl_type ttl ttl key_size value_size value_size key value".split()),
+        (Set(4, 1, b"k", b"v"), ["type", "ttl_type", "ttl", "ttl", "key_size", *["value_size"] * 2, "key", "value"]),
     ],
 )  # fmt: skip
 def test_each_byte_of_a_request_belongs_to_a_field(message: Any, fields: list[str]) -> None:
