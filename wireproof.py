@@ -10,6 +10,7 @@ import click
 COMMANDS = {
     "test": ("conformance.commands.test", "Test a server: play every case, judge it, write records."),
     "test-sdk": ("conformance.commands.sdk", "Test an SDK: play the server to it, judge what it sends and reports."),
+    "interop": ("conformance.commands.interop", "Every client against every server, and who broke the protocol first."),
     "vectors": ("conformance.commands.vectors", "Build, check and show the byte-exact vectors."),
     "self-check": ("conformance.commands.selfcheck", "Prove the suite: every known fault against every case."),
     "impostor": ("conformance.commands.impostor", "Serve a server that is wrong in one known way; --list them."),

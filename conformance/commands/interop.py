@@ -1,0 +1,118 @@
+"""`wireproof interop`: every client against every server, and who broke the protocol first."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+
+from conformance.cases import CaseError, load_suite
+from conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, USAGE
+from conformance.console import console_of
+from conformance.interop.found import Played, Side
+from conformance.interop.parties import clients_of, servers_of
+from conformance.interop.report import PairResult, show, write
+from conformance.interop.running import Interop
+from conformance.outputs import OutputError
+from conformance.probe import Spoken
+from conformance.processes import StartError as ServerStartError
+from conformance.sdk.driver_process import DriverEndedError, NoAnswerError
+from conformance.sdk.driver_protocol import DriverMessageError
+from conformance.sdk.wires import StartError
+from conformance.selection import SelectionError
+from conformance.targets import TargetError
+from protocols import protocol, protocol_names
+
+TOLD_WRONG = (
+    *(DriverEndedError, DriverMessageError, NoAnswerError, OutputError),
+    *(SelectionError, ServerStartError, StartError, TargetError),
+)
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.option("--driver", "drivers", multiple=True, metavar="COMMAND", help="Starts a client's driver; repeatable.")
+@click.option(
+    "--server", "servers", multiple=True, metavar="TARGET", help="A server: tcp://HOST:PORT, unix:///PATH or a command."
+)
+@click.option("--no-reference", is_flag=True, help="Leave out the reference client and server where others are named.")
+@click.option("--profile", help="Document or release to speak.  [default: the protocol's first]")
+@click.option("--variant", help="Layout variant to speak.  [default: the protocol's usual one]")
+@click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the records of every side.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
+@click.pass_context
+def command(context: click.Context, /, name: str, out: Path | None, **options: Any) -> None:
+    """Put every client (the command of its driver) and every server of PROTOCOL through the same operations, pair by
+    pair, with a tap between them; the reference client and server take part.
+
+    Exit codes: 0 all pairs agree, 1 somebody broke the protocol, 2 usage or somebody that does not start, 3 wireproof's
+    own fault. A command of a server may have '{port}' in it; without, it must print a line 'listening ADDRESS'.
+
+    \b
+    wireproof interop throttr --driver 'node driver.mjs' --server 'my-server --port {port}' --out runs/interop
+    """
+    try:
+        code = _played(name, out, options)
+    except TOLD_WRONG as error:
+        click.echo(f"wireproof: {error}", err=True)
+        code = USAGE
+    except CaseError as error:
+        click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
+        code = HARNESS
+    except KeyboardInterrupt:
+        click.echo("wireproof: interrupted", err=True)
+        code = INTERRUPTED
+    context.exit(code)
+
+
+def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
+    spoken = _spoken(name, options)
+    reference = not options["no_reference"]
+    clients = clients_of(name, options["drivers"], reference=reference or not options["drivers"])
+    servers = servers_of(
+        name, options["servers"], spoken.profile, spoken.variant, reference=reference or not options["servers"]
+    )
+    console = console_of(quiet=options["quiet"])
+    interop = Interop(load_suite(name), spoken, options["timeout"])
+    try:
+        asyncio.run(interop.run(clients, servers, _ignored))
+    except TOLD_WRONG:
+        raise
+    except Exception as error:
+        click.echo(f"wireproof: its own fault: {type(error).__name__}: {error}", err=True)
+        return HARNESS
+    code = _code(interop.results)
+    if out is not None:
+        write(out, interop.columns, code)
+    show(console, interop.results)
+    where = f", records in {out}" if out else ""
+    told = {GREEN: "green", FAILURES: "red", USAGE: "nothing was played"}[code]
+    agreed = sum(one.agreed for one in interop.results)
+    total = sum(len(one.played) for one in interop.results)
+    click.echo(f"{told}: {len(interop.results)} pairs, {agreed} of {total} operations agree{where}")
+    return code
+
+
+def _ignored(result: PairResult, played: Played) -> None:
+    """Do nothing with what is told as it comes."""
+
+
+def _code(results: list[PairResult]) -> int:
+    if not any(one.played for one in results):
+        return USAGE
+    broke = any(one.guilty(side) for one in results for side in (Side.CLIENT, Side.SERVER))
+    return FAILURES if broke else GREEN
+
+
+def _spoken(name: str, options: dict[str, Any]) -> Spoken:
+    known = protocol(name)
+    profile = options["profile"] or known.default_profile
+    if profile not in known.profiles:
+        raise SelectionError(f"--profile: expected {', '.join(known.profiles)}; got {profile!r}")
+    variant = options["variant"] or known.default_variant
+    if variant not in known.profiles[profile].variants:
+        raise SelectionError(f"--variant: expected {', '.join(known.profiles[profile].variants)}; got {variant!r}")
+    return Spoken(profile, variant)

@@ -1,0 +1,55 @@
+"""The reference client's driver, wrong in the one way that is named: `wrong_driver.py FAULT throttr --driver`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from reference_client.cli import main
+from reference_client.driver import Connection
+
+Object = Mapping[str, Any]
+ASK = Connection.ask
+
+
+async def sends_another_quota(self: Connection, operation: str, given: Object) -> Object:
+    """Ask with a quota of 1, whatever it was told."""
+    return await ASK(self, operation, {**given, "quota": "1"} if "quota" in given else given)
+
+
+async def reports_another_quota(self: Connection, operation: str, given: Object) -> Object:
+    """Report a quota one higher than came."""
+    result = await ASK(self, operation, given)
+    return {**result, "quota": str(int(result["quota"]) + 1)} if "quota" in result else result
+
+
+async def never_answers_a_query(self: Connection, operation: str, given: Object) -> Object:
+    """Ask, and keep the answer."""
+    result = await ASK(self, operation, given)
+    if operation == "query":
+        await asyncio.sleep(60)
+    return result
+
+
+async def dies_at_stat(self: Connection, operation: str, given: Object) -> Object:
+    """End the process where it should report."""
+    result = await ASK(self, operation, given)
+    if operation == "stat":
+        os._exit(3)
+    return result
+
+
+FAULTS: Mapping[str, Callable[[Connection, str, Object], Awaitable[Object]]] = {
+    one.__name__: one for one in (sends_another_quota, reports_another_quota, never_answers_a_query, dies_at_stat)
+}
+
+if __name__ == "__main__":
+    fault = sys.argv.pop(1)
+    if fault == "keeps_messages":
+        Connection.pushed = lambda self, message: None  # type: ignore[method-assign]
+    else:
+        Connection.ask = FAULTS[fault]  # type: ignore[method-assign, assignment]
+    main()
