@@ -95,6 +95,7 @@ class Script:
 
     def _message(self, spec: Any) -> Message:
         name, fields = self._symbols.named(spec)
+        name = self._symbols.filled(name)
         if any(isinstance(one, dict | list) or name == "*" for name, one in fields.items()):
             fields = self._filled(name, fields)
         return self._symbols.message({name: fields} if fields else name)
