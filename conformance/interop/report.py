@@ -58,6 +58,7 @@ class Column:
     """One client or server with all that it took part in."""
 
     side: Side
+    name: str
     run: Run
     clauses: Clauses
     records: list[Record] = field(default_factory=list)

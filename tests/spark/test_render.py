@@ -155,3 +155,34 @@ def test_markdown_text_stays_on_one_line_and_says_nothing_to_a_renderer() -> Non
 )
 def test_octets_are_split_around_the_byte(hex_: str, byte: int | None, expected: tuple[Any, ...]) -> None:
     assert expected == octets(hex_, byte)
+
+
+def test_both_roles_have_their_section_and_say_what_is_meant(tmp_path: Path) -> None:
+    client = COLUMN | {"role": "client", "implementation": "an SDK"}
+    cells = COUNTS | {"group": "INSERT", "level": "MUST"}
+    run = {"run_id": "r", "run_started_at": "2026-01-01T10:00:00.000Z", "records": 7, "kept": True}
+    collected = Collected(
+        clause_cells=[],
+        group_cells=[COLUMN | cells, client | cells],
+        may_answers=[],
+        evidence=[FAILED, FAILED | client],
+        runs=[COLUMN | run, client | run],
+        line_counts=[],
+        files={},
+    )
+
+    write_pages(matrix_document(collected), collected.evidence, tmp_path)
+
+    index, markdown_page = (tmp_path / "index.html").read_text(), (tmp_path / "matrix.md").read_text()
+    of_client, of_server = index.split("<section")[1:]
+    evidence = {"client" in path.name: path.read_text() for path in (tmp_path / "evidence").iterdir()}
+    assert ">throttr 7.1.0 clients</a>" in index
+    assert ">throttr 7.1.0 servers</a>" in index
+    assert "an SDK" in of_client
+    assert "what they report" in of_client
+    assert "an SDK" not in of_server.split("<footer")[0]
+    assert "What servers answer" in of_server
+    assert "## throttr 7.1.0 clients" in markdown_page
+    assert "## throttr 7.1.0 servers" in markdown_page
+    assert "byte 2 of what it sent" in evidence[True]
+    assert "byte 2 of the reply" in evidence[False]
