@@ -31,10 +31,20 @@ LAST_WORDS = 0.25
 class Player:
     """One play of one case; `trace` is filled by whoever performs the actions."""
 
-    def __init__(self, case: Case, symbols: Symbols, hello: Hello, trace: Trace, *, timeout: float = 5.0) -> None:
+    def __init__(
+        self,
+        case: Case,
+        symbols: Symbols,
+        hello: Hello,
+        trace: Trace,
+        *,
+        timeout: float = 5.0,
+        one_at_a_time: bool = False,
+    ) -> None:
         self.case = case
         self.trace = trace
         self.talk = Talk(symbols, hello, case.clauses[0], timeout)
+        self.talk.one_at_a_time = one_at_a_time
         self._symbols = symbols
         self._connections: dict[str, Under] = {}
         self._step = 0
@@ -103,6 +113,7 @@ class Player:
         connection = self._connections[name]
         requests = self.talk.script.requests(spec["ask"])
         self.talk.able(requests)
+        self.talk.together(self._under_way or (len(requests) > 1 and not spec.get("batch")))
         self.talk.at = Place(requests[0].NAME, "", self.talk.at.asked | {one.NAME for one in requests})
         calls = yield from self.talk.told(name, connection, requests, batch=spec.get("batch", False))
         if "refused" in spec:
@@ -117,6 +128,11 @@ class Player:
             yield from self._answer(name, connection, spec, spec["answer"])
         if not spec.get("open"):
             yield from self.talk.failing(connection, spec)
+
+    @property
+    def _under_way(self) -> bool:
+        """Whether a request waits, on any connection."""
+        return any(one.due for one in self._connections.values())
 
     def _say(self, spec: Mapping[str, Any]) -> Asking:
         name = spec.get("on", "a")
@@ -159,6 +175,7 @@ class Player:
         name, again = spec["connect"], spec.get("reconnect", False)
         if again and not self.talk.hello.reconnects:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that connects again", "hello says reconnects false")
+        self.talk.together(self._under_way)
         self._connections[name] = Under()
         got = yield act.Connect(name, again)
         if isinstance(got, act.Died):
@@ -172,6 +189,7 @@ class Player:
     def _leave(self, spec: Mapping[str, Any]) -> Asking:
         """Have the SDK close, and expect that it does: what waits fails, and the connection ends."""
         name = spec["leave"]
+        self.talk.together(self._under_way)
         connection = self._connections.pop(name)
         call = yield from self.talk.begin("close", name, {})
         answer = yield from self.talk.reported(call)
@@ -195,6 +213,8 @@ class Player:
     def _finish(self, *, judged: bool) -> Asking:
         """Close what is open, and see that neither bytes nor events came that nobody asked for."""
         for name, connection in list(self._connections.items()):
+            if connection.due:
+                yield act.End(name)
             try:
                 call = yield from self.talk.begin("close", name, {})
                 yield from self.talk.reported(call, min(self.talk.timeout, 1.0))

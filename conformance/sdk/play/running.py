@@ -20,11 +20,13 @@ from conformance.sdk.wires import StartError
 from conformance.symbols import Symbols
 from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
-from protocols import protocol
+from protocols import Message, protocol
 
 __all__ = ["SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
 
 RESTARTS = 50
+PROBING = 2.0
+"""Seconds for both of two requests to come that are asked at once."""
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, StartError)
 
 
@@ -80,12 +82,33 @@ class SdkPlan:
         )
 
 
+async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
+    """Say whether a started driver does one command after the other: of two requests asked at once only one is sent."""
+    request, reply = protocol(plan.run.protocol).neighbour(b"wireproof probe")
+    if driver.hello is None or request.NAME.lower() not in driver.hello.operations:
+        return False
+    steps = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}
+    entry = {"id": "probe", "clauses": [next(iter(plan.suite.clauses))], "profiles": [plan.run.profile]}
+    (case,) = cases_in({"cases": [{**entry, "steps": [steps]}]}, plan.suite.clauses, "probe")
+    outcome, stuck = await _played(replace(plan, timeout=min(plan.timeout, PROBING)), driver, case, "probe-")
+    if stuck:
+        await driver.restart("after asking for two things at once")
+    size = len(plan.symbols(case).codec.encode(request))
+    return outcome.verdict is Verdict.FAIL and outcome.byte == size
+
+
+def _written(message: Message) -> dict[str, Any]:
+    """Return a message as cases write it."""
+    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    return {message.NAME: {name: {"hex": one.hex()} if isinstance(one, bytes) else one for name, one in fields.items()}}
+
+
 async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], Any]) -> None:
     """Play every case against a started driver; `report` takes each record, and ends the run by returning True."""
-    restarts = 0
+    restarts, one_at_a_time = 0, await does_one_at_a_time(plan, driver)
     for number, case in enumerate(plan.cases):
         began = time.monotonic()
-        outcome, stuck = await _played(plan, driver, case, f"{number}-")
+        outcome, stuck = await _played(plan, driver, case, f"{number}-", one_at_a_time)
         took = int((time.monotonic() - began) * 1e6)
         if report(record(plan.run, plan.suite, case, outcome, duration_us=took), outcome):
             return
@@ -97,14 +120,18 @@ async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Rec
                 continue
 
 
-async def _played(plan: SdkPlan, driver: DriverProcess, case: Case, tag: str) -> tuple[Outcome, bool]:
+async def _played(
+    plan: SdkPlan, driver: DriverProcess, case: Case, tag: str, one_at_a_time: bool = False
+) -> tuple[Outcome, bool]:
     """Return the outcome, and whether the driver must be started again."""
     trace, run = Trace(), plan.run
     if driver.hello is None or driver.death is not None:
         told = driver.death or "it does not say hello"
         return Outcome(Verdict.UNTESTABLE, trace, Guilty.TARGET, expected="a driver that runs", got=told), True
     try:
-        player = Player(case, plan.symbols(case), driver.hello, trace, timeout=plan.timeout)
+        player = Player(
+            case, plan.symbols(case), driver.hello, trace, timeout=plan.timeout, one_at_a_time=one_at_a_time
+        )
         stage = Stage(
             driver,
             trace,

@@ -56,11 +56,19 @@ class Talk:
         self.at = Place("", "", frozenset())
         self.observed: list[str] = []
         """What the SDK did where it may choose."""
+        self.one_at_a_time = False
+        """The driver does one command after the other, as a program with a blocking SDK does."""
         self.stuck = False
         """The driver did not answer: it has to be started again."""
         self._plain = Plain(symbols.protocol, symbols.profile, symbols.variant)
         self._answers: dict[int, Answer] = {}
         self._calls = 0
+
+    def together(self, under_way: bool) -> None:
+        """Stop where several things are to be under way and the SDK does one at a time."""
+        if under_way and self.one_at_a_time:
+            told = "it does not begin another before the first is done"
+            raise Stopped(Verdict.UNSUPPORTED, "several commands under way", told)
 
     def begin(self, do: str, name: str, fields: Mapping[str, Any]) -> Generator[act.Action, Any, int]:
         """Have the driver begin one command; return the call."""

@@ -12,6 +12,7 @@ from conformance.cases import cases_in, load_suite
 from conformance.outcome import Outcome
 from conformance.records import Record, Run
 from conformance.sdk.driver_process import DriverProcess
+from conformance.sdk.play import running
 from conformance.sdk.play.running import SdkPlan, play_cases
 from conformance.sdk.wires import CommandWires
 from tests.reference_client.peers import in_a_loop
@@ -24,9 +25,14 @@ STEPS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-async def played(how: str) -> list[Record]:
+@pytest.fixture(autouse=True)
+def _probed_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "PROBING", 0.1)
+
+
+async def played(how: str, told: dict[str, list[dict[str, Any]]]) -> list[Record]:
     suite = load_suite("throttr")
-    entries = [{"id": id, "title": id, "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in STEPS.items()]
+    entries = [{"id": id, "title": id, "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in told.items()]
     cases = list(cases_in({"cases": entries}, suite.clauses, "test.yaml"))
     run = Run("throttr", "7.3.2", "uint16", "toy", "toy", role="client")
     found: list[Record] = []
@@ -56,7 +62,7 @@ async def played(how: str) -> list[Record]:
 async def test_each_way_to_be_wrong_has_its_verdict_and_the_next_case_a_fresh_start(
     how: str, verdicts: list[str]
 ) -> None:
-    found = await played(how)
+    found = await played(how, STEPS)
 
     assert [one["verdict"] for one in found] == verdicts
     assert {one["role"] for one in found} == {"client"}
@@ -67,3 +73,17 @@ async def test_each_way_to_be_wrong_has_its_verdict_and_the_next_case_a_fresh_st
             ("received", "04016b"),
             ("sent", "01"),
         ]
+
+
+@in_a_loop
+async def test_a_program_that_does_one_thing_at_a_time_is_not_asked_for_several() -> None:
+    both: dict[str, list[dict[str, Any]]] = {
+        "sdk-test/both": [{"ask": [PURGE["ask"], PURGE["ask"]], "answer": ["ok", "ok"]}],
+        "sdk-test/overlapping": [{**PURGE, "open": True}, {**PURGE, "open": True}, {"say": ["ok", "ok"]}],
+        "sdk-test/leaving": [{**PURGE, "open": True}, {"leave": "a", "fails": "any"}],
+        "sdk-test/one": [{**PURGE, "answer": "ok"}],
+    }
+
+    found = await played("honest", both)
+
+    assert [one["verdict"] for one in found] == ["unsupported"] * 3 + ["pass"]

@@ -1,4 +1,4 @@
-"""A driver with an SDK of twenty lines: PURGE under profile 7.3.2, in the ways that its argument names."""
+"""A driver with an SDK of twenty lines: PURGE and QUERY under profile 7.3.2, in the ways that its argument names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HELLO = {
     "protocol": "throttr",
     "profiles": ["7.3.2"],
     "variants": ["uint16"],
-    "operations": ["purge"],
+    "operations": ["purge", "query"],
     "binary_safe": True,
     "largest_number": "255",
 }
@@ -49,6 +49,10 @@ def main() -> None:
                 time.sleep(0.1)
         elif do == "close":
             wires.pop(name).close()
+        elif do == "query":
+            key = bytes.fromhex(command["key"]["hex"])
+            wires[name].sendall(b"\2" + bytes([len(key)]) + key)
+            result = {"status": wires[name].recv(1) == b"\1"}
         else:
             result = purge(wires[name], bytes.fromhex(command["key"]["hex"]))
         print(json.dumps({"id": command["id"], "ok": True, "result": result}), flush=True)
