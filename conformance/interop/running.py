@@ -19,7 +19,8 @@ from conformance.probe import Spoken, version_of
 from conformance.records import Run, wireproof_version
 from conformance.sdk.driver_process import DriverProcess
 from conformance.sdk.driver_protocol import Hello
-from conformance.targets import Address
+from conformance.sockets import connect
+from conformance.targets import Address, TargetError
 from protocols import protocol
 from protocols.plain import Plain
 
@@ -42,7 +43,7 @@ class Interop:
         servers: Sequence[ServerParty],
         report: Callable[[PairResult, Played], object],
     ) -> None:
-        """Play all pairs; raises `StartError`, `OSError`, and what a driver's hello raises."""
+        """Play all pairs; raises `StartError`, `TargetError`, and what a driver's hello raises."""
         clauses = Clauses(self.suite, self.spoken.profile)
         async with AsyncExitStack() as stack:
             addresses = [_started(stack, one) for one in servers]
@@ -91,6 +92,10 @@ class Interop:
         return Column(Side.CLIENT, name, self._run(client.told, name, hello.sdk.version, "client"), clauses)
 
     async def _server_column(self, server: ServerParty, address: Address, clauses: Clauses) -> Column:
+        try:
+            await (await connect(address, self.timeout)).close()
+        except OSError as error:
+            raise TargetError(f"nothing to test at {address}: {error.strerror or error}") from None
         version = wireproof_version()
         if not server.own:
             version = await version_of(self.suite, address, self.spoken, self.timeout)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from reference_client.cli import main
-from reference_client.driver import Connection
+from reference_client.driver import CommandError, Connection
 
 Object = Mapping[str, Any]
 ASK = Connection.ask
@@ -42,9 +42,15 @@ async def dies_at_stat(self: Connection, operation: str, given: Object) -> Objec
     return result
 
 
-FAULTS: Mapping[str, Callable[[Connection, str, Object], Awaitable[Object]]] = {
-    one.__name__: one for one in (sends_another_quota, reports_another_quota, never_answers_a_query, dies_at_stat)
-}
+async def lacks_stat(self: Connection, operation: str, given: Object) -> Object:
+    """Know no STAT."""
+    if operation == "stat":
+        raise CommandError("unsupported", "no operation 'stat'")
+    return await ASK(self, operation, given)
+
+
+WRONG = (sends_another_quota, reports_another_quota, never_answers_a_query, dies_at_stat, lacks_stat)
+FAULTS: Mapping[str, Callable[[Connection, str, Object], Awaitable[Object]]] = {one.__name__: one for one in WRONG}
 
 if __name__ == "__main__":
     fault = sys.argv.pop(1)
