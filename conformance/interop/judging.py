@@ -17,16 +17,23 @@ from conformance.sdk.driver_protocol import Answer, Event, Failure
 from conformance.sdk.exchange import first_difference, hexed
 from conformance.trace import Kind
 from conformance.verdicts import Guilty, Verdict
+from conformance.violations import Violation
 from conformance.wording import describe
 from protocols import Message, Push, Reply, Request
 from protocols.fields import Blob, UInt
 from protocols.plain import Plain
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "stream_fault"]
 
 SIDES = {Guilty.HARNESS: Side.CLIENT, Guilty.TARGET: Side.SERVER}
 """The monitor's words for who asks and who answers."""
 NAMES = {"type": "the type byte"}
+
+
+def stream_fault(first: Violation) -> Broke:
+    """Return what the monitor saw as the fault of a side."""
+    expected = f"what the protocol allows ({first.error})"
+    return Broke(SIDES[first.side], first.clause, first.offset, expected, first.told, ends=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +75,7 @@ class Judge:
             undecided = any(one.undecided for one in self.between.monitor.report().connections)
             told = "bytes that can be read in one way", "they can be read in another way, too"
             return Broke(Side.NOBODY, None, None, *told, Verdict.UNTESTABLE, ends=True) if undecided else None
-        expected = f"what the protocol allows ({first.error})"
-        return Broke(SIDES[first.side], first.clause, first.offset, expected, first.told, ends=True)
+        return stream_fault(first)
 
     def silent(self, asked: Request, told: Answer | Broke) -> Broke:
         """Return what it is that a request was not answered."""

@@ -16,7 +16,7 @@ from typing import Any
 from conformance.interop.between import Between
 from conformance.interop.clauses import Clauses
 from conformance.interop.found import Broke, Played, Side
-from conformance.interop.judging import Judge
+from conformance.interop.judging import Judge, stream_fault
 from conformance.interop.lines import Line
 from conformance.interop.oracle import Oracle
 from conformance.interop.script import Scene, Step, marked, request_of, scenes
@@ -106,7 +106,23 @@ class Pair:
                 got = f"{told.error.kind}: {told.error.told}" if told.error else "no connection was made"
                 return Broke(Side.CLIENT, None, None, "a connection", got, ends=True)
             self._lines[name] = Line.of(crossing, self.plain)
+            if (broke := await self._greeted(name, oracle)) is not None:
+                return broke
         return None
+
+    async def _greeted(self, name: str, oracle: Oracle) -> Broke | None:
+        """Let the reference answer what a client asks by itself when it connects; return what broke the stream."""
+        line = self._lines[name]
+        line.look()
+        asked, line.requests = line.requests, []
+        mine = [await oracle.answer(name, one) for one in asked]
+        await self._settled(line, len(asked))
+        for own, (reply, _) in zip(mine, line.replies, strict=False):
+            if own is not None:
+                oracle.learn(own, reply)
+        line.replies.clear()
+        first = self.between.monitor.report().first
+        return stream_fault(first) if first is not None else None
 
     def _spoken(self) -> dict[str, str]:
         return {"profile": self.plain.profile.name, "variant": self.plain.variant.name}

@@ -222,3 +222,12 @@ def test_a_server_at_an_address_is_played_under_its_address(monkeypatch: pytest.
     assert result.server == address
     assert broke(result) == []
     assert result.agreed == len(result.played) > 0
+
+
+def test_a_client_may_ask_something_by_itself_when_it_connects(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = driver_of("legal-asks_on_connect")
+
+    result, _ = played(drivers=(driver,), only=("tables",), spoken=("7.3.2", "uint16"), monkeypatch=monkeypatch)
+
+    assert broke(result) == []
+    assert result.agreed == len(result.played) > 0

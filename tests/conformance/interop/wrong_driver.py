@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from reference_client.cli import main
-from reference_client.driver import CommandError, Connection
+from reference_client.driver import CommandError, Connection, Driver
 
 Object = Mapping[str, Any]
-ASK = Connection.ask
+ASK, CONNECT = Connection.ask, Driver._connect
 
 
 async def sends_another_quota(self: Connection, operation: str, given: Object) -> Object:
@@ -49,6 +49,13 @@ async def lacks_stat(self: Connection, operation: str, given: Object) -> Object:
     return await ASK(self, operation, given)
 
 
+async def asks_on_connect(self: Driver, given: Object) -> Object:
+    """Ask who it is as soon as it is connected, as some SDKs do."""
+    result = await CONNECT(self, given)
+    await self._connection(given).ask("whoami", {})
+    return result
+
+
 WRONG = (sends_another_quota, reports_another_quota, never_answers_a_query, dies_at_stat, lacks_stat)
 FAULTS: Mapping[str, Callable[[Connection, str, Object], Awaitable[Object]]] = {one.__name__: one for one in WRONG}
 
@@ -56,6 +63,8 @@ if __name__ == "__main__":
     fault = sys.argv.pop(1)
     if fault == "keeps_messages":
         Connection.pushed = lambda self, message: None  # type: ignore[method-assign]
+    elif fault == "legal-asks_on_connect":
+        Driver._connect = asks_on_connect  # type: ignore[method-assign]
     else:
         Connection.ask = FAULTS[fault]  # type: ignore[method-assign, assignment]
     main()
