@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.sdk.driver_process import Call, DriverEndedError, DriverProcess, NoAnswerError
-from conformance.sdk.driver_protocol import DriverMessageError, Event
+from conformance.sdk.driver_protocol import Answer, DriverMessageError, Event
 from conformance.sdk.play import actions as act
 from conformance.sdk.play.actions import Action
 from conformance.sdk.play.doors import LOOPBACK, Door
@@ -163,8 +163,7 @@ class Stage:
             got = act.Died(str(error))
         except DriverMessageError as error:
             got = act.Nonsense(str(error))
-        told = getattr(got, "result", None) or getattr(got, "error", None) or str(got)
-        self._told("", Kind.REPORTED, {"do": call.do, "answer": told})
+        self._told("", Kind.REPORTED, {"do": call.do, **_answered(got)})
         return got
 
     async def _event(self, action: act.NextEvent) -> act.Told:
@@ -228,6 +227,12 @@ class Stage:
         service = create_service(self.protocol, profile=self.profile, variant=self.variant, clock=clock)
         self._greeters.append(service)
         return service.connect(Peer(), write, lambda: None)
+
+
+def _answered(got: act.Reported) -> dict[str, Any]:
+    if not isinstance(got, Answer):
+        return {"nothing": getattr(got, "told", "no answer in time")}
+    return {"result": got.result} if got.error is None else {"error": f"{got.error.kind}: {got.error.told}"}
 
 
 async def play_live(player: Player, stage: Stage) -> Any:

@@ -232,10 +232,11 @@ class Player:
                 raise Stopped(Verdict.FAIL, "no event of a message that was not pushed", f"{events[0].fields}")
 
     def _stopped(self, stop: Stopped) -> Outcome:
+        """Return the outcome, with what crossed up to here and not what closing adds."""
         verdict, guilty = stop.verdict, Guilty.TARGET
         if self._given and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
         if verdict in (Verdict.UNTESTABLE, Verdict.UNSUPPORTED):
             guilty = Guilty.NOBODY
-        found = (verdict, self.trace, guilty, self.talk.clause, self._step, stop.byte, stop.expected, stop.got)
+        found = (verdict, Trace(self.trace), guilty, self.talk.clause, self._step, stop.byte, stop.expected, stop.got)
         return Outcome(*found, place=self.talk.at)
