@@ -12,11 +12,11 @@ from conformance.cases import CaseError, load_suite
 from conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, USAGE
 from conformance.console import console_of
 from conformance.interop.found import Played, Side
-from conformance.interop.parties import clients_of, servers_of
+from conformance.interop.parties import clients_of, server_of, servers_of
 from conformance.interop.report import PairResult, show, write
 from conformance.interop.running import Interop
 from conformance.outputs import OutputError
-from conformance.probe import Spoken
+from conformance.probe import ProbeError, Spoken, detect
 from conformance.processes import StartError as ServerStartError
 from conformance.sdk.driver_process import DriverEndedError, NoAnswerError
 from conformance.sdk.driver_protocol import DriverMessageError
@@ -26,7 +26,7 @@ from conformance.targets import TargetError
 from protocols import protocol, protocol_names
 
 TOLD_WRONG = (
-    *(DriverEndedError, DriverMessageError, NoAnswerError, OutputError),
+    *(DriverEndedError, DriverMessageError, NoAnswerError, OutputError, ProbeError),
     *(SelectionError, ServerStartError, StartError, TargetError),
 )
 
@@ -38,8 +38,10 @@ TOLD_WRONG = (
     "--server", "servers", multiple=True, metavar="TARGET", help="A server: tcp://HOST:PORT, unix:///PATH or a command."
 )
 @click.option("--no-reference", is_flag=True, help="Leave out the reference client and server where others are named.")
-@click.option("--profile", help="Document or release to speak.  [default: the protocol's first]")
-@click.option("--variant", help="Layout variant to speak.  [default: the protocol's usual one]")
+@click.option(
+    "--profile", help="Document or release to speak.  [default: a server at an address is asked]"
+)
+@click.option("--variant", help="Layout variant to speak.  [default: a server at an address is asked]")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for the records of every side.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
@@ -108,11 +110,24 @@ def _code(results: list[PairResult]) -> int:
 
 
 def _spoken(name: str, options: dict[str, Any]) -> Spoken:
+    """Return what is spoken: what was named, else what the first server at an address says, else the usual."""
     known = protocol(name)
-    profile = options["profile"] or known.default_profile
+    found = _asked(name, options) or Spoken(known.default_profile, known.default_variant)
+    profile, variant = options["profile"] or found.profile, options["variant"] or found.variant
     if profile not in known.profiles:
         raise SelectionError(f"--profile: expected {', '.join(known.profiles)}; got {profile!r}")
-    variant = options["variant"] or known.default_variant
     if variant not in known.profiles[profile].variants:
         raise SelectionError(f"--variant: expected {', '.join(known.profiles[profile].variants)}; got {variant!r}")
     return Spoken(profile, variant)
+
+
+def _asked(name: str, options: dict[str, Any]) -> Spoken | None:
+    if options["profile"] or options["variant"]:
+        return None
+    address = next((one.address for one in map(server_of, options["servers"]) if one.address is not None), None)
+    if address is None:
+        return None
+    try:
+        return asyncio.run(detect(load_suite(name), address, options["timeout"]))
+    except OSError as error:
+        raise TargetError(f"nothing to test at {address}: {error.strerror or error}") from None

@@ -11,7 +11,7 @@ from conformance.sdk.driver_process import DriverProcess
 from conformance.sdk.wires import CommandWires, parse_driver
 from conformance.targets import Address, TargetError, parse_address
 
-__all__ = ["REFERENCE", "ClientParty", "ServerParty", "clients_of", "servers_of"]
+__all__ = ["REFERENCE", "ClientParty", "ServerParty", "clients_of", "server_of", "servers_of"]
 
 REFERENCE = "wireproof reference"
 SCHEMES = ("tcp://", "unix://")

@@ -231,3 +231,15 @@ def test_a_client_may_ask_something_by_itself_when_it_connects(monkeypatch: pyte
 
     assert broke(result) == []
     assert result.agreed == len(result.played) > 0
+
+
+def test_a_server_at_an_address_says_what_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = script.scenes
+    monkeypatch.setattr("conformance.interop.pair.scenes", lambda *given: whole(*given)[-1:])
+    words = module_command("reference_server", "throttr", "--profile", "7.3.2", "--variant", "uint64")
+
+    with running_server(words) as address:
+        done = CliRunner().invoke(command, ["throttr", "--no-reference", "--server", address], catch_exceptions=False)
+
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[-1] == "green: 1 pairs, 1 of 1 operations agree"
