@@ -69,6 +69,7 @@ class Pair:
         self._name = marked(self.mark, scene.name)
         oracle, samples = Oracle(self.plain), Samples(self.plain)
         over: str | None = None
+        guilty: Side | None = None
         broke = await self._connect(scene, oracle)
         for number, step in enumerate(scene.steps, 1):
             name = self.plain.operations[step.operation].NAME
@@ -82,9 +83,14 @@ class Pair:
                 broke, unsupported = await self._step(step, oracle, samples)
             took = int((time.monotonic() - began) * 1e6)
             trace = Trace(self.between.trace[first:] or self.between.trace)
-            yield Played(scene.name, number, step, name, trace, took, broke, unsupported)
             if broke is not None and broke.ends:
-                over = f"the {broke.side} broke the protocol before, at {step.operation}"
+                over = f"the {guilty or broke.side} broke the protocol before, at {step.operation} or earlier"
+            if broke is not None and guilty not in (None, broke.side):
+                told = f"the {guilty} broke the protocol before; then: expected {broke.expected}, got {broke.got}"
+                yield Played(scene.name, number, step, name, trace, took, untested=told)
+            else:
+                yield Played(scene.name, number, step, name, trace, took, broke, unsupported)
+                guilty = guilty or (broke.side if broke is not None and broke.side is not Side.NOBODY else None)
             broke = None
         oracle.close()
         await self._leave(scene)

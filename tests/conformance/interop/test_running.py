@@ -118,6 +118,23 @@ def test_a_server_that_does_not_answer_is_named_and_not_the_client_that_gave_up(
     assert all(later.untested for later in result.played[3:])
 
 
+def test_what_a_client_does_after_the_server_broke_the_protocol_is_not_held_against_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spoken = ("7.3.2", "uint8")
+
+    result, _ = played(
+        servers=(impostor("get-value-size-of-two-bytes", *spoken),),
+        only=("record-set",),
+        spoken=spoken,
+        monkeypatch=monkeypatch,
+    )
+
+    later = result.played[result.played.index(first(result)) + 1]
+    assert {side for _, side in broke(result)} == {Side.SERVER}
+    assert later.untested.startswith("the server broke the protocol before")
+
+
 def test_what_the_protocol_leaves_open_is_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     fault = "legal-totals-7.1.0"
 
