@@ -159,6 +159,7 @@ class Talk:
             self.observed += ["reported"] * bool(spec.get("or_fails"))
             return
         self._unable(answer, [due.request, said.message])
+        self._textual([said.message])
         if answer.error is not None and spec.get("or_fails"):
             self.observed.append(f"fails: {answer.error.kind}")
             return
@@ -174,6 +175,7 @@ class Talk:
             found = event_differs(expected, event)
             if found is None:
                 return
+            self._textual([push])
             raise Stopped(Verdict.FAIL, found.expected, found.got)
         raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
 
@@ -217,8 +219,11 @@ class Talk:
         lacking = [one.NAME.lower() for one in requests if one.NAME.lower() not in self.hello.operations]
         if lacking:
             raise Stopped(Verdict.UNSUPPORTED, f"the operation {lacking[0]}", "hello does not name it")
-        beyond = Refusal.of(self.script.codec, self.hello, requests)
-        if beyond.bytes:
+        self._textual(requests)
+
+    def _textual(self, messages: Sequence[Any]) -> None:
+        """Stop where messages hold bytes that are no text and the SDK says that it carries text only."""
+        if Refusal.of(self.script.codec, self.hello, messages).bytes:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
 
     def _unable(self, answer: Answer, messages: Sequence[Any]) -> None:

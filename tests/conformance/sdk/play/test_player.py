@@ -129,6 +129,23 @@ def test_a_number_beyond_the_sdks_own_may_be_an_error_and_must_not_be_another_nu
     assert play(case(wide), instead(act.Report, Answer(1, FOUND)))[0].verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize(("binary_safe", "verdict"), [(True, Verdict.FAIL), (False, Verdict.UNSUPPORTED)])
+def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
+    binary_safe: bool, verdict: Verdict
+) -> None:
+    hello, garbled = (
+        Hello("wireproof.driver/1", HELLO.sdk, "throttr", ("7.3.2",), ("uint16",), OPERATIONS, binary_safe, "255"),
+        {"text": "\ufffd"},
+    )
+    value = {"ask": {"GET": {"key": "k"}}, "answer": {"GET_REPLY": {"ttl_type": 4, "ttl": 60, "value": {"hex": "ff"}}}}
+    push = {"say": {"push": {"channel": "c", "payload": {"hex": "ff"}}}}
+    told = Answer(1, {"ttl_type": "seconds", "ttl": "60", "value": garbled})
+    event = Event("message", "a", {"channel": {"hex": "63"}, "payload": garbled})
+
+    assert play(case(value), instead(act.Report, told), hello)[0].verdict is verdict
+    assert play(case(push), instead(act.NextEvent, event), hello)[0].verdict is verdict
+
+
 @pytest.mark.parametrize(
     ("came", "answer", "verdict"),
     [
