@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.cases import Case
@@ -16,6 +16,8 @@ WRITING = frozenset({"send", "silent", "alive", "concurrent"})
 LISTENING = frozenset({"expect", "push"})
 TIMED = frozenset({"concurrent", "measure"})
 """Verbs whose outcome is a matter of time, or of what a process takes."""
+ALTERNATIVES = ("any_of", "by_profile", "by_variant")
+ALIASES: Mapping[str, Mapping[str, Any]] = {"ok": {"STATUS": {"ok": True}}, "refused": {"STATUS": {"ok": False}}}
 MANY = 50
 BESIDE = frozenset({"on", "clause", "given"})
 
@@ -149,3 +151,25 @@ def applies(case: Case, delivery: Delivery, spoken: Protocol) -> bool:
     if case.exclusive and not keys.isdisjoint(spoken.time_moves):
         return False
     return not (delivery.slow and (case.slow or case.heavy or case.exclusive or waits(case)))
+
+
+def options(spec: Any) -> list[Any]:
+    """Return what `any_of`, `by_profile` or `by_variant` leaves to choose from."""
+    return list(spec.values()) if isinstance(spec, dict) else list(spec)
+
+
+def patterns(spec: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (reply, fields) of every pattern in an `expect` or `answer`."""
+    if isinstance(spec, list):
+        for one in spec:
+            yield from patterns(one)
+    elif isinstance(spec, str):
+        yield from ALIASES.get(spec, {spec: {}}).items()
+    elif isinstance(spec, dict) and ("times" in spec or "each" in spec):
+        yield from patterns(spec.get("of"))
+    elif isinstance(spec, dict):
+        for key, value in spec.items():
+            if key in ALTERNATIVES:
+                yield from patterns(options(value))
+            elif isinstance(value, dict):
+                yield key, value

@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -20,7 +20,7 @@ from conformance.outputs import OutputError
 from conformance.selfcheck import report
 from conformance.selfcheck.check import Check, FaultlessError
 from conformance.selfcheck.clients import ClientCheck
-from conformance.selfcheck.matrix import KINDS, KillMatrix, Trial
+from conformance.selfcheck.matrix import KINDS, Complaint, KillMatrix, Trial
 from conformance.selfcheck.mutants import Fate, Tried
 from protocols import protocol, protocol_names
 from reference_server.deviation import Deviation
@@ -31,11 +31,19 @@ PROVED, UNPROVED, USAGE, HARNESS = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Which faults and cases the user wants to hear about."""
+    """What the user wants tried and told: the options, by their names."""
 
     faults: tuple[str, ...]
     groups: tuple[str, ...]
     sample: int
+    repeat: int
+    live: bool
+    mutants: int
+    seed: int
+    jobs: int
+    warned: tuple[str, ...]
+    out: Path | None
+    details: bool
 
 
 @click.command(context_settings={"show_default": True})
@@ -68,17 +76,7 @@ def command(
     role: str,
     profile: str | None,
     variant: str | None,
-    faults: tuple[str, ...],
-    groups: tuple[str, ...],
-    sample: int,
-    repeat: int,
-    live: bool,
-    mutants: int,
-    seed: int,
-    jobs: int,
-    warned: tuple[str, ...],
-    out: Path | None,
-    details: bool,
+    **options: Any,
 ) -> None:
     """Hold every known fault of PROTOCOL against every case, and every legal odd server too.
 
@@ -93,20 +91,19 @@ def command(
     wireproof self-check throttr --out reports/kill-matrix
     wireproof self-check throttr --profile 7.3.2 --variant uint8 --group UPDATE --details
     """
-    spoken, began = protocol(name), time.monotonic()
+    spoken, wanted, began = protocol(name), _Wanted(**options), time.monotonic()
     console = Console(highlight=False, soft_wrap=True)
     try:
         profile = _known("profile", profile or spoken.default_profile, spoken.profiles)
         variant = _known("variant", variant or spoken.default_variant, spoken.profiles[profile].variants)
         if role == "client":
-            check_all = partial(check_clients, faults=faults, groups=groups, sample=sample, details=details)
-            context.exit(PROVED if check_all(ClientCheck(name, profile, variant), console) else UNPROVED)
-        check = Check(load_suite(name), profile, variant, jobs)
-        chosen = _chosen(check, _Wanted(faults, groups, sample))
-        matrix = _checked(check, chosen, repeat, live, console)
-        tried = check.mutants(mutants, seed)
-        if out is not None:
-            report.write(out, report.document(check.suite, matrix, tried))
+            context.exit(PROVED if _clients(ClientCheck(name, profile, variant), console, wanted) else UNPROVED)
+        check = Check(load_suite(name), profile, variant, wanted.jobs)
+        chosen = _chosen(check, wanted)
+        matrix = _checked(check, chosen, wanted, console)
+        tried = check.mutants(wanted.mutants, wanted.seed)
+        if wanted.out is not None:
+            report.write(wanted.out, report.document(check.suite, matrix, tried))
     except FaultlessError as error:
         click.echo(f"wireproof: {error}", err=True)
         context.exit(UNPROVED)
@@ -115,18 +112,19 @@ def command(
     except CaseError as error:
         click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
         context.exit(HARNESS)
-    if details:
+    if wanted.details:
         _details(console, matrix)
-    some = sample > 1 or bool(faults)
-    complaints = [one for one in matrix.complaints(groups) if not (some and one.kind == "toothless")]
-    for one in complaints:
-        console.print(one.told, markup=False)
+    complaints = _complaints(console, matrix, wanted)
     _tell_mutants(console, tried)
-    left_out = sum(one.live for one in chosen) if not live else 0
-    if left_out:
-        console.print(f"{left_out} faults left out: they show in a process of their own only (--live)")
-    _sum_up(console, matrix, f"sampled 1 in {sample}, " if sample > 1 else "", time.monotonic() - began)
-    context.exit(UNPROVED if any(one.kind not in warned for one in complaints) else PROVED)
+    _sum_up(console, matrix, wanted, sum(one.live for one in chosen), time.monotonic() - began)
+    context.exit(UNPROVED if any(one.kind not in wanted.warned for one in complaints) else PROVED)
+
+
+def _clients(check: ClientCheck, console: Console, wanted: _Wanted) -> bool:
+    """Say whether every wrong client is found out; the complaints are told."""
+    return check_clients(
+        check, console, faults=wanted.faults, groups=wanted.groups, sample=wanted.sample, details=wanted.details
+    )
 
 
 def _known(what: str, given: str, known: Collection[str]) -> str:
@@ -152,13 +150,13 @@ def _chosen(check: Check, wanted: _Wanted) -> list[Deviation]:
     return found
 
 
-def _checked(check: Check, chosen: list[Deviation], repeat: int, live: bool, console: Console) -> KillMatrix:
+def _checked(check: Check, chosen: list[Deviation], wanted: _Wanted, console: Console) -> KillMatrix:
     """Return the matrix, the same each time; `FaultlessError` names what differs."""
     matrices = []
-    for number in range(1, repeat + 1):
+    for number in range(1, wanted.repeat + 1):
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{check.profile} {check.variant}, run {number}", total=len(chosen))
-            matrices.append(check.run(chosen, _advance(progress, task), live=live and number == 1))
+            matrices.append(check.run(chosen, _advance(progress, task), live=wanted.live and number == 1))
         if matrices[-1].differs_from(matrices[0]):
             raise FaultlessError(f"run {number} differs from the first: {matrices[-1].differs_from(matrices[0])}")
     return matrices[0]
@@ -166,6 +164,15 @@ def _checked(check: Check, chosen: list[Deviation], repeat: int, live: bool, con
 
 def _advance(progress: Progress, task: object) -> Callable[[Trial], None]:
     return lambda trial: progress.advance(task)  # type: ignore[arg-type]
+
+
+def _complaints(console: Console, matrix: KillMatrix, wanted: _Wanted) -> list[Complaint]:
+    """Tell the complaints and return them; of some faults only, nothing follows for what a case does not kill."""
+    some = wanted.sample > 1 or bool(wanted.faults)
+    found = [one for one in matrix.complaints(wanted.groups) if not (some and one.kind == "toothless")]
+    for one in found:
+        console.print(one.told, markup=False)
+    return found
 
 
 def _details(console: Console, matrix: KillMatrix) -> None:
@@ -186,7 +193,11 @@ def _tell_mutants(console: Console, tried: Sequence[Tried]) -> None:
         console.print(f"{len(tried)} mutants: {', '.join(f'{counts[fate]} {fate}' for fate in Fate)}")
 
 
-def _sum_up(console: Console, matrix: KillMatrix, how: str, seconds: float) -> None:
+def _sum_up(console: Console, matrix: KillMatrix, wanted: _Wanted, alone: int, seconds: float) -> None:
+    """Tell the figures; `alone` faults show in a process of their own only."""
+    if alone and not wanted.live:
+        console.print(f"{alone} faults left out: they show in a process of their own only (--live)")
+    how = f"sampled 1 in {wanted.sample}, " if wanted.sample > 1 else ""
     right, kills = matrix.blame
     found = len(matrix.faults) - len(matrix.survivors) - sum(one.error is not None for one in matrix.faults)
     legal = len(matrix.trials) - len(matrix.faults)

@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.cases import Case, CaseError, Suite
 from conformance.sdk.play.running import load_sdk_suite
+from conformance.traits import ALTERNATIVES, options, patterns
 from conformance.verdicts import Level
 from protocols import protocol
 
@@ -15,8 +16,6 @@ __all__ = ["PUSH", "Clauses"]
 
 PUSH = "push"
 """What cases call a push."""
-ALIASES: Mapping[str, Mapping[str, Any]] = {"ok": {"STATUS": {"ok": True}}, "refused": {"STATUS": {"ok": False}}}
-CHOICES = ("any_of", "by_profile", "by_variant")
 
 
 class Clauses:
@@ -61,7 +60,7 @@ class Clauses:
             if step.get("given") or not self._binds(clause):
                 continue
             self._replies[asked, "", ""][clause] += 1
-            for reply, fields in _patterns(step.get("expect")):
+            for reply, fields in patterns(step.get("expect")):
                 self._replies[asked, reply, ""][clause] += 1
                 for field in _fields(fields, self._times):
                     self._replies[asked, reply, field][clause] += 1
@@ -77,7 +76,7 @@ class Clauses:
                     self._reports[name][clause] += 1
                 for field, blamed in step.get("blame", {}).items():
                     self._requests[name, field][blamed] += self._binds(blamed)
-            for name, _ in _patterns(step.get("answer")):
+            for name, _ in patterns(step.get("answer")):
                 if name == PUSH and self._binds(case.clauses[0]):
                     self._reports[PUSH][case.clauses[0]] += 1
 
@@ -116,10 +115,10 @@ def _names(spec: Any) -> Iterator[str]:
     elif isinstance(spec, dict) and "raw" in spec:
         yield from _names(spec.get("as"))
     elif isinstance(spec, dict):
-        chosen = [one for choice in CHOICES if choice in spec for one in _options(spec[choice])]
+        chosen = [one for choice in ALTERNATIVES if choice in spec for one in options(spec[choice])]
         for one in chosen:
             yield from _names(one)
-        yield from (one for one in spec if one not in CHOICES)
+        yield from (one for one in spec if one not in ALTERNATIVES)
 
 
 def _fields(fields: Mapping[str, Any], times: frozenset[str], before: str = "") -> Iterator[str]:
@@ -139,24 +138,3 @@ def _rows(spec: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the patterns of rows in what a table must be."""
     for part in spec.values() if isinstance(spec, dict) else ():
         yield from (one for one in part if isinstance(one, dict)) if isinstance(part, list) else ()
-
-
-def _options(spec: Any) -> list[Any]:
-    return list(spec.values()) if isinstance(spec, dict) else list(spec)
-
-
-def _patterns(spec: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (reply, fields) of every pattern in an `expect` or `answer`."""
-    if isinstance(spec, list):
-        for one in spec:
-            yield from _patterns(one)
-    elif isinstance(spec, str):
-        yield from ALIASES.get(spec, {spec: {}}).items()
-    elif isinstance(spec, dict) and ("times" in spec or "each" in spec):
-        yield from _patterns(spec.get("of"))
-    elif isinstance(spec, dict):
-        for key, value in spec.items():
-            if key in CHOICES:
-                yield from _patterns(_options(value))
-            elif isinstance(value, dict):
-                yield key, value

@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from conformance.cases import Case, Suite
+from conformance.traits import patterns
 from conformance.verdicts import Level
 from fuzz.differential.compare import Difference
 
-__all__ = ["Blame", "patterns"]
+__all__ = ["Blame"]
 
 ORIGIN = 0.25
 """What it weighs that the conversation behind a script is about a clause."""
-ALIASES: Mapping[str, Mapping[str, Any]] = {"ok": {"STATUS": {"ok": True}}, "refused": {"STATUS": {"ok": False}}}
 
 
 class Blame:
@@ -114,20 +114,3 @@ def _looks(found: Difference, right: str) -> tuple[str, str]:
         reply, _, field = right.partition(" ")
         return reply, field
     return reply, f"{field}={right}" if right in ("True", "False") else field
-
-
-def patterns(spec: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (reply, fields) of every pattern in an `expect`."""
-    if isinstance(spec, list):
-        for one in spec:
-            yield from patterns(one)
-    elif isinstance(spec, str):
-        yield from ALIASES.get(spec, {spec: {}}).items()
-    elif isinstance(spec, dict) and ("times" in spec or "each" in spec):
-        yield from patterns(spec.get("of"))
-    elif isinstance(spec, dict):
-        for key, value in spec.items():
-            if key in ("any_of", "by_profile", "by_variant"):
-                yield from patterns(list(value.values()) if isinstance(value, dict) else value)
-            elif isinstance(value, dict):
-                yield key, value

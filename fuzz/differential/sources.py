@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.actions import Action, Open, Read, Shut, Sleep, Write
 from conformance.cases import Suite
-from fuzz.differential.blame import patterns
+from conformance.traits import patterns
 from fuzz.differential.compare import PUSH, Difference
 from fuzz.live.ground import LONGEST, PAUSE, Ground
 from fuzz.script import Script

@@ -40,17 +40,20 @@ def mutated(random: Random, script: Script, ground: Ground) -> Script:
     return script
 
 
-def _writes(script: Script) -> list[int]:
-    return [at for at, action in enumerate(script) if isinstance(action, Write) and action.data]
+def _writes(script: Script) -> list[tuple[int, Write]]:
+    return [(at, action) for at, action in enumerate(script) if isinstance(action, Write) and action.data]
+
+
+def _a_write(random: Random, script: Script) -> tuple[int, Write] | None:
+    """Return the place of one of the writes, and the write; None where there is none."""
+    places = _writes(script)
+    return random.choice(places) if places else None
 
 
 def _in_a_write(random: Random, script: Script, change: Callable[[bytes], bytes]) -> Script:
-    places = _writes(script)
-    if not places:
+    if (found := _a_write(random, script)) is None:
         return script
-    at = random.choice(places)
-    action = script[at]
-    assert isinstance(action, Write)
+    at, action = found
     return (*script[:at], replace(action, data=change(action.data)), *script[at + 1 :])
 
 
@@ -107,11 +110,9 @@ def truncate(random: Random, script: Script, ground: Ground) -> Script:
 def splice(random: Random, script: Script, ground: Ground) -> Script:
     """Put a piece of another script into a write, or its steps behind this one's."""
     other = random.choice(ground.others or [script])
-    places = _writes(other)
-    if not places:
+    if (found := _a_write(random, other)) is None:
         return script
-    foreign = other[random.choice(places)]
-    assert isinstance(foreign, Write)
+    _, foreign = found
     if random.random() < 0.4:
         return script + tuple(step for step in other if not isinstance(step, Open) or step not in script)
 
@@ -125,11 +126,10 @@ def splice(random: Random, script: Script, ground: Ground) -> Script:
 
 def repeat(random: Random, script: Script, ground: Ground) -> Script:
     """Do a step again, some times."""
-    places = _writes(script)
-    if not places:
+    if (found := _a_write(random, script)) is None:
         return script
-    at = random.choice(places)
-    return (*script[:at], *[script[at]] * random.choice((1, 1, 2, 5)), *script[at:])
+    at, action = found
+    return (*script[:at], *[action] * random.choice((1, 1, 2, 5)), *script[at:])
 
 
 def leave_out(random: Random, script: Script, ground: Ground) -> Script:
@@ -143,7 +143,7 @@ def reorder(random: Random, script: Script, ground: Ground) -> Script:
     places = _writes(script)
     if len(places) < 2:
         return script
-    one, two = random.sample(places, 2)
+    (one, _), (two, _) = random.sample(places, 2)
     steps = list(script)
     steps[one], steps[two] = steps[two], steps[one]
     return tuple(steps)
@@ -191,12 +191,9 @@ def join(random: Random, script: Script, ground: Ground) -> Script:
 
 def burst(random: Random, script: Script, ground: Ground) -> Script:
     """Make very many of one thing at one instant, let time pass, and ask again: equal expiries, if they expire."""
-    places = _writes(script)
-    if not places:
+    if (found := _a_write(random, script)) is None:
         return script
-    at = random.choice(places)
-    action = script[at]
-    assert isinstance(action, Write)
+    at, action = found
     if len(ground.anatomy(action.data).boundaries) > MANY:
         return script
     times = max(1, min(random.choice((20, 100, 500)), MOST_BYTES // 4 // len(action.data)))
@@ -209,12 +206,9 @@ def announce_much(random: Random, script: Script, ground: Ground) -> Script:
 
     At times many connections do that and stay, so that what each of them reserves adds up.
     """
-    places = _writes(script)
-    if not places:
+    if (found := _a_write(random, script)) is None:
         return script
-    at = random.choice(places)
-    action = script[at]
-    assert isinstance(action, Write)
+    at, action = found
     data = action.data
     first, last = _at_a_field(random, data, ground)
     last = min(last, first + 8)
@@ -246,12 +240,9 @@ def crowd(random: Random, script: Script, ground: Ground) -> Script:
 
 def drip(random: Random, script: Script, ground: Ground) -> Script:
     """Send a write in pieces with time between them."""
-    places = _writes(script)
-    if not places:
+    if (found := _a_write(random, script)) is None:
         return script
-    at = random.choice(places)
-    action = script[at]
-    assert isinstance(action, Write)
+    at, action = found
     data = action.data
     cuts = sorted({0, len(data), *(random.randrange(len(data) + 1) for _ in range(random.randint(1, 4)))})
     pieces: list[Action] = []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from protocols.fields import U16, U32, Blob, Repeated
 from protocols.messages import Request
 from protocols.throttr.replies import ListFragment, ListReply, ListRow, StatsFragment, StatsReply, StatsRow
 from protocols.throttr.requests import Insert, List, Purge, Query, Set, Stat, Stats
-from reference_server.throttr.faults.fault import Fault, HandlerPatch, fault
+from reference_server.throttr.faults.fault import Fault, fault
 from reference_server.throttr.faults.memory import Remembering, eating_again, keeping, own
 from reference_server.throttr.faults.patches import (
     Ask,
@@ -76,18 +77,16 @@ def _printable(key: bytes) -> bytes:
     return bytes(byte if 0x20 < byte < 0x7F else 0x3F for byte in key)
 
 
-def _faults_of(kind: Any) -> Iterable[Fault]:
-    name, (reply, fragment, row) = kind.NAME.lower(), LISTINGS[kind]
+def _one(kind: Any, what: str, told: str, *clauses: str, **patches: Any) -> Fault:
+    named = (clause if "-" in clause else f"{kind.NAME}-{CLAUSES[kind][clause]}" for clause in clauses)
+    return fault(f"{kind.NAME.lower()}-{what}", told, *named, **patches)
 
-    def one(what: str, told: str, *clauses: str, **patches: Any) -> Fault:
-        named = (clause if "-" in clause else f"{kind.NAME}-{CLAUSES[kind][clause]}" for clause in clauses)
-        return fault(f"{name}-{what}", told, *named, **patches)
 
-    def rows(change: Callable[[list[Any], Ask], Iterable[Any]]) -> HandlerPatch:
-        return with_rows(kind, change)
-
-    ghost = row(b"ghost", *[0] * (len(row.__struct_fields__) - 1))
-    yield from (
+def _of_layout(kind: Any) -> Iterable[Fault]:
+    """How it is asked and laid out."""
+    one = partial(_one, kind)
+    reply, fragment, row = LISTINGS[kind]
+    return (
         one("by-another-type-byte", f"{kind.NAME} is known by another type byte.",
             "type", "bare", "led", profile=lead(kind, 0x0A if kind is Stats else 0x27)),
         one("eats-a-byte", f"{kind.NAME} takes the byte behind it when it comes again in one segment.",
@@ -103,6 +102,14 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
         ),
         one("key-size-of-2-bytes", f"The key size of a {kind.NAME} row is 2 bytes.",
             "row", "size", profile=field_kind(row, "key", Blob(U16))),
+    )  # fmt: skip
+
+
+def _of_names(kind: Any) -> Iterable[Fault]:
+    """The names behind the rows."""
+    one = partial(_one, kind)
+    rows = partial(with_rows, kind)
+    return (
         one("names-reversed", f"{kind.NAME} writes the names from the last row to the first.",
             "names", "FRAGMENT-7", handlers=rows(lambda found, ask: _shifted(found, lambda one: -found.index(one)))),
         one("names-sorted", f"{kind.NAME} writes the names in their own order, not in that of the rows.",
@@ -122,6 +129,14 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
         one("names-in-printable-ascii", f"{kind.NAME} names a key with ? for all but printable ASCII.",
             "names", "all",
             handlers=rows(lambda found, ask: [changed(one, key=_printable(one.key)) for one in found])),
+    )  # fmt: skip
+
+
+def _of_rows(kind: Any) -> Iterable[Fault]:
+    """Which rows there are."""
+    one = partial(_one, kind)
+    rows = partial(with_rows, kind)
+    return (
         one("without-buffers", f"{kind.NAME} leaves buffers out.",
             "all", handlers=rows(_without(Buffer))),
         one("without-counters", f"{kind.NAME} leaves counters out.",
@@ -134,6 +149,16 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
             "all", "FRAGMENT-8", handlers=rows(lambda found, ask: found[:20])),
         one("first-row-twice", f"{kind.NAME} of more than one record begins with one row twice.",
             "all", handlers=rows(lambda found, ask: found[:1] + found if len(found) > 1 else found)),
+    )  # fmt: skip
+
+
+def _of_ghosts(kind: Any) -> Iterable[Fault]:
+    """Rows of what is not there, and none of what is."""
+    one = partial(_one, kind)
+    rows = partial(with_rows, kind)
+    row = LISTINGS[kind][2]
+    ghost = row(b"ghost", *[0] * (len(row.__struct_fields__) - 1))
+    return (
         one("of-the-asking-connection", f"{kind.NAME} names only what the asking connection stored.",
             "all", "RECORD-7", state=Remembering,
             handlers=both(keeping("owners", (Insert, Set), ACCEPTED), rows(_own))),
@@ -151,4 +176,6 @@ def _faults_of(kind: Any) -> Iterable[Fault]:
     )  # fmt: skip
 
 
-FAULTS = (*_faults_of(List), *_faults_of(Stats))
+FAULTS = tuple(
+    one for kind in (List, Stats) for group in (_of_layout, _of_names, _of_rows, _of_ghosts) for one in group(kind)
+)

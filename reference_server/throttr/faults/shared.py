@@ -37,6 +37,7 @@ __all__ = [
     "reserving",
     "since_connected",
     "status_inverted",
+    "ttls_misread",
     "type_forgotten",
     "type_less_one",
     "undone",
@@ -250,3 +251,24 @@ def longer_after_many(correct: Handler, state: State) -> Handler:
         return correct(request, session, now) + b"\0" * (number % 10 == 0)
 
     return handle
+
+
+def ttls_misread(kind: type[Request], *clauses: str) -> tuple[Fault, ...]:
+    """Return faults in the TTL of what is stored; the first of the clauses is that of its bytes."""
+    name = kind.NAME
+
+    def one(what: str, told: str, *broken: str, **patches: Any) -> Fault:
+        return fault(f"{name.lower()}-ttl-{what}", told, *broken, **patches)
+
+    return (
+        one("big-endian", f"{name} reads the TTL with its most significant byte first.", clauses[0], "FRAMING-1",
+            variants=WIDE, handlers=taking(kind, ttl=backwards)),
+        one("low-bits-lost", f"{name} rounds the TTL down to a multiple of 4.", *clauses,
+            handlers=taking(kind, ttl=low_bits_lost)),
+        one("bit-7-lost", f"{name} loses the top bit of the TTL's low byte.", *clauses,
+            handlers=taking(kind, ttl=bit_7_lost)),
+        one("ends-at-zero-byte", f"{name} takes a TTL whose low byte is zero for 0.", *clauses,
+            variants=WIDE, handlers=taking(kind, ttl=ends_at_zero_byte)),
+        one("since-connected", f"{name} counts the TTL from the opening of its connection.", *clauses,
+            handlers=with_answer(kind, since_connected)),
+    )  # fmt: skip
