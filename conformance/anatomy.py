@@ -23,7 +23,7 @@ class Anatomy:
 
 def anatomy(symbols: Symbols, data: bytes) -> Anatomy:
     """Return the anatomy of `data`; what cannot be read as requests has no boundaries."""
-    reader = symbols.protocol.server(symbols.codec)
+    reader = symbols.protocol.link.server(symbols.codec)
     marks, stop = {0}, 0
     reader.receive_data(data)
     while isinstance(message := _next(reader), Message):

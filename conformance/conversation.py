@@ -31,7 +31,7 @@ class Line:
 
     def __init__(self, name: str, symbols: Symbols) -> None:
         self.name = name
-        self.codec = symbols.protocol.client(symbols.codec)
+        self.codec = symbols.protocol.link.client(symbols.codec)
         self.account = Account()
         self.neighbours = Neighbours(symbols, self.codec)
         self.received = bytearray()
@@ -211,7 +211,7 @@ class Conversation:
         codec = line.codec
         if codec.buffered and not line.by_hand and not codec.pending:
             beyond = bytes(line.received[codec.received :])
-            reader = self.symbols.protocol.client(self.symbols.codec)
+            reader = self.symbols.protocol.link.client(self.symbols.codec)
             try:
                 reader.receive_data(beyond)
                 while isinstance(reader.next_event(), Message):

@@ -178,7 +178,7 @@ def direction_of(message: Message) -> str:
 
 def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, request: Message | None) -> Any:
     """Return what our own codec makes of the bytes: `{name, fields}`, or the code of the error."""
-    reader = protocol.server(codec) if direction == "request" else protocol.client(codec)
+    reader = protocol.link.server(codec) if direction == "request" else protocol.link.client(codec)
     try:
         if request is not None:
             reader.send(request)

@@ -75,9 +75,9 @@ class Monitor:
                 del self._open[name]
 
     def _watch(self, name: str, number: int) -> None:
-        codec, client, server = self._codec, self._protocol.client, self._protocol.server
-        asking, account = Asking(lambda: client(codec)), self._accounts.get(number)
-        watched = self._open[name] = Watched(name, number, codec, asking, lambda: server(codec), account)
+        link, codec = self._protocol.link, self._codec
+        asking, account = Asking(lambda: link.client(codec)), self._accounts.get(number)
+        watched = self._open[name] = Watched(name, number, codec, asking, lambda: link.server(codec), account)
         self._watched.append(watched)
 
     def finish(self) -> None:

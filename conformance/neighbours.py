@@ -51,7 +51,7 @@ class Neighbours:
         return self.before(event)
 
     def _another(self, event: int) -> Meant:
-        request, _ = self._symbols.protocol.neighbour(self._symbols.data(NAME))
+        request, _ = self._symbols.protocol.link.neighbour(self._symbols.data(NAME))
         self._due.append(request)
         return Meant(event, self._codec.send(request), request)
 
@@ -66,7 +66,7 @@ class Neighbours:
         if self._codec.answered is not self._due[0]:
             return False
         request = self._due[0]
-        _, expected = self._symbols.protocol.neighbour(self._symbols.data(NAME))
+        _, expected = self._symbols.protocol.link.neighbour(self._symbols.data(NAME))
         if event != expected:
             raise Stopped(Verdict.FAIL, f"{describe(expected)} to {self._told(request)}", describe(event), byte=0)
         self._due.popleft()

@@ -81,13 +81,13 @@ async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, tim
     `ask` is a symbolic message, or None for the protocol's barrier, which any server answers at once.
     """
     symbols = _symbols(suite, spoken.profile, spoken.variant)
-    client = symbols.protocol.client(symbols.codec)
+    client = symbols.protocol.link.client(symbols.codec)
     event: Any = NEED_DATA
     try:
         async with asyncio.timeout(timeout):
             wire = await connect(address, timeout)
             try:
-                request = symbols.protocol.barrier() if ask is None else symbols.message(ask)
+                request = symbols.protocol.link.barrier() if ask is None else symbols.message(ask)
                 await wire.write(client.send(request), timeout)
                 while event is NEED_DATA or isinstance(event, Push):
                     event = client.next_event()

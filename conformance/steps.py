@@ -125,7 +125,7 @@ def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
 
 def _is_one(talk: Conversation, data: bytes, request: Request | None) -> bool:
     """Say whether bytes written by hand are, to a server, the one request they stand for."""
-    reader = talk.symbols.protocol.server(talk.symbols.codec)
+    reader = talk.symbols.protocol.link.server(talk.symbols.codec)
     try:
         reader.receive_data(data)
         return type(reader.next_event()) is type(request) and not reader.buffered
@@ -182,7 +182,7 @@ def _observe(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[Non
 def _silent(talk: Conversation, spec: str, on: str) -> Asking[None]:
     """Nothing may have come on the connection: a barrier's reply must be the next message."""
     line = yield from talk.line(talk.symbols.filled(spec))
-    barrier = talk.symbols.protocol.barrier()
+    barrier = talk.symbols.protocol.link.barrier()
     yield from talk.write(line, [*talk.opening(line), _encoded(talk, line, barrier)])
     message = yield from talk.next(line, f"the reply to {barrier.NAME}")
     talk.heard(line, message, "any")

@@ -53,7 +53,7 @@ class Side:
         self.is_client = role == "client"
         self.codec: Any = spoken.codec(spoken.profiles[profile], variant)
         self._decode = self.codec.decode_answer if self.is_client else self.codec.decode_request
-        self._make: Any = spoken.client if self.is_client else spoken.server
+        self._make: Any = spoken.link.client if self.is_client else spoken.link.server
 
     @cached_property
     def known(self) -> tuple[Request, ...]:

@@ -72,7 +72,7 @@ def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[bytes, bytes]]:
 def _read(name: str, profile: str, variant: str, data: bytes) -> Iterator[Request]:
     """Yield the requests at the beginning of a stream; what is no request ends it."""
     spoken = protocol(name)
-    server = spoken.server(spoken.codec(spoken.profiles[profile], variant))
+    server = spoken.link.server(spoken.codec(spoken.profiles[profile], variant))
     try:
         server.receive_data(data)
         while (event := server.next_event()) is not NEED_DATA:

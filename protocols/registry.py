@@ -8,8 +8,8 @@ from enum import IntEnum
 from importlib import import_module
 from typing import Any
 
-from protocols.connection import Client, Connection
-from protocols.messages import Message, Reply, Request
+from protocols.links import Link
+from protocols.messages import Message
 from protocols.profile import Profile
 
 PACKAGES = {"throttr": "protocols.throttr"}
@@ -26,16 +26,10 @@ class Protocol:
     default_port: int
     codec: Callable[[Profile, str], Any]
     """(profile, variant name) -> the codec shared by connections; has `encode`, `layout`, `decode_request`."""
-    client: Callable[..., Client]
-    """(codec, max_frame=...) -> the client's side of a connection."""
-    server: Callable[..., Connection]
-    """(codec, max_frame=...) -> the server's side of a connection."""
+    links: Mapping[str, Link]
+    """Name -> the kinds of line it is spoken on; the first is the one meant where nothing is said."""
     names: Mapping[str, type[IntEnum]]
     """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
-    barrier: Callable[[], Request]
-    """A request any server answers at once: its reply proves that what came before it was handled."""
-    neighbour: Callable[[bytes], tuple[Request, Reply]]
-    """A name that nobody else uses -> a request that changes no record, and its reply, led by a status byte."""
     neighbour_moves: frozenset[str] = frozenset()
     """Fields of replies that count requests or bytes, so that a neighbour more changes them."""
     time_moves: frozenset[str] = frozenset()
@@ -48,6 +42,13 @@ class Protocol:
     """Field that shrinks as time passes -> the field with its unit, and the nanoseconds of each unit."""
     push_name: str = "PUSH"
     """The name cases use for a push in every profile."""
+    functions: Mapping[str, Callable[..., bytes]] = field(default_factory=dict)
+    """Name -> what computes bytes from named arguments where no layout can: sealing, say."""
+
+    @property
+    def link(self) -> Link:
+        """The link that is meant where nothing is said."""
+        return next(iter(self.links.values()))
 
     def message(self, profile: str, name: str) -> type[Message]:
         """Return the message class of that name in a profile; `KeyError` with the known names otherwise."""

@@ -32,7 +32,7 @@ class Line:
     def of(cls, crossing: Crossing, plain: Plain) -> Line:
         """Return the line of a connection, nothing read yet."""
         codec = plain.protocol.codec(plain.profile, plain.variant.name)
-        return cls(crossing, plain.protocol.server(codec), plain.protocol.client(codec))
+        return cls(crossing, plain.protocol.link.server(codec), plain.protocol.link.client(codec))
 
     def look(self) -> None:
         """Read what crossed; `broken` once one direction cannot be read on."""

@@ -37,7 +37,7 @@ class Oracle:
 
     def open(self, name: str) -> None:
         """Connect under a name."""
-        line = self._lines[name] = _Line(self._plain.protocol.client(self._codec))
+        line = self._lines[name] = _Line(self._plain.protocol.link.client(self._codec))
         peer = Peer("tcp", "127.0.0.1", 40_000 + len(self._lines))
         line.session = self._service.connect(peer, line.written.extend, lambda: None)
 

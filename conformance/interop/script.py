@@ -218,7 +218,7 @@ class _Writer:
 
     def _carried(self) -> Iterator[Step]:
         codec = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name)
-        inside = codec.encode(self.plain.protocol.barrier())
+        inside = codec.encode(self.plain.protocol.link.barrier())
         for one in self.roles.carriers:
             name = self.roles.name_of(one)
             bodies = [each for each in self.roles.fields(one) if each != name]

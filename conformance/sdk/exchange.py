@@ -145,7 +145,7 @@ class Ground:
 
     def _replies(self, requests: Sequence[Request], went: bytes) -> list[Reply]:
         """Return the replies in what the server sent, pushes left out."""
-        reader = self.plain.protocol.client(self.codec)
+        reader = self.plain.protocol.link.client(self.codec)
         for one in requests:
             reader.await_reply(one)
         reader.receive_data(went)

@@ -70,7 +70,7 @@ def _asked(player: Player, exchanges: Iterable[tuple[Action, Answer]]) -> frozen
     try:
         for action, _ in exchanges:
             if isinstance(action, Open):
-                servers[action.connection] = spoken.server(codec)
+                servers[action.connection] = spoken.link.server(codec)
             elif isinstance(action, Write):
                 server = servers[action.connection]
                 server.receive_data(action.data)

@@ -61,7 +61,7 @@ class View:
 
 def view_of(line: Line) -> View:
     """Return what one connection was answered."""
-    ground, client = line.ground, line.ground.symbols.protocol.client(line.ground.symbols.codec)
+    ground, client = line.ground, line.ground.symbols.protocol.link.client(line.ground.symbols.codec)
     for request in line.requests:
         client.await_reply(request)
     client.receive_data(bytes(line.received))

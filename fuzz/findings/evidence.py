@@ -40,7 +40,7 @@ def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterabl
         finding=finding,
         script=json.dumps(to_json(finding.script), indent=1),
         came=json.dumps(came),
-        probe=ground.encode(ground.symbols.protocol.barrier()).hex(),
+        probe=ground.encode(ground.symbols.protocol.link.barrier()).hex(),
         serves_nobody=finding.oracle in SERVES_NOBODY,
     )
     (place / "replay.py").write_text(text, encoding="utf-8")

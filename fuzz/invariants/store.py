@@ -101,7 +101,7 @@ class StoreCheck:
             raise Violation(
                 "others are served", f"{name} cannot connect: {answer.data.decode(errors='replace')}", "open"
             )
-        self._lines[name] = _Line(self.ground.symbols.protocol.client(self.ground.symbols.codec))
+        self._lines[name] = _Line(self.ground.symbols.protocol.link.client(self.ground.symbols.codec))
         port = int(answer.data) if answer.data else None
         self.model.connect(name, Window(since, self.place.now_ns()), port)
 

@@ -57,7 +57,7 @@ class Ground:
 
     def requests(self, data: bytes) -> tuple[list[Request], bool]:
         """Return the requests at the beginning of bytes, and whether they are nothing else."""
-        reader, found = self.symbols.protocol.server(self.symbols.codec), list[Request]()
+        reader, found = self.symbols.protocol.link.server(self.symbols.codec), list[Request]()
         reader.receive_data(data)
         try:
             while isinstance(event := reader.next_event(), Message):

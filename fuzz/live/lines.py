@@ -62,7 +62,7 @@ class Line:
     def _heard(self) -> tuple[list[tuple[Request, Message]], bool]:
         """Return requests with their replies, and whether all that came could be read, and in one way only."""
         spoken, codec = self.ground.symbols.protocol, self.ground.symbols.codec
-        client: Client = spoken.client(codec)
+        client: Client = spoken.link.client(codec)
         for request in self.requests:
             client.await_reply(request)
         client.receive_data(bytes(self.received))

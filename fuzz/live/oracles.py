@@ -80,7 +80,7 @@ def stuck(play: Play) -> Suspicion | None:
 def lost(play: Play) -> Suspicion | None:
     """Fewer replies came than requests were sent, and the connection goes on."""
     for line in _undisturbed(play):
-        asked_again = line.requests[-1:] == [play.ground.symbols.protocol.barrier()]
+        asked_again = line.requests[-1:] == [play.ground.symbols.protocol.link.barrier()]
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
             told = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
             return Suspicion("every request is answered", told, " ".join(sorted({one.NAME for one in line.requests})))

@@ -56,7 +56,7 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
 
 def _wait_for_due(line: Line, ground: Ground, trace: Trace, patience: float) -> Asking[None]:
     """Read until nothing is due; where it stays so, ask once more, to tell a lost answer from a stuck connection."""
-    client = ground.symbols.protocol.client(ground.symbols.codec)
+    client = ground.symbols.protocol.link.client(ground.symbols.codec)
     if line.ended is not Kind.HALF_CLOSED and not line.valid:
         patience = min(patience, 0.05)
     due, began = line.due, trace[-1].at_us if trace else 0
@@ -69,15 +69,15 @@ def _wait_for_due(line: Line, ground: Ground, trace: Trace, patience: float) -> 
         if answer.now - began / 1e6 > 4 * patience + 1:
             break
     if due > 0 and line.valid and answer.kind is Kind.SILENT:
-        data = client.send(ground.symbols.protocol.barrier())
+        data = client.send(ground.symbols.protocol.link.barrier())
         asked = yield from _do(trace, Write(line.name, data), line.name, data)
         if asked.kind is Kind.SENT:
             yield from _do(trace, Read(line.name, patience), line.name)
 
 
 def _somebody_else(ground: Ground, trace: Trace, patience: float) -> Asking[None]:
-    client = ground.symbols.protocol.client(ground.symbols.codec)
-    data = client.send(ground.symbols.protocol.barrier())
+    client = ground.symbols.protocol.link.client(ground.symbols.codec)
+    data = client.send(ground.symbols.protocol.link.barrier())
     opened = yield from _do(trace, Open(PROBE), PROBE)
     if opened.kind is not Kind.OPENED:
         return

@@ -105,7 +105,7 @@ class _Writer:
             return
         number = self._opened[name] = self._opened.get(name, 0) + 1
         symbols = self._ground.symbols
-        line = _Line(name if number == 1 else f"{name}-{number}", symbols.protocol.client(symbols.codec))
+        line = _Line(name if number == 1 else f"{name}-{number}", symbols.protocol.link.client(symbols.codec))
         line.requests, line.foreign_at = _read(self._ground, next(self._streams, b""))
         self._lines[name] = line
         self._server.perform(Open(name))
@@ -173,7 +173,7 @@ class _Writer:
 
 def _read(ground: Ground, stream: bytes) -> tuple[list[tuple[int, Request]], int]:
     """Return the whole requests at the beginning of a stream with their ends, and where anything else begins."""
-    reader = ground.symbols.protocol.server(ground.symbols.codec)
+    reader = ground.symbols.protocol.link.server(ground.symbols.codec)
     found: list[tuple[int, Request]] = []
     reader.receive_data(stream)
     try:

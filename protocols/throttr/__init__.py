@@ -1,5 +1,6 @@
 """Throttr: binary requests answered in order on one stream; facts and errata T1.. in the project's clause list."""
 
+from protocols.links import Link
 from protocols.registry import Protocol
 from protocols.throttr.codec import OK, REFUSED, Codec
 from protocols.throttr.connection import ClientConnection, ServerConnection
@@ -16,11 +17,15 @@ PROTOCOL = Protocol(
     default_variant="uint16",
     default_port=9000,
     codec=Codec.of,
-    client=ClientConnection,
-    server=ServerConnection,
+    links={
+        "stream": Link(
+            client=ClientConnection,
+            server=ServerConnection,
+            barrier=lambda: Query(b"\0wireproof barrier"),
+            neighbour=lambda key: (Query(key), REFUSED),
+        )
+    },
     names={"ttl_type": TTLType, "attribute": Attribute, "change": Change, "key_type": KeyType},
-    barrier=lambda: Query(b"\0wireproof barrier"),
-    neighbour=lambda key: (Query(key), REFUSED),
     neighbour_moves=frozenset(
         {"query_requests", "total_query", "query_per_minute", "total_requests", "requests_per_minute"}
         | {"read_bytes", "total_read_bytes", "read_bytes_per_minute"}

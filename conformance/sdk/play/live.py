@@ -210,7 +210,7 @@ class Stage:
     def _whole(self, greeting: bytes) -> bool:
         """Say whether what came before the SDK was connected is requests and nothing else."""
         spoken = protocol(self.protocol)
-        reader = spoken.server(spoken.codec(spoken.profiles[self.profile], self.variant))
+        reader = spoken.link.server(spoken.codec(spoken.profiles[self.profile], self.variant))
         if not greeting:
             return True
         reader.receive_data(greeting)

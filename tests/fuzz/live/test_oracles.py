@@ -66,7 +66,7 @@ def test_impostors_are_found_within_a_stated_number(fault: str, oracle: str) -> 
 
 def test_a_lost_answer_is_told_from_a_stuck_connection() -> None:
     play = played(GROUND, fresh(VALID))
-    barrier = GROUND.encode(GROUND.symbols.protocol.barrier())
+    barrier = GROUND.encode(GROUND.symbols.protocol.link.barrier())
     asked = [TraceEvent(0, "a", Kind.SILENT), TraceEvent(0, "a", Kind.SENT, barrier)]
     short = list(altered(play, Kind.RECEIVED, b"\1\1\7\0", b"\1\7\0").trace)
     at = next(at for at, event in enumerate(short) if event.connection == "~probe")

@@ -1,0 +1,49 @@
+"""The kinds of line that one protocol is spoken on: each has a grammar of its own for both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from protocols.connection import Client, Connection
+from protocols.messages import Reply, Request
+
+__all__ = ["Link"]
+
+
+def _no_barrier() -> Request:
+    raise LookupError("this kind of line has no request that is answered at once")
+
+
+def _no_neighbour(name: bytes) -> tuple[Request, Reply]:
+    raise LookupError("this kind of line has no request that changes nothing")
+
+
+@dataclass(frozen=True)
+class Link:
+    """One kind of line between a client and a server."""
+
+    client: Callable[..., Client]
+    """(codec, max_frame=...) -> the client's side of a line."""
+    server: Callable[..., Connection]
+    """(codec, max_frame=...) -> the server's side of a line."""
+    barrier: Callable[[], Request] = _no_barrier
+    """A request any server answers at once: its reply proves that what came before it was handled.
+
+    Raises `LookupError` where there is none."""
+    neighbour: Callable[[bytes], tuple[Request, Reply]] = _no_neighbour
+    """A name that nobody else uses -> a request that changes no record, and its reply, led by a status byte.
+
+    Raises `LookupError` where there is none."""
+    opening: Callable[[], tuple[Request, ...]] = tuple
+    """What a client sends on a new line before it may ask for anything, each answered."""
+    transport: Literal["stream", "datagram"] = "stream"
+    """Over datagrams each message is one of them."""
+    tls: bool = False
+    """A stream that can go on inside TLS."""
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Say whether there is a request that changes nothing."""
+        return self.neighbour is not _no_neighbour
