@@ -6,34 +6,21 @@ expands `foreach` into one case per combination. Nothing here knows a protocol, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from conformance.clauses import Clause, load_clauses
+from conformance.declared import Parameter, load_features, load_parameters
 from conformance.documents import CaseError, read_document, vectors_root
+from conformance.sequences import Sequence, expanded, load_sequences
 from conformance.verdicts import Level
 
 __all__ = ["Case", "CaseError", "Clause", "Frame", "Suite", "cases_in", "frames_in", "load_suite", "vectors_root"]
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One normative statement of a protocol."""
-
-    id: str
-    group: str
-    levels: Mapping[str, Level]
-    """Profile name -> level; the profiles it applies to are the keys."""
-    text: str
-    section: str
-    errata: tuple[str, ...]
-    no_fault: str = ""
-    """Why no server can be wrong here in a way that shows."""
-    deliveries: tuple[str, ...] = ()
-    """Those under which it asks for the verdict of whole, whatever the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +55,8 @@ class Case:
     """Every case is built upon what it shows: when it fails, all other failures are untestable."""
     found: str = ""
     """The finding of a fuzzer that it was made of."""
+    needs: tuple[str, ...] = ()
+    """Features without which a target is not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +85,10 @@ class Suite:
     """How to find out which profile and variant a server speaks (`probe.yaml`)."""
     ladder: tuple[str, ...] = ()
     """Groups of clauses, each above those it rests on."""
+    features: Mapping[str, str] = field(default_factory=dict)
+    """Name -> what a target that has it can do; cases name them under `needs`."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    """Name -> a limit or timeout that each target has its own value of."""
 
     @property
     def deliveries(self) -> Mapping[str, str]:
@@ -109,7 +102,8 @@ def load_suite(protocol: str) -> Suite:
     folder = vectors_root() / protocol
     if not (folder / "cases").is_dir():
         raise CaseError(f"{folder}: no folder of cases for {protocol!r}")
-    clauses, ladder = _load_clauses(folder / "clauses.yaml")
+    clauses, ladder = load_clauses(folder / "clauses.yaml")
+    features, sequences = load_features(folder / "features.yaml"), load_sequences(folder / "sequences.yaml")
     cases: list[Case] = []
     frames: list[Frame] = []
     for path in sorted((folder / "cases").iterdir(), key=lambda path: path.name):
@@ -117,7 +111,7 @@ def load_suite(protocol: str) -> Suite:
             document = read_document(path, "cases.schema.json")
             if document["protocol"] != protocol:
                 raise CaseError(f"{path.name}: protocol: expected {protocol}, got {document['protocol']}")
-            cases.extend(cases_in(document, clauses, path.name))
+            cases.extend(cases_in(document, clauses, path.name, sequences=sequences, features=features))
             frames.extend(frames_in(document, clauses, path.name))
     retired = _retired(folder / "retired.txt")
     seen: set[str] = set()
@@ -127,7 +121,8 @@ def load_suite(protocol: str) -> Suite:
         if name in retired:
             raise CaseError(f"{topic}.yaml: id {name!r} is retired and may not be used again (retired.txt)")
         seen.add(name)
-    return Suite(protocol, clauses, tuple(cases), tuple(frames), read_document(folder / "probe.yaml"), ladder)
+    probe, parameters = read_document(folder / "probe.yaml"), load_parameters(folder / "parameters.yaml")
+    return Suite(protocol, clauses, tuple(cases), tuple(frames), probe, ladder, features, parameters)
 
 
 def _retired(path: Path) -> frozenset[str]:
@@ -136,27 +131,6 @@ def _retired(path: Path) -> frozenset[str]:
         return frozenset()
     lines = path.read_text(encoding="utf-8").splitlines()
     return frozenset(name for line in lines if (name := line.split("#")[0].strip()))
-
-
-def _load_clauses(path: Path) -> tuple[dict[str, Clause], tuple[str, ...]]:
-    """Return the clauses by id, and their groups as a ladder: those named first, then the others as they come."""
-    document = read_document(path, "clauses.schema.json")
-    found = {}
-    for entry in document["clauses"]:
-        level, profiles = entry["level"], [str(name) for name in entry["profiles"]]
-        levels = {name: Level(level if isinstance(level, str) else level[name]) for name in profiles}
-        found[entry["id"]] = Clause(
-            entry["id"],
-            entry["group"],
-            levels,
-            entry["text"],
-            entry["section"],
-            tuple(entry.get("errata", ())),
-            entry.get("no_fault", ""),
-            tuple(entry.get("deliveries", ())),
-        )
-    groups = dict.fromkeys([*document.get("ladder", ()), *(one.group for one in found.values())])
-    return found, tuple(groups)
 
 
 def _combinations(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -207,10 +181,29 @@ def _common(entry: Mapping[str, Any], clauses: Mapping[str, Clause], where: str)
     }
 
 
-def cases_in(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: str) -> Iterator[Case]:
+def _needs(
+    document: Mapping[str, Any], entry: Mapping[str, Any], known: Collection[str], where: str
+) -> tuple[str, ...]:
+    needs = tuple(dict.fromkeys([*document.get("needs", ()), *entry.get("needs", ())]))
+    if unknown := [name for name in needs if name not in known]:
+        told = f"no such feature: {', '.join(unknown)}; there is {', '.join(known) or 'none'} (features.yaml)"
+        raise CaseError(f"{where}: {entry['id']}: {told}")
+    return needs
+
+
+def cases_in(
+    document: Mapping[str, Any],
+    clauses: Mapping[str, Clause],
+    where: str,
+    *,
+    sequences: Mapping[str, Sequence] = MappingProxyType({}),
+    features: Collection[str] = (),
+) -> Iterator[Case]:
     """Yield the cases of a document that was checked against its schema; `where` is its file; raises `CaseError`."""
     for entry in document.get("cases", ()):
+        entry = {**entry, "steps": expanded(entry["steps"], sequences, f"{where}: {entry['id']}")}
         common = _common(entry, clauses, where)
+        needs = _needs(document, entry, features, where)
         for suffix, variables in _combinations(entry):
             yield Case(
                 id=entry["id"] + suffix,
@@ -225,6 +218,7 @@ def cases_in(document: Mapping[str, Any], clauses: Mapping[str, Clause], where: 
                 foundation=entry.get("foundation", False),
                 bedrock=entry.get("bedrock", False),
                 found=entry.get("found", {}).get("finding", ""),
+                needs=needs,
                 steps=tuple(entry["steps"]),
                 variables=variables,
                 **common,
@@ -236,7 +230,9 @@ def frames_in(document: Mapping[str, Any], clauses: Mapping[str, Clause], where:
     for entry in document.get("frames", ()):
         common = _common(entry, clauses, where)
         body = {
-            key: entry[key] for key in ("message", "hex", "reply_to", "error", "direction", "flags") if key in entry
+            key: entry[key]
+            for key in ("message", "hex", "reply_to", "error", "direction", "flags", "link")
+            if key in entry
         }
         for suffix, variables in _combinations(entry):
             title = _title(entry, variables, where)

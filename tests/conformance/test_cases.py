@@ -31,8 +31,8 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     (tmp_path / "throttr" / "clauses.yaml").write_text(CLAUSES)
     (tmp_path / "throttr" / "probe.yaml").write_text("protocol: throttr\n")
     (tmp_path / "schema").mkdir()
-    for name in ("cases.schema.json", "clauses.schema.json"):
-        (tmp_path / "schema" / name).write_text((real / "schema" / name).read_text())
+    for path in (real / "schema").iterdir():
+        (tmp_path / "schema" / path.name).write_text(path.read_text())
     monkeypatch.setattr(documents, "vectors_root", lambda: tmp_path)
     monkeypatch.setattr(cases, "vectors_root", lambda: tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -185,3 +185,35 @@ def test_a_retired_id_is_never_used_again(load: Load, tmp_path: Path) -> None:
 
     with pytest.raises(CaseError, match=r"query.yaml: id 'query/one' is retired"):
         load(a_file(GOOD))
+
+
+def test_a_case_needs_what_its_file_needs_and_what_it_says_itself(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "features.yaml").write_text("tls: TLS can be begun.\nudp: Datagrams are answered.\n")
+    needy = GOOD.replace("steps:", "needs: [udp, tls], steps:").replace("query/one", "query/two")
+    suite = load("needs: [tls]\n" + a_file(GOOD, needy))
+
+    assert [case.needs for case in suite.cases] == [("tls",), ("tls", "udp")]
+    assert suite.features == {"tls": "TLS can be begun.", "udp": "Datagrams are answered."}
+
+
+def test_a_need_that_is_no_feature_is_told(load: Load) -> None:
+    with pytest.raises(CaseError, match=r"query.yaml: query/one: no such feature: tls; there is none"):
+        load(a_file(GOOD.replace("steps:", "needs: [tls], steps:")))
+
+
+def test_sequences_are_performed_and_parameters_kept(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "sequences.yaml").write_text("ask: {with: {what: INFO}, steps: [{send: <what>}]}\n")
+    (tmp_path / "throttr" / "parameters.yaml").write_text("LIMIT: {value: 3, text: A limit of the target.}\n")
+    suite = load(
+        a_file(GOOD.replace("{send: INFO}", "{perform: {ask: {what: LIST}}}, {perform: ask, clause: THR-QUERY-2}"))
+    )
+
+    asked = {"given": True, "send": "LIST"}, {"given": True, "clause": "THR-QUERY-2", "send": "INFO"}
+    assert suite.cases[0].steps == asked
+    assert suite.parameters["LIMIT"].value == 3
+
+
+def test_a_clause_named_beside_perform_must_be_one(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "sequences.yaml").write_text("ask: {steps: [{send: INFO}]}\n")
+    with pytest.raises(CaseError, match="no such clause: THR-QUERY-9"):
+        load(a_file(GOOD.replace("{send: INFO}", "{perform: ask, clause: THR-QUERY-9}")))
