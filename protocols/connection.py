@@ -85,6 +85,14 @@ class Connection(ABC):
         """Bytes of the peer's stream that events were made of."""
         return self._buffer.offset
 
+    @property
+    def settled(self) -> bool:
+        """Whether requests that stand for themselves may be sent now."""
+        return True
+
+    def secured(self) -> None:  # noqa: B027 - most protocols do not care
+        """Say that TLS was begun: what is sent and received from now on is inside."""
+
     def next_event(self) -> Event:
         """Return the next message, an `EndOfStream` (once), or `NEED_DATA`; raises `RemoteProtocolError`."""
         if self._error is not None:
@@ -177,6 +185,13 @@ class Client(Protocol):
     @property
     def buffered(self) -> int:
         """See `Connection.buffered`."""
+
+    @property
+    def settled(self) -> bool:
+        """See `Connection.settled`."""
+
+    def secured(self) -> None:
+        """See `Connection.secured`."""
 
     def receive_data(self, data: bytes) -> None:
         """See `Connection.receive_data`."""

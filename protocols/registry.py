@@ -50,6 +50,12 @@ class Protocol:
         """The link that is meant where nothing is said."""
         return next(iter(self.links.values()))
 
+    def link_of(self, name: str) -> Link:
+        """Return the link of that name, for "" the one meant where nothing is said; `KeyError` with the known names."""
+        if name and name not in self.links:
+            raise KeyError(f"{self.name} has no link {name!r}; it has {', '.join(self.links)}")
+        return self.links[name] if name else self.link
+
     def message(self, profile: str, name: str) -> type[Message]:
         """Return the message class of that name in a profile; `KeyError` with the known names otherwise."""
         known = self.profiles[profile].messages
