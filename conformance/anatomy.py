@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from conformance.symbols import Symbols
 from protocols import NEED_DATA, Connection, Layout, Message, ProtocolError
 from protocols.connection import Event
-from protocols.fields import Blob
-from protocols.profile import fixed_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +40,4 @@ def _next(reader: Connection) -> Event:
 
 def field_boundaries(layout: Layout, message: Message) -> list[int]:
     """Return the offsets within `message` at which a field or the body of a blob begins or ends."""
-    at = len(layout.lead)
-    marks = [at]
-    for _, kind in layout.fields:
-        at += fixed_size(kind)
-        marks.append(at)
-    for name, kind in layout.fields:
-        if isinstance(kind, Blob):
-            at += len(getattr(message, name))
-            marks.append(at)
-    return marks
+    return sorted({len(layout.lead), *(end for one in layout.places(message) for end in (one.start, one.stop))})

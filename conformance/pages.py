@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from conformance.cases import Clause, Suite
 from protocols import Message, Protocol
-from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
+from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
 from protocols.messages import declared_layout
 
 
@@ -69,9 +69,21 @@ def _collect(message: type[Message], seen: dict[type[Message], None]) -> None:
             _collect(kind.part, seen)
 
 
+def _cut(name: str, kind: Split | Rest | Terminated) -> tuple[list[str], list[str]]:
+    """Return what stands among the fixed parts, and behind them."""
+    if isinstance(kind, Split):
+        return [f"size:{kind.size.size} of all that follows"], [f"{name}, then 00"]
+    return ([], [f"{name} to the end"]) if isinstance(kind, Rest) else ([f"{name}, then 00"], [])
+
+
 def _shown(fields: dict[str, Kind]) -> Iterator[str]:
     bodies = []
     for name, kind in fields.items():
+        if isinstance(kind, Split | Rest | Terminated):
+            head, tail = _cut(name, kind)
+            yield from head
+            bodies += tail
+            continue
         match kind:
             case UInt(size) | Raw(size):
                 yield f"{name}:{size}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.symbols import DATA_FORMS, SymbolError, Symbols
 from protocols import Message, Profile
-from protocols.fields import Blob, Kind, Raw, Repeated, Rows
+from protocols.fields import BYTES, Kind, Repeated, Rows
 from protocols.messages import declared_layout
 
 SAFE_INTEGER = (1 << 53) - 1
@@ -70,7 +70,7 @@ def _fields(profile: Profile) -> dict[str, type[bytes] | type[int]]:
     """Return field name -> what it holds, over all replies, pushes and the rows inside them."""
     replies = {answer for answers in profile.replies.values() for answer in answers}
     pairs = [pair for message in (*replies, *profile.pushes) for pair in _declared(message)]
-    return {name: bytes if isinstance(kind, Blob | Raw) else int for name, kind in pairs}
+    return {name: bytes if isinstance(kind, BYTES) else int for name, kind in pairs}
 
 
 def _declared(message: type[Message]) -> Iterator[tuple[str, Kind]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance.expressions import ExpressionError, Number, evaluate
 from protocols import Message, Protocol
-from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
+from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
 
 DEFAULT_PARAMETERS: Mapping[str, Number] = {
     "TOLERANCE": 0.25,
@@ -211,7 +211,7 @@ class Symbols:
                 return self.integer(spec, field)
             case Raw(size):
                 return self.data(spec if spec != 0 else "").ljust(size, b"\0")
-            case Blob():
+            case Blob() | Split() | Rest() | Terminated():
                 return self.data(spec)
             case Rows(row) | Repeated(row):
                 return tuple(self.build(row, one, where) for one in spec)

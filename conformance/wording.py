@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocols import Layout, Message
-from protocols.fields import Absent, Blob
-from protocols.profile import fixed_size
 
 
 def describe(value: Any) -> str:
@@ -51,12 +49,7 @@ def first_byte(layout: Layout, message: Message, field: str) -> int:
     """
     if not field:
         return 0
-    at = len(layout.lead)
-    body = layout.fixed_size
-    for name, kind in layout.fields:
-        if name == field:
-            return body if isinstance(kind, Blob) and getattr(message, name) else at
-        if isinstance(kind, Blob):
-            body += len(getattr(message, name))
-        at += 0 if isinstance(kind, Absent) else fixed_size(kind)
-    return len(layout.lead)
+    places = [one for one in layout.places(message) if one.field == field]
+    if not places:
+        return len(layout.lead)
+    return next((one.start for one in places if one.body and one.stop > one.start), places[0].start)

@@ -18,7 +18,7 @@ except ImportError as error:
     raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]") from error
 
 from protocols import Message, Reply, Request
-from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
+from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
 
 __all__ = ["chunked", "dialogues", "exchanges", "holding", "messages", "replies", "requests", "room"]
 
@@ -44,6 +44,10 @@ def values(kind: Kind, codec: Any) -> st.SearchStrategy[Any]:
             return st.binary(min_size=size, max_size=size)
         case Blob(size):
             return st.binary(max_size=min(LONGEST, size.maximum))
+        case Rest():
+            return st.binary(max_size=LONGEST)
+        case Split() | Terminated():
+            return st.binary(max_size=LONGEST).map(lambda drawn: drawn.replace(b"\0", b"/"))
         case Rows(part, _) | Repeated(part, _):
             return st.lists(messages(codec, part), max_size=3).map(tuple)
         case Absent():

@@ -2,6 +2,7 @@
 
 A message class names its fields once, as `Annotated[type, kind]`, in wire order. One rule places the bytes:
 fixed parts first, in order of declaration (a `Blob` puts its size there), then the bodies of the blobs in order.
+A layout with a `Terminated` field is read in one pass instead: every field stands where it is declared.
 A `Size` may be symbolic (`Size("value")`): the variant of the profile says how many bytes it has.
 """
 
@@ -69,6 +70,27 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """Bytes up to a 00, in a body shared with the `Rest` behind it: the size counts both and the 00 between them."""
+
+    size: UInt
+
+    def resolve(self, sizes: Mapping[str, int]) -> Split:
+        """Return the kind with the width of its size field known."""
+        return Split(self.size.resolve(sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Everything to the end of the body that a `Split` before it began, or of the datagram."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminated:
+    """Bytes without 00, and a 00 behind them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """A counted table: the count, the fixed parts of all rows, then the bodies of all rows."""
 
@@ -94,7 +116,9 @@ class Absent:
     """Not on the wire in this profile: decoding gives 0, encoding skips it."""
 
 
-Kind = UInt | Flag | Raw | Blob | Rows | Repeated | Nested | Absent
+Kind = UInt | Flag | Raw | Blob | Split | Rest | Terminated | Rows | Repeated | Nested | Absent
+BYTES = Raw | Blob | Split | Rest | Terminated
+"""The kinds whose values are bytes."""
 
 U8, U16, U32, U64 = UInt(1), UInt(2), UInt(4), UInt(8)
 ABSENT = Absent()
@@ -102,4 +126,4 @@ ABSENT = Absent()
 
 def resolve(kind: Kind, sizes: Mapping[str, int]) -> Kind:
     """Return `kind` with every symbolic size replaced by the variant's."""
-    return kind.resolve(sizes) if isinstance(kind, UInt | Blob) else kind
+    return kind.resolve(sizes) if isinstance(kind, UInt | Blob | Split) else kind

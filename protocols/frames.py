@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any
 
 from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.fields import U8, Absent, Blob, Flag, Kind, Raw, Repeated, Rows, UInt
+from protocols.fields import U8, Absent, Blob, Flag, Kind, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
 from protocols.messages import Message
 from protocols.profile import Layout
 
@@ -55,12 +55,20 @@ def bad_flag(value: int, at: int) -> MalformedFrameError:
     return MalformedFrameError(ErrorCode.BAD_STATUS, f"expected 00 or 01, got {value:02x}", at)
 
 
+def unsplit(name: str, size: int, at: int) -> MalformedFrameError:
+    """Return the error for a body in which no 00 ends the field `name`."""
+    told = f"{name}: expected a 00 behind it within the {size} bytes announced, got none"
+    return MalformedFrameError(ErrorCode.BAD_VALUE, told, at)
+
+
 def bad_value(message: Any, layout: Layout) -> LocalProtocolError:
     """Return the error that names the first field of `message` its layout cannot carry."""
     if type(message) is not layout.message:
         told = f"expected {layout.message.NAME}, got {shown(message)}"
         return LocalProtocolError(ErrorCode.BAD_VALUE, told)
     wrong = [(name, kind) for name, kind in layout.fields if not _carries(kind, getattr(message, name))]
+    if not wrong:
+        return LocalProtocolError(ErrorCode.BAD_VALUE, f"{message.NAME}: expected less than its size can tell")
     name, kind = wrong[0]
     told = f"{message.NAME}.{name}: expected {_expected(kind)}, got {shown(getattr(message, name))}"
     return LocalProtocolError(ErrorCode.BAD_VALUE, told)
@@ -86,6 +94,10 @@ def _carries(kind: Kind, value: Any) -> bool:
             return type(value) is bytes and len(value) == size
         case Blob(size):
             return type(value) is bytes and len(value) <= size.maximum
+        case Split() | Terminated():
+            return type(value) is bytes and b"\0" not in value
+        case Rest():
+            return type(value) is bytes
         case Flag():
             return isinstance(value, bool)
         case Rows() | Repeated():
@@ -101,6 +113,10 @@ def _expected(kind: Kind) -> str:
             return f"{size} bytes"
         case Blob(size):
             return f"at most {size.maximum} bytes"
+        case Split() | Terminated():
+            return "bytes without 00"
+        case Rest():
+            return "bytes"
         case Rows(part, _) | Repeated(part, _):
             return f"a tuple of {part.NAME}"
     return "True or False"
@@ -110,7 +126,7 @@ def _code(kind: Kind) -> str:
     match kind:
         case UInt():
             return kind.code
-        case Blob(size) | Rows(_, size) | Repeated(_, size):
+        case Blob(size) | Split(size) | Rows(_, size) | Repeated(_, size):
             return size.code
         case Raw(size):
             return f"{size}s"
@@ -154,6 +170,8 @@ class Reading:
     """Statements that refuse flags that are none."""
     bodies: list[str]
     """Statements that place the bodies."""
+    cuts: list[str]
+    """Statements that split bodies, once these are there."""
     values: str
     """The arguments of the message class."""
     stop: str
@@ -164,9 +182,9 @@ class Reading:
     @classmethod
     def of(cls, layout: Layout) -> Reading:
         """Return the reading of a flat layout."""
-        targets, checks, bodies = [], [], []
+        targets, checks, bodies, cuts = [], [], [], []
         values: dict[str, str] = {}
-        stop, bounded, offset = "body", True, len(layout.lead)
+        stop, cut, bounded, offset = "body", "", True, len(layout.lead)
         for name, kind in layout.fields:
             local = f"f_{name}"
             match kind:
@@ -181,12 +199,23 @@ class Reading:
                     bodies.append(f"{stop} = {start} + {local}")
                     bounded = bounded and width.width == 1
                     values[name] = f"buf[{start}:{stop}]"
+                case Split():
+                    start, stop, bounded, cut = stop, f"stop_{name}", False, f"cut_{name}"
+                    bodies.append(f"{stop} = {start} + {local}")
+                    cuts += [
+                        f"{cut} = buf.find(0, {start}, {stop})",
+                        f"if {cut} < 0: raise unsplit('{layout.message.NAME}.{name}', {local}, {start})",
+                    ]
+                    values[name] = f"buf[{start}:{cut}]"
+                case Rest():
+                    values[name] = f"buf[{cut} + 1:{stop}]"
+                    continue
                 case _:
                     values[name] = local
             targets.append(local)
             offset += struct.calcsize("<" + _code(kind))
         arguments = ", ".join(values[name] for name in layout.message.__struct_fields__)
-        return cls("".join(f"{one}, " for one in targets), checks, bodies, arguments, stop, bounded)
+        return cls("".join(f"{one}, " for one in targets), checks, bodies, cuts, arguments, stop, bounded)
 
 
 def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
@@ -206,10 +235,10 @@ def compile_decoder(layout: Layout, byte_order: str) -> Decoder:
         lines.append(f"if {reading.stop} - at > context.limit: raise too_large(at, {reading.stop} - at, context.limit)")
     if reading.bodies:
         lines.append(f"if {reading.stop} > end: return None, {reading.stop} - at")
-    lines.append(f"return cls({reading.values}), {reading.stop}")
+    lines += [*reading.cuts, f"return cls({reading.values}), {reading.stop}"]
     source = ["def decode(buf, at, end, context):", *[f"    {line}" for line in lines]]
     scope = {"cls": layout.message, "unpack": header.unpack_from, "too_large": too_large, "bad_flag": bad_flag}
-    decoder: Decoder = build("decode", layout.message.__name__, source, **scope)
+    decoder: Decoder = build("decode", layout.message.__name__, source, unsplit=unsplit, **scope)
     return decoder
 
 
@@ -225,13 +254,22 @@ def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> An
             case Blob():
                 wrong.append(f"type({local}) is not bytes")
                 blobs.append(local)
+            case Split():
+                wrong.append(f"type({local}) is not bytes or 0 in {local}")
+                blobs += [local, "zero"]
+            case Rest():
+                wrong.append(f"type({local}) is not bytes")
+                blobs.append(local)
+                values[-1] += f" + 1 + len({local})"
+                taken.append(f"{local} = m.{name}")
+                continue
             case Flag():
                 wrong.append(f"{local} is not True and {local} is not False")
             case _:
                 values.append(f"m.{name}")
                 continue
         taken.append(f"{local} = m.{name}")
-        values.append(f"len({local})" if isinstance(kind, Blob) else local)
+        values.append(f"len({local})" if isinstance(kind, Blob | Split) else local)
     lead = layout.lead[0] if number else layout.lead
     pack, heads = header_struct(layout, byte_order, lead="B" if number else "s").pack, []
     packed, bodies = f"pack({', '.join(values)})", " + ".join(blobs)
@@ -250,5 +288,6 @@ def compile_encoder(layout: Layout, byte_order: str, *, row: bool = False) -> An
         "    except (struct_error, IndexError):",
         "        raise bad_value(m, layout) from None",
     ]
-    scope = {"lead": layout.lead, "layout": layout, "cls": layout.message, "nothing": b"", "bad_value": bad_value}
-    return build("encode", layout.message.__name__, source, pack=pack, heads=heads, struct_error=struct.error, **scope)
+    scope = {"lead": layout.lead, "layout": layout, "cls": layout.message, "nothing": b"", "zero": b"\0"}
+    scope |= {"pack": pack, "heads": heads, "struct_error": struct.error, "bad_value": bad_value}
+    return build("encode", layout.message.__name__, source, **scope)

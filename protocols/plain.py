@@ -11,7 +11,21 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
+from protocols.fields import (
+    BYTES,
+    Absent,
+    Blob,
+    Flag,
+    Kind,
+    Nested,
+    Raw,
+    Repeated,
+    Rest,
+    Rows,
+    Split,
+    Terminated,
+    UInt,
+)
 from protocols.messages import Message, Reply, Request
 from protocols.profile import Layout
 from protocols.registry import Protocol
@@ -116,7 +130,7 @@ class Plain:
         match kind:
             case UInt():
                 return self._word(name, value) or str(value)
-            case Raw() | Blob():
+            case Raw() | Blob() | Split() | Rest() | Terminated():
                 return {"hex": value.hex()}
             case Rows():
                 return [self.fields(row) for row in value]
@@ -134,7 +148,7 @@ class Plain:
 
     def _parsed(self, operation: str, name: str, kind: Kind, value: object) -> Any:
         where = f"{operation}.{name}"
-        if isinstance(kind, Raw | Blob):
+        if isinstance(kind, BYTES):
             return plain_bytes(value, where)
         words = self._words(name)
         if isinstance(value, str) and value in words:

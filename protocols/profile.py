@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from protocols.errors import ErrorCode
-from protocols.fields import Blob, Flag, Kind, Raw, Repeated, Rows, UInt, resolve
+from protocols.fields import BYTES, Blob, Flag, Kind, Raw, Repeated, Rest, Rows, Split, Terminated, UInt, resolve
 from protocols.messages import Message, Push, Reply, Request, declared_layout
 
 
@@ -22,6 +22,15 @@ class Variant:
 
     name: str
     sizes: Mapping[str, int]
+
+
+class Place(NamedTuple):
+    """Where a field, or the body that it announces, lies within a message."""
+
+    field: str
+    start: int
+    stop: int
+    body: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,31 @@ class Layout:
         """Bytes before the first body: the lead and the fixed parts (for rows, the size of one row)."""
         return len(self.lead) + sum(fixed_size(kind) for _, kind in self.fields)
 
+    @property
+    def in_one_pass(self) -> bool:
+        """Every field stands where it is declared, sizes and bodies are not apart."""
+        return any(isinstance(kind, Terminated) for _, kind in self.fields)
+
+    def places(self, message: Message) -> list[Place]:
+        """Return where the fixed parts and bodies of `message` lie, in the order of the wire; tables have no bodies."""
+        at, found, bodies = len(self.lead), list[Place](), list[str]()
+        for name, kind in self.fields:
+            if self.in_one_pass and isinstance(kind, Terminated | Rest):
+                size = len(getattr(message, name))
+                found.append(Place(name, at, at + size, body=True))
+                at += size + isinstance(kind, Terminated)
+                continue
+            found.append(Place(name, at, at + fixed_size(kind)))
+            at += fixed_size(kind)
+            if isinstance(kind, BYTES) and not isinstance(kind, Raw):
+                bodies.append(name)
+        kinds = dict(self.fields)
+        for name in bodies:
+            size = len(getattr(message, name))
+            found.append(Place(name, at, at + size, body=True))
+            at += size + isinstance(kinds[name], Split)
+        return found
+
 
 def fixed_size(kind: Kind) -> int:
     """Return the bytes that a field takes among the fixed parts."""
@@ -45,7 +79,7 @@ def fixed_size(kind: Kind) -> int:
             return kind.width
         case Raw(size):
             return size
-        case Blob(size):
+        case Blob(size) | Split(size):
             return size.width
         case Rows(_, count) | Repeated(_, count):
             return count.width
@@ -67,6 +101,8 @@ class Profile:
     replies: Mapping[type[Request], tuple[type[Reply], ...]]
     """Every request of the profile and the replies it may get, in order of preference; none = never answered."""
     pushes: tuple[type[Push], ...] = ()
+    inner: tuple[type[Message], ...] = ()
+    """What travels inside other messages only, but is written by name in cases."""
     overrides: Mapping[tuple[type[Message], str], Kind] = field(default_factory=dict)
     """(message, field) -> the kind it has here instead of the declared one."""
     orders: Mapping[type[Message], tuple[str, ...]] = field(default_factory=dict)
@@ -96,11 +132,11 @@ class Profile:
 
     @cached_property
     def messages(self) -> dict[str, type[Message]]:
-        """Name -> class of everything that crosses the wire whole: requests, replies, pushes."""
+        """Name -> class of everything that cases may name: requests, replies, pushes, what travels inside them."""
         found: dict[str, type[Message]] = {}
         for request, answers in self.replies.items():
             for message in (request, *answers):
                 found[message.NAME] = message
-        for push in self.pushes:
-            found.setdefault(push.NAME, push)
+        for one in (*self.pushes, *self.inner):
+            found.setdefault(one.NAME, one)
         return found

@@ -63,6 +63,8 @@ def compile_run(calls: Sequence[tuple[Layout, Call]], byte_order: str) -> Run:
 def _frame(layout: Layout, lead: int, size: int) -> list[str]:
     """Take one frame; the fixed parts tell themselves when they are not whole."""
     reading = Reading.of(layout)
+    if reading.cuts:
+        raise TypeError(f"{layout.message.__name__}: a body that is split needs its decoder")
     lines = [f"body = at + {size}"]
     if size == 2:
         lines += ["try:", f"    {reading.targets.rstrip(', ')} = buf[at + 1]", "except IndexError: break"]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.anatomy import field_boundaries
 from conformance.interop.between import Between, Crossing
 from conformance.interop.clauses import PUSH, Clauses
 from conformance.interop.found import Broke, Side
@@ -161,11 +160,11 @@ class Judge:
         layout = self.plain.layout(type(asked))
         if byte < len(layout.lead):
             return "type"
-        names = [f"{name}_size" if isinstance(kind, Blob) else name for name, kind in layout.fields]
-        bodies = [name for name, kind in layout.fields if isinstance(kind, Blob)]
-        marks = field_boundaries(layout, asked)
-        ends = dict(zip([*names, *bodies], marks[1:], strict=False))
-        return next((name for name, end in ends.items() if byte < end), bodies[-1] if bodies else "type")
+        places = layout.places(asked)
+        bodies = [one.field for one in places if one.body]
+        names = [f"{one.field}_size" if not one.body and one.field in bodies else one.field for one in places]
+        held = (name for name, one in zip(names, places, strict=True) if byte < one.stop)
+        return next(held, bodies[-1] if bodies else "type")
 
     def _is_whole(self, came: bytes) -> bool:
         """Say whether bytes are whole requests, so that the connection can be read on."""

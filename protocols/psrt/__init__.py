@@ -1,0 +1,64 @@
+"""PSRT: publish and subscribe over a control socket, a data socket for each client, and datagrams; errata P1.. ."""
+
+from protocols.links import Link
+from protocols.psrt.codec import Codec, UnfinishedTopicError
+from protocols.psrt.connection import ControlClient, ControlServer, DataClient, DataServer
+from protocols.psrt.datagrams import DatagramClient, DatagramServer
+from protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation, Encryption, Mode, ResponseCode
+from protocols.psrt.profiles import PROFILES, PSRTD, V1
+from protocols.psrt.replies import Response
+from protocols.psrt.requests import Datagram, Greeting, Login, Nop
+from protocols.psrt.sealing import seal
+from protocols.psrt.states import State
+from protocols.registry import Protocol
+
+PROTOCOL = Protocol(
+    name="psrt",
+    profiles=PROFILES,
+    default_profile="1",
+    default_variant="standard",
+    default_port=2873,
+    codec=Codec.of,
+    links={
+        "control": Link(
+            client=ControlClient,
+            server=ControlServer,
+            barrier=Nop,
+            neighbour=lambda name: (Nop(), Response(ResponseCode.OK)),
+            opening=lambda: (Greeting(Mode.PLAIN), Login(b"", b"")),
+            tls=True,
+        ),
+        "data": Link(client=DataClient, server=DataServer, tls=True),
+        "datagram": Link(
+            client=DatagramClient,
+            server=DatagramServer,
+            barrier=lambda: Datagram(
+                PROTOCOL_VERSION, Encryption.PLAIN, b"", b"", DatagramOperation.PUBLISH, 0x7F, b"wireproof/barrier", b""
+            ),
+            transport="datagram",
+        ),
+    },
+    names={"code": ResponseCode, "op": DatagramOperation, "mode": Mode, "encryption": Encryption},
+    masked=frozenset({"token"}),
+    named_by=frozenset({"topic", "topics"}),
+    functions={"seal": seal},
+)
+
+__all__ = [
+    "PROFILES",
+    "PROTOCOL",
+    "PSRTD",
+    "V1",
+    "Codec",
+    "ControlClient",
+    "ControlServer",
+    "DataClient",
+    "DataServer",
+    "DatagramClient",
+    "DatagramServer",
+    "Encryption",
+    "Mode",
+    "ResponseCode",
+    "State",
+    "UnfinishedTopicError",
+]

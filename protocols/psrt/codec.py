@@ -1,0 +1,155 @@
+"""The compiled codec of a profile: decoders and encoders by class, built once from the layouts."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from protocols.frames import Decoder, Encoder, FrameContext, compile_decoder, compile_encoder
+from protocols.messages import Message, Reply, Request
+from protocols.onepass import compile_onepass
+from protocols.profile import Layout, Profile, Variant
+from protocols.psrt.enums import PROTOCOL_VERSION, Encryption, ResponseCode
+from protocols.psrt.profiles import OPERATIONS
+from protocols.psrt.replies import Response
+from protocols.psrt.requests import Content, Datagram, Sealed
+
+__all__ = ["Codec", "UnfinishedTopicError"]
+
+_CODES = frozenset(ResponseCode)
+_ENCRYPTIONS = frozenset(Encryption)
+
+
+class UnfinishedTopicError(MalformedFrameError):
+    """Raised for a datagram without 00 behind its topic, the one malformed datagram that is answered (facts 1.9)."""
+
+    def __init__(self, error: MalformedFrameError, op: int, login: bytes, password: bytes) -> None:
+        super().__init__(error.code, error.message, error.at)
+        self.op = op
+        self.login = login
+        self.password = password
+
+
+class Codec:
+    """Everything needed to read and write the bytes of one profile; immutable, shared by connections."""
+
+    def __init__(self, profile: Profile, variant: Variant) -> None:
+        self.profile = profile
+        self.variant = variant
+        self.encoders: dict[type[Message], Encoder] = {}
+        self.decoders: dict[type[Message], Decoder] = {}
+        for message in profile.messages.values():
+            self._compile(message)
+        self.decoders[Response] = _checked_response(self.decoders[Response])
+        self.operations: dict[int, type[Request]] = {profile.leads[one][0]: one for one in OPERATIONS}
+        """First byte -> the operation it begins."""
+        self.pushes: dict[int, type[Message]] = {profile.leads[one][0]: one for one in profile.pushes}
+        self.answers: dict[type[Request], tuple[type[Reply], ...]] = dict(profile.replies)
+
+    @staticmethod
+    @cache
+    def of(profile: Profile, variant: str) -> Codec:
+        """Return the codec of `profile` and the variant of that name; `KeyError` when there is no such variant."""
+        return Codec(profile, profile.variants[variant])
+
+    def layout(self, message: type[Message]) -> Layout:
+        """Return how `message` lies on the wire here."""
+        return self.profile.layout(message, self.variant)
+
+    def encode(self, message: Message) -> bytes:
+        """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
+        encode = self.encoders.get(type(message))
+        if encode is None:
+            raise self.no_such(message, "message")
+        return encode(message)
+
+    def no_such(self, message: object, kind: str) -> LocalProtocolError:
+        """Return the error for what is not a `kind` of this profile."""
+        told = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
+        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
+
+    def decode(self, kind: type[Message], data: bytes) -> Message:
+        """Return the one message of class `kind` that `data` is; raises `MalformedFrameError`."""
+        message, stop = self.decoders[kind](data, 0, len(data), FrameContext(len(data)))
+        if message is None:
+            raise MalformedFrameError(ErrorCode.TRUNCATED, f"{kind.NAME}: expected {stop} bytes, got {len(data)}", 0)
+        if stop != len(data):
+            told = f"{kind.NAME}: expected {stop} bytes, got {len(data)}"
+            raise MalformedFrameError(ErrorCode.LYING_LENGTH, told, stop)
+        found: Message = message
+        return found
+
+    def decode_datagram(self, data: bytes) -> Datagram | Sealed:
+        """Return what a client's datagram says.
+
+        Raises `UnfinishedTopicError` where a datagram in clear has no 00 behind its topic, `MalformedFrameError` for
+        any other that no server answers: another header, version or encryption, or a part missing (facts 1.9).
+        """
+        lead = self.layout(Datagram).lead
+        if len(data) < len(lead) + 3 or not data.startswith(lead):
+            told = f"expected {lead.hex(' ')}, a version and an encryption; got {data[:5].hex(' ') or 'nothing'}"
+            raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, told, 0)
+        version, encryption = int.from_bytes(data[2:4], "little"), data[4]
+        if version != PROTOCOL_VERSION:
+            raise MalformedFrameError(ErrorCode.BAD_VALUE, f"version: expected {PROTOCOL_VERSION}, got {version}", 2)
+        if encryption not in _ENCRYPTIONS:
+            raise MalformedFrameError(
+                ErrorCode.BAD_VALUE, f"encryption: expected 00, 02 or 03, got {encryption:02x}", 4
+            )
+        message = self.decode(Sealed, data) if encryption else self._plain_datagram(data)
+        assert isinstance(message, Datagram | Sealed)
+        return message
+
+    def decode_content(self, data: bytes) -> Content:
+        """Return what was sealed; raises as `decode_datagram`, with nobody named."""
+        try:
+            message = self.decode(Content, data)
+        except MalformedFrameError as error:
+            raise _without_topic(error, data[0], b"", b"") if len(data) >= 2 else error from None
+        assert isinstance(message, Content)
+        return message
+
+    def _plain_datagram(self, data: bytes) -> Message:
+        try:
+            return self.decode(Datagram, data)
+        except MalformedFrameError as error:
+            login, _, rest = data[5:].partition(b"\0")
+            password, ended, rest = rest.partition(b"\0")
+            raise _without_topic(error, rest[0], login, password) if ended and len(rest) >= 2 else error from None
+
+    def _compile(self, message: type[Message]) -> None:
+        """Compile both directions of `message`."""
+        layout, order = self.layout(message), self.profile.byte_order
+        if layout.in_one_pass:
+            self.decoders[message], self.encoders[message] = compile_onepass(layout, order)
+            return
+        decode = compile_decoder(layout, order)
+        self.decoders[message] = _headed(decode, layout.lead) if len(layout.lead) > 1 else decode
+        self.encoders[message] = compile_encoder(layout, order)
+
+
+def _without_topic(error: MalformedFrameError, op: int, login: bytes, password: bytes) -> UnfinishedTopicError:
+    return UnfinishedTopicError(error, op, login, password)
+
+
+def _headed(decode: Decoder, lead: bytes) -> Decoder:
+    """Return a decoder that refuses the first byte that is not the header's, without waiting for the others."""
+
+    def checked(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+        for place, byte in enumerate(buf[at : min(at + len(lead), end)]):
+            if byte != lead[place]:
+                told = f"expected {lead.hex(' ')}, got {buf[at : at + place + 1].hex(' ')}"
+                raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, told, at + place)
+        return decode(buf, at, end, context)
+
+    return checked
+
+
+def _checked_response(decode: Decoder) -> Decoder:
+    def checked(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+        if at < end and buf[at] not in _CODES:
+            told = f"expected a response code ({', '.join(f'{one:02x}' for one in ResponseCode)}), got {buf[at]:02x}"
+            raise MalformedFrameError(ErrorCode.BAD_STATUS, told, at)
+        return decode(buf, at, end, context)
+
+    return checked

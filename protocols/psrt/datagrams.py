@@ -1,0 +1,137 @@
+"""Both ends of PSRT over UDP, sans-IO: each datagram given is one message, whole, or broken by itself."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import cast
+
+from protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
+from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
+from protocols.frames import FrameContext, shown
+from protocols.messages import Message, Request
+from protocols.psrt.codec import Codec
+from protocols.psrt.enums import DatagramOperation
+from protocols.psrt.replies import DatagramReply
+from protocols.psrt.requests import Datagram, Sealed
+
+__all__ = ["DatagramClient", "DatagramServer"]
+
+
+class _Datagrams(Connection):
+    """What came, datagram by datagram; offsets count the bytes of all of them."""
+
+    def __init__(self, codec: Codec, max_frame: int) -> None:
+        super().__init__(self._decode_whole, max_frame)
+        self.codec = codec
+        self._came: deque[bytes] = deque()
+        self._read = 0
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of datagrams not looked at yet."""
+        return sum(map(len, self._came))
+
+    @property
+    def received(self) -> int:
+        """Bytes of the datagrams that were looked at."""
+        return self._read
+
+    def receive_data(self, data: bytes | bytearray | memoryview) -> None:
+        """Take one datagram; empty says that no more will come. Raises as `Connection.receive_data`."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise LocalProtocolError(ErrorCode.BAD_VALUE, f"data: expected bytes, got {shown(data)}")
+        if self._ended:
+            raise LocalProtocolError(ErrorCode.ILLEGAL_STATE, "received data after the end")
+        if data:
+            self._came.append(bytes(data))
+        else:
+            self._ended = True
+
+    def next_event(self) -> Event:
+        """Return the next datagram's message; `RemoteProtocolError` for one that is none, those behind it stay good."""
+        if not self._came:
+            if not self._ended or self._end_told:
+                return NEED_DATA
+            self._end_told = True
+            return self._end_of_stream()
+        data, start = self._came.popleft(), self._read
+        self._read += len(data)
+        try:
+            message, _ = self._decode(data, 0, len(data), self._context)
+        except MalformedFrameError as error:
+            clause = self._clause(error.code)
+            raise RemoteProtocolError(error.code, error.message, offset=start + error.at, clause=clause) from None
+        self.span = (start, self._read)
+        self._accept(message)
+        return cast(Message, message)
+
+    def _decode_whole(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
+        raise NotImplementedError
+
+    def _accept(self, message: Message) -> None:
+        pass
+
+    def _end_of_stream(self) -> EndOfStream:
+        return EndOfStream(0)
+
+    def _failed(self) -> None:
+        pass
+
+    def _clause(self, code: ErrorCode) -> str | None:
+        return self.codec.profile.clauses.get(code)
+
+
+class DatagramClient(_Datagrams):
+    """The client's side: a reply belongs to the oldest datagram that asked for one and has none."""
+
+    ambiguous_at: int | None = None
+    settled = False
+    """Nothing travels beside a datagram."""
+
+    def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
+        super().__init__(codec, max_frame)
+        self._pending: deque[Request] = deque()
+        self.answered: Request | None = None
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
+        """Datagrams that asked for a reply and have none; what is sealed is taken to ask."""
+        return tuple(self._pending)
+
+    def send(self, message: Message) -> bytes:
+        """Return the datagram; `LocalProtocolError` for what is none."""
+        if not isinstance(message, Datagram | Sealed):
+            raise self.codec.no_such(message, "datagram")
+        data = self.codec.encode(message)
+        self.await_reply(message)
+        return data
+
+    def await_reply(self, request: Request) -> None:
+        """Note a datagram that was sent by other means."""
+        if not isinstance(request, Datagram) or request.op != DatagramOperation.PUBLISH_NO_ACK:
+            self._pending.append(request)
+
+    def end_requests(self) -> None:
+        """Datagrams have no end that could be told."""
+
+    def _decode_whole(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
+        return self.codec.decode(DatagramReply, data), end
+
+    def _accept(self, message: Message) -> None:
+        self.answered = self._pending.popleft() if self._pending else None
+
+
+class DatagramServer(_Datagrams):
+    """The server's side."""
+
+    def __init__(self, codec: Codec, *, max_frame: int = DEFAULT_FRAME_LIMIT) -> None:
+        super().__init__(codec, max_frame)
+
+    def send(self, message: Message) -> bytes:
+        """Return the datagram of a reply; `LocalProtocolError` for what is none."""
+        if not isinstance(message, DatagramReply):
+            raise self.codec.no_such(message, "reply to a datagram")
+        return self.codec.encode(message)
+
+    def _decode_whole(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
+        return self.codec.decode_datagram(data), end
