@@ -1,4 +1,7 @@
-"""The command line of the reference servers. What only a running server needs is imported when it runs."""
+"""The command line of the reference servers: a subcommand for each protocol, made when it is asked for.
+
+What only a running server needs is imported when it runs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from protocols.registry import protocol as codec_of
-from reference_server.registry import create_service, served_protocols
+from reference_server.registry import create_service, limits_of, options_of, served_protocols
 from reference_server.service import Limits
 
 if TYPE_CHECKING:
@@ -18,13 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reference_server.clock import Clock
+    from reference_server.options import Option
     from reference_server.server import Endpoints
     from reference_server.service import Service
 
 __all__ = ["main", "serve"]
 
 DEFAULTS = Limits()
-LIMITS = {
+LIMITS: dict[str, tuple[click.ParamType[Any], str]] = {
     "max_frame": (click.IntRange(1024), "Bytes of the largest request; after a larger one the connection is closed."),
     "high_water": (click.IntRange(1), "Unsent bytes beyond which a connection is not read from until they are taken."),
     "push_limit": (click.IntRange(1), "Pushed bytes that may wait for a slow subscriber; beyond, it is disconnected."),
@@ -32,15 +36,35 @@ LIMITS = {
     "max_connections": (click.IntRange(0), "Open connections; beyond, new ones are turned away. 0: no limit."),
     "idle_timeout": (click.FloatRange(0), "Seconds of silence after which a connection is closed. 0: never."),
     "linger": (click.FloatRange(0.01), "Seconds a closing connection may take nothing before it is cut."),
+    "handshake": (click.FloatRange(0.01), "Seconds after which a TLS handshake that is not done is given up."),
 }
 """Field of `Limits` -> its range and what it does."""
+FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    for name, (kind, told) in reversed(LIMITS.items()):
-        option = click.option(f"--{name.replace('_', '-')}", type=kind, default=getattr(DEFAULTS, name), help=told)
-        command = option(command)
-    return command
+class Servers(click.Group):
+    """A subcommand for each protocol that has a server."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See `click.Group`."""
+        return served_protocols()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See `click.Group`."""
+        return _command(cmd_name) if cmd_name in served_protocols() else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say of each protocol what can be chosen, without loading its server."""
+        with formatter.section("Protocols"):
+            formatter.write_dl([(name, _spoken(name)) for name in served_protocols()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See `click.Group`; an unknown protocol is named beside the known ones."""
+        if args and not args[0].startswith("-") and args[0] not in served_protocols():
+            ctx.fail(f"unknown protocol: {args[0]!r} is not {' or '.join(map(repr, served_protocols()))}")
+        return super().resolve_command(ctx, args)
 
 
 def main() -> None:
@@ -48,76 +72,156 @@ def main() -> None:
     serve.main(prog_name="python -m reference_server")
 
 
-@click.command(context_settings={"show_default": True, "max_content_width": 110})
-@click.argument("protocol", metavar="PROTOCOL", type=click.Choice(served_protocols()))
-@click.option("--profile", help="Document or release to follow.  [default: the protocol's first]")
-@click.option("--width", "--variant", "variant", help="Width of dynamic values.  [default: the protocol's usual one]")
-@click.option("--host", default="127.0.0.1", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="TCP port; 0 takes a free one.")
-@click.option("--unix", type=click.Path(path_type=Path), help="Listen on a UNIX socket at this path too.")
-@_limit_options
-@click.option("--loop", type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning")
-@click.option("--fault", help="Be wrong on purpose, to see whether a suite notices; an unknown name lists them.")
-@click.option("--trace", is_flag=True, help="Print each decoded request and answer to stderr.")
-def serve(
-    protocol: str,
-    profile: str | None,
-    variant: str | None,
-    host: str,
-    port: int,
-    unix: Path | None,
-    loop: str,
-    log_level: str,
-    fault: str | None,
-    trace: bool,
-    **limits: Any,
-) -> None:
-    """Serve PROTOCOL as its document says, until SIGTERM or SIGINT.
+@click.group(cls=Servers, context_settings={"show_default": True, "max_content_width": 110}, no_args_is_help=True)
+def serve() -> None:
+    """Serve a protocol as its document says, until SIGTERM or SIGINT.
 
-    The first line printed is `listening tcp://HOST:PORT`, once that is so; `listening unix://PATH` follows.
+    The first line printed is `listening tcp://HOST:PORT`, once that is so; `listening udp://HOST:PORT` and
+    `listening unix://PATH` follow where they are wanted.
 
     \b
-    throttr: profiles 7.1.0 (default), 7.3.2; widths uint8, uint16 (default), uint32, uint64
     python -m reference_server throttr --profile 7.3.2 --width uint32 --port 9000
+    python -m reference_server PROTOCOL --help
     """
+
+
+def _spoken(name: str) -> str:
+    """Return the profiles and variants of a protocol in words, the default ones marked."""
+    spoken = codec_of(name)
+    profiles = [f"{one} (default)" if one == spoken.default_profile else one for one in spoken.profiles]
+    usual = spoken.default_variant
+    variants = [f"{one} (default)" if one == usual else one for one in spoken.profiles[spoken.default_profile].variants]
+    return f"profiles {', '.join(profiles)}; widths {', '.join(variants)}"
+
+
+def _command(name: str) -> click.Command:
+    """Return the subcommand of one protocol."""
+    spoken = codec_of(name)
+    datagrams = any(link.transport == "datagram" for link in spoken.links.values())
+    tls = any(link.tls for link in spoken.links.values())
+
+    def run(host: str, port: int, unix: Path | None, **given: Any) -> None:
+        from reference_server.server import Endpoints
+
+        endpoints = Endpoints(host, port, unix, given.pop("udp", False), _certificate(given))
+        _serve(name, endpoints, given)
+
+    return click.Command(
+        name,
+        callback=run,
+        params=[
+            *_common(),
+            *(_udp() if datagrams else ()),
+            *(_tls() if tls else ()),
+            *(_own(option) for option in options_of(name)),
+            *(_limit(limit) for limit in (*limits_of(name), *(("handshake",) if tls else ()))),
+            *_telling(),
+        ],
+        help=f"Serve {name} until SIGTERM or SIGINT: {_spoken(name)}.",
+        short_help=_spoken(name),
+        context_settings={"show_default": True, "max_content_width": 110},
+    )
+
+
+def _common() -> list[click.Option]:
+    return [
+        click.Option(["--profile"], help="Document or release to follow.  [default: the protocol's first]"),
+        click.Option(
+            ["--width", "--variant", "variant"],
+            help="Width of dynamic values.  [default: the protocol's usual one]",
+        ),
+        click.Option(["--host"], default="127.0.0.1", help="Address to listen on."),
+        click.Option(["--port"], type=click.IntRange(0, 65535), default=0, help="TCP port; 0 takes a free one."),
+        click.Option(["--unix"], type=click.Path(path_type=Path), help="Listen on a UNIX socket at this path too."),
+    ]
+
+
+def _udp() -> list[click.Option]:
+    return [click.Option(["--udp"], is_flag=True, help="Take datagrams, too, on the same host and port.")]
+
+
+def _tls() -> list[click.Option]:
+    return [
+        click.Option(["--tls-cert"], type=FILE, help="Certificate chain (PEM), for connections that ask for TLS."),
+        click.Option(["--tls-key"], type=FILE, help="Its private key (PEM)."),
+    ]
+
+
+def _own(option: Option) -> click.Option:
+    """Return a protocol's own option."""
+    word = f"--{option.name.replace('_', '-')}"
+    if option.kind == "switch":
+        negative = f"--no-{option.name.replace('_', '-')}"
+        return click.Option([f"{word}/{negative}"], default=option.default, help=option.told)
+    kind = {"whole": click.IntRange(int(option.least)), "seconds": click.FloatRange(option.least), "file": FILE}
+    return click.Option([word], type=kind[option.kind], default=option.default, help=option.told)
+
+
+def _limit(name: str) -> click.Option:
+    kind, told = LIMITS[name]
+    return click.Option([f"--{name.replace('_', '-')}"], type=kind, default=getattr(DEFAULTS, name), help=told)
+
+
+def _telling() -> list[click.Option]:
+    return [
+        click.Option(["--loop"], type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop."),
+        click.Option(
+            ["--log-level"], type=click.Choice(["debug", "info", "warning", "error"]), default="warning", help="Logged."
+        ),
+        click.Option(
+            ["--fault"], help="Be wrong on purpose, to see whether a suite notices; an unknown name lists them."
+        ),
+        click.Option(["--trace"], is_flag=True, help="Print each decoded request and answer to stderr."),
+    ]
+
+
+def _certificate(given: dict[str, Any]) -> tuple[Path, Path] | None:
+    """Return certificate and key, or None when neither is given."""
+    certificate, key = given.pop("tls_cert", None), given.pop("tls_key", None)
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-cert and --tls-key: expected both or none")
+    return None if certificate is None else (certificate, key)
+
+
+def _serve(name: str, endpoints: Endpoints, given: dict[str, Any]) -> None:
     from reference_server.clock import VirtualClock
-    from reference_server.server import Endpoints
 
-    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    given = Limits(**limits)
-    tracer = _print_trace if trace else None
-
-    spoken = codec_of(protocol)
-    spoken_profile, spoken_variant = profile or spoken.default_profile, variant or spoken.default_variant
+    level = given.pop("log_level").upper()
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    limits = Limits(**{limit: given.pop(limit) for limit in LIMITS if limit in given})
+    loop, tracer, fault = given.pop("loop"), _print_trace if given.pop("trace") else None, given.pop("fault")
+    spoken = codec_of(name)
+    profile, variant = given.pop("profile") or spoken.default_profile, given.pop("variant") or spoken.default_variant
 
     def make(clock: Clock) -> Service:
         return create_service(
-            protocol,
-            profile=spoken_profile,
-            variant=spoken_variant,
+            name,
+            profile=profile,
+            variant=variant,
             clock=clock,
-            limits=given,
+            limits=limits,
             trace=tracer,
             fault=fault,
+            options=given,
         )
 
     try:
         make(VirtualClock()).close()
     except ValueError as error:
         _fail(2, str(error))
-    _run(make, Endpoints(host, port, unix), given, loop)
+    _run(make, endpoints, limits, loop)
 
 
 def _run(make: Callable[[Clock], Service], endpoints: Endpoints, limits: Limits, choice: str) -> None:
     import asyncio
 
     from reference_server.server import BindError, serve
+    from reference_server.tls import CertificateError
 
     with asyncio.Runner(loop_factory=_loop_factory(choice)) as runner:
         try:
             runner.run(serve(make, endpoints, limits, ready=lambda address: print(f"listening {address}", flush=True)))
-        except BindError as error:
+        except (BindError, CertificateError) as error:
             _fail(1, str(error))
 
 

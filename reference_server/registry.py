@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 from protocols.profile import Profile
 from protocols.registry import PACKAGES
@@ -13,6 +14,7 @@ from protocols.registry import protocol as codec_of
 from reference_server.clock import Clock
 from reference_server.deviation import Deviation, Plant
 from reference_server.model import Model, ServerModel
+from reference_server.options import Option, chosen
 from reference_server.service import Ids, Limits, Service, Trace
 
 __all__ = [
@@ -20,7 +22,9 @@ __all__ = [
     "create_service",
     "demonstration_faults",
     "deviations",
+    "limits_of",
     "model_of",
+    "options_of",
     "planted",
     "served_protocols",
     "server_model_of",
@@ -40,6 +44,18 @@ def deviations(protocol: str) -> Mapping[str, Deviation]:
     """Return name -> the known ways to depart from the reference server of `protocol`: faults and legal varieties."""
     found: Mapping[str, Deviation] = import_module(SERVICES[protocol]).FAULTS
     return found
+
+
+def options_of(protocol: str) -> tuple[Option, ...]:
+    """Return what a server of `protocol` can be told besides what all servers have."""
+    found: tuple[Option, ...] = import_module(f"{SERVICES[protocol]}.options").OPTIONS
+    return found
+
+
+def limits_of(protocol: str) -> tuple[str, ...]:
+    """Return the names of the `Limits` that a server of `protocol` heeds."""
+    names: tuple[str, ...] = import_module(f"{SERVICES[protocol]}.options").LIMITS
+    return names
 
 
 def server_packages(protocol: str) -> tuple[str, str]:
@@ -69,11 +85,12 @@ def create_service(
     limits: Limits | None = None,
     trace: Trace | None = None,
     fault: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Service:
     """Return a server of `protocol` under `profile` and `variant`; ValueError names what is unknown and what is known.
 
     `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange, `fault` makes
-    the server wrong on purpose.
+    the server wrong on purpose, `options` are the protocol's own (`options_of`); those not given have their defaults.
     """
     known = _spoken(protocol, profile, variant)
     if fault is not None and fault not in deviations(protocol):
@@ -88,6 +105,7 @@ def create_service(
         limits=limits or Limits(),
         trace=trace,
         fault=fault,
+        options=chosen(protocol, options_of(protocol), options or {}),
     )
 
 

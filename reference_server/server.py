@@ -16,14 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference_server.clock import Clock, LoopClock
+from reference_server.datagrams import DatagramProtocol
 from reference_server.service import Limits, Service
 from reference_server.streams import StreamConnections
+from reference_server.tls import server_context
 
 __all__ = ["BindError", "Endpoints", "serve"]
 
 log = logging.getLogger(__name__)
 
 BACKLOG = 4096
+PORTS_TRIED = 16
+"""Free ports looked at, at most, for one that is free for TCP and for UDP."""
 SPARE_FILES = 64
 """Descriptors kept for everything that is not a connection."""
 
@@ -39,21 +43,31 @@ class Endpoints:
     host: str = "127.0.0.1"
     port: int = 0
     unix: Path | None = None
+    udp: bool = False
+    """Whether datagrams are taken, too, on the same host and port as TCP."""
+    tls: tuple[Path, Path] | None = None
+    """Certificate and key, for sessions that go on inside TLS."""
 
 
 async def serve(
     make_service: Callable[[Clock], Service], endpoints: Endpoints, limits: Limits, ready: Callable[[str], object]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `ready` is told each address once all are listened on. Raises `BindError`."""
+    """Serve until SIGTERM or SIGINT; `ready` is told each address once all are listened on. Raises `BindError`.
+
+    Raises `CertificateError` where TLS is wanted and cannot be had. SIGHUP lets a service that can do so reload.
+    """
+    context = server_context(*endpoints.tls) if endpoints.tls is not None else None
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for signum in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signum, stop.set)
     files = raise_file_limit()
     service = make_service(LoopClock(loop))
-    connections = StreamConnections(service, limits, limits.max_connections or max(files - SPARE_FILES, 1))
+    if service.can_reload:
+        loop.add_signal_handler(signal.SIGHUP, service.reload)
+    connections = StreamConnections(service, limits, limits.max_connections or max(files - SPARE_FILES, 1), context)
     async with AsyncExitStack() as listening:
         listening.callback(service.close)
-        addresses = [await _listen_tcp(endpoints, connections, listening)]
+        addresses = await _listen_inet(endpoints, connections, listening)
         if endpoints.unix is not None:
             addresses.append(await _listen_unix(endpoints.unix, connections, listening))
         for address in addresses:
@@ -84,15 +98,44 @@ async def _until(stop: asyncio.Event, connections: StreamConnections, idle_timeo
         connections.close_idle(asyncio.get_running_loop().time())
 
 
-async def _listen_tcp(endpoints: Endpoints, connections: StreamConnections, listening: AsyncExitStack) -> str:
+async def _listen_inet(endpoints: Endpoints, connections: StreamConnections, listening: AsyncExitStack) -> list[str]:
+    """Listen on TCP and, where wanted, on UDP beside it: another port is taken when one is free for TCP only."""
+    for tries_left in range(PORTS_TRIED - 1, -1, -1):
+        async with AsyncExitStack() as tried:
+            server = await _listen_tcp(endpoints, connections)
+            tried.callback(server.close)
+            names = [one.getsockname()[:2] for one in server.sockets]
+            try:
+                for name in names if endpoints.udp else ():
+                    tried.callback((await _listen_udp(name, connections.service)).close)
+            except BindError:
+                if endpoints.port or not tries_left:
+                    raise
+                continue
+            listening.push_async_exit(tried.pop_all())
+            break
+    return [_address(scheme, *names[0]) for scheme in (("tcp", "udp") if endpoints.udp else ("tcp",))]
+
+
+def _address(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+async def _listen_tcp(endpoints: Endpoints, connections: StreamConnections) -> asyncio.Server:
     loop = asyncio.get_running_loop()
     try:
-        server = await loop.create_server(connections.protocol, endpoints.host, endpoints.port, backlog=BACKLOG)
+        return await loop.create_server(connections.protocol, endpoints.host, endpoints.port, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         raise BindError(f"cannot listen on tcp://{endpoints.host}:{endpoints.port}: {_reason(error)}") from error
-    listening.callback(server.close)
-    host, port = server.sockets[0].getsockname()[:2]
-    return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
+
+
+async def _listen_udp(name: tuple[str, int], service: Service) -> asyncio.DatagramTransport:
+    loop = asyncio.get_running_loop()
+    try:
+        transport, _ = await loop.create_datagram_endpoint(lambda: DatagramProtocol(service), local_addr=name)
+    except OSError as error:
+        raise BindError(f"cannot listen on {_address('udp', *name)}: {_reason(error)}") from error
+    return transport
 
 
 async def _listen_unix(path: Path, connections: StreamConnections, listening: AsyncExitStack) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 __all__ = ["Ids", "Limits", "Peer", "Service", "Session", "Trace", "Write", "seeded_ids"]
 
 Write = Callable[[bytes], None]
 Close = Callable[[], None]
+Secure = Callable[[bytes], None]
 Ids = Callable[[], bytes]
 """Gives a connection id, 16 bytes, each time it is called."""
 Trace = Callable[[str], None]
@@ -27,11 +28,14 @@ KIB, MIB = 1 << 10, 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end of a stream."""
+    """Who is at the other end."""
 
-    family: Literal["tcp", "unix"] = "tcp"
+    family: Literal["tcp", "unix", "udp"] = "tcp"
     host: str = "127.0.0.1"
     port: int = 0
+    secure: Secure | None = field(default=None, compare=False, repr=False)
+    """Begins TLS on this stream: what it is given came after the request for it and is the first of the handshake.
+    From then on the session is given, and writes, what is inside. None: this stream has no TLS to go on with."""
 
     def __str__(self) -> str:
         """As logs show it."""
@@ -56,6 +60,8 @@ class Limits:
     """A connection that sends nothing for this long is closed. 0 = never."""
     linger: float = 2.0
     """A closing connection whose peer takes nothing for this long is cut."""
+    handshake: float = 5.0
+    """A TLS handshake that is not done after this long ends the connection."""
 
 
 class Session(ABC):
@@ -91,6 +97,19 @@ class Service(ABC):
     @abstractmethod
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
         """Begin a session. `write` takes bytes in order; `close` ends the stream once they are sent."""
+
+    def datagram(self, peer: Peer, data: bytes) -> bytes | None:
+        """Return the answer to one datagram, None for silence."""
+        return None
+
+    @property
+    def can_reload(self) -> bool:
+        """Whether there is something that `reload` reads again."""
+        return False
+
+    def reload(self) -> None:
+        """Read again what the server was told in files; what is wrong is logged, and the old stays in force."""
+        raise NotImplementedError("nothing to reload")
 
     @abstractmethod
     def close(self) -> None:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
+from dataclasses import replace
 from typing import Any, cast
 
-from reference_server.service import Limits, Peer, Service, Session
+from reference_server.service import Limits, Peer, Service, Session, Write
+from reference_server.tls import ServerTls, TlsError
 
-__all__ = ["StreamConnections", "StreamProtocol"]
+__all__ = ["SecurableProtocol", "StreamConnections", "StreamProtocol"]
 
 log = logging.getLogger(__name__)
 
@@ -22,15 +25,17 @@ log = logging.getLogger(__name__)
 class StreamConnections:
     """The open connections of one server, over any stream family."""
 
-    def __init__(self, service: Service, limits: Limits, maximum: int) -> None:
+    def __init__(self, service: Service, limits: Limits, maximum: int, tls: ssl.SSLContext | None = None) -> None:
         self.service = service
+        self.tls = tls
+        """What a session can go on in, where it may."""
         self.limits = limits
         self.maximum = maximum
         self.open: dict[StreamProtocol, None] = {}
 
     def protocol(self) -> StreamProtocol:
         """Return the protocol of a new connection; the factory that a loop asks for."""
-        return StreamProtocol(self)
+        return StreamProtocol(self) if self.tls is None else SecurableProtocol(self, self.tls)
 
     def close_idle(self, now: float) -> None:
         """Close every connection that was silent for the idle timeout; `now` is the loop's time."""
@@ -72,9 +77,13 @@ class StreamProtocol(asyncio.Protocol):
             return
         connections.open[self] = None
         transport.set_write_buffer_limits(high=connections.limits.high_water)
-        self.peer = _peer(transport)
-        self.session = connections.service.connect(self.peer, transport.write, self.close)
+        self.peer, write = self._met(transport)
+        self.session = connections.service.connect(self.peer, write, self.close)
         log.debug("%s: connected", self.peer)
+
+    def _met(self, transport: asyncio.Transport) -> tuple[Peer, Write]:
+        """Return who the session talks to, and how it writes."""
+        return _peer(transport), transport.write
 
     def data_received(self, data: bytes) -> None:
         """Hand what was read to the session; drop it once the session has closed."""
@@ -139,6 +148,82 @@ class StreamProtocol(asyncio.Protocol):
             log.debug("%s: gone%s", self.peer, f" ({exc})" if exc else "")
         if self.session is not None:
             self.session.connection_lost()
+
+
+class SecurableProtocol(StreamProtocol):
+    """A stream connection whose session may go on inside TLS; apart, so that others pay nothing for it."""
+
+    def __init__(self, connections: StreamConnections, context: ssl.SSLContext) -> None:
+        super().__init__(connections)
+        self._context = context
+        self._tls: ServerTls | None = None
+        self._early = b""
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def _met(self, transport: asyncio.Transport) -> tuple[Peer, Write]:
+        peer = _peer(transport)
+        return (replace(peer, secure=self._secure) if peer.family == "tcp" else peer), self._send
+
+    def _send(self, data: bytes) -> None:
+        if self._tls is None:
+            self.transport.write(data)
+        else:
+            self._tls.send(data)
+
+    def _secure(self, first: bytes) -> None:
+        """Begin the handshake; `first` was read already. It is looked at once the session is done with this."""
+        self._tls = ServerTls(self._context, self.transport.write)
+        self._deadline = self._loop.call_later(self._connections.limits.handshake, self._give_up, "too slow")
+        self._early = first
+        self._loop.call_soon(self._decrypt, b"")
+
+    def data_received(self, data: bytes) -> None:
+        """Hand what was read to the session, decrypted where it went on inside TLS."""
+        if self._tls is None:
+            super().data_received(data)
+        else:
+            self._decrypt(data)
+
+    def _decrypt(self, data: bytes) -> None:
+        tls = self._tls
+        data, self._early = self._early + data, b""
+        if self._closing or tls is None or not data:
+            return
+        try:
+            plain = tls.receive(data)
+        except TlsError as error:
+            self._give_up(str(error))
+            return
+        if tls.is_established and self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if plain:
+            super().data_received(plain)
+        if tls.has_ended:
+            self.eof_received()
+
+    def eof_received(self) -> bool:
+        """See `StreamProtocol`; comes by TLS or by the socket, or by both, and counts once."""
+        return super().eof_received() if not self._ended else not self._closing
+
+    def _give_up(self, why: str) -> None:
+        """Close without the session, which cannot be heard."""
+        log.info("%s: TLS: %s, closing", self.peer, why)
+        if self.session is not None:
+            self.session.connection_lost()
+        self.close()
+
+    def close(self) -> None:
+        """See `StreamProtocol`; the peer is told inside TLS first."""
+        if self._tls is not None and not self._closing:
+            self._tls.close()
+        super().close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `StreamProtocol`."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
 
 
 def _peer(transport: asyncio.Transport) -> Peer:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from protocols.profile import Profile
 from protocols.throttr.requests import Event, Publish
@@ -56,9 +58,20 @@ class ThrottrService(Service):
 
 
 def create(
-    profile: Profile, variant: str, *, clock: Clock, ids: Ids, limits: Limits, trace: Trace | None, fault: str | None
+    profile: Profile,
+    variant: str,
+    *,
+    clock: Clock,
+    ids: Ids,
+    limits: Limits,
+    trace: Trace | None,
+    fault: str | None,
+    options: Mapping[str, Any] | None = None,
 ) -> ThrottrService:
-    """Return a server of `profile` at the width `variant`, departing from it in the way `fault` names when given."""
+    """Return a server of `profile` at the width `variant`, departing from it in the way `fault` names when given.
+
+    There are no `options` to choose.
+    """
     if fault is None:
         return ThrottrService(State(profile, variant, clock, ids, limits), trace)
     patch = FAULTS[fault]

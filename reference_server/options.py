@@ -1,0 +1,51 @@
+"""What a protocol's server can be told besides what all servers have, as data; the command line is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+__all__ = ["Option", "chosen"]
+
+KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "whole": ((int,), "a whole number"),
+    "seconds": ((int, float), "seconds"),
+    "switch": ((bool,), "True or False"),
+    "file": ((Path, str, type(None)), "a path"),
+}
+"""Kind -> the Python types of its values, and how they are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing a server can be told."""
+
+    name: str
+    """`max_topic_depth`; on the command line `--max-topic-depth`."""
+    kind: Literal["whole", "seconds", "switch", "file"]
+    default: Any
+    told: str
+    """What it does, in one sentence."""
+    least: float = 0
+    """The smallest number allowed."""
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError unless `value` is one of this option's."""
+        types, expected = KINDS[self.kind]
+        if not isinstance(value, types) or (isinstance(value, bool) and self.kind != "switch"):
+            raise ValueError(f"option {self.name}: expected {expected}, got {value!r}")
+        if isinstance(value, int | float) and not value >= self.least:
+            raise ValueError(f"option {self.name}: expected at least {self.least}, got {value!r}")
+
+
+def chosen(protocol: str, known: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of every option, the default where none is given; ValueError for an unknown name or a value."""
+    by_name = {option.name: option for option in known}
+    for name, value in given.items():
+        if name not in by_name:
+            there = ", ".join(by_name) or "none"
+            raise ValueError(f"unknown option {name!r} of a {protocol} server: expected one of: {there}")
+        by_name[name].check(value)
+    return {name: given.get(name, option.default) for name, option in by_name.items()}

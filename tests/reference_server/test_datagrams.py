@@ -1,0 +1,115 @@
+"""Datagrams over real loopback sockets, on both loops, beside TCP on the same port."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import uvloop
+
+from reference_server.server import BindError, Endpoints, serve
+from reference_server.service import Limits
+from tests.reference_server.parrot import Parrots
+
+PATIENCE = 10
+LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+
+
+@pytest.fixture(params=LOOPS, name="served")
+def _served(request: pytest.FixtureRequest) -> Callable[..., list[str]]:
+    """Runs a server until `play` is done with its addresses in a thread; returns the addresses."""
+
+    def served(service: Parrots, endpoints: Endpoints, play: Callable[[list[str]], None]) -> list[str]:
+        addresses: list[str] = []
+
+        async def go() -> None:
+            loop = asyncio.get_running_loop()
+            expected = 2 if endpoints.udp else 1
+            playing: list[asyncio.Future[None]] = []
+
+            def done(future: Any) -> None:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+            def ready(address: str) -> None:
+                addresses.append(address)
+                if len(addresses) == expected:
+                    playing.append(loop.run_in_executor(None, play, addresses))
+                    playing[0].add_done_callback(done)
+
+            await serve(lambda clock: service, endpoints, Limits(), ready)
+            await playing[0]
+
+        with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
+            runner.run(asyncio.wait_for(go(), PATIENCE))
+        return addresses
+
+    return served
+
+
+def socket_to(address: str) -> socket.socket:
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.settimeout(PATIENCE)
+    host, port = address.removeprefix("udp://").rsplit(":", 1)
+    sock.connect((host, int(port)))
+    return sock
+
+
+def test_datagrams_are_answered_one_by_one_on_the_port_of_tcp(served: Callable[..., list[str]]) -> None:
+    service = Parrots()
+
+    def play(addresses: list[str]) -> None:
+        with socket_to(addresses[1]) as sock:
+            for said in (b"one", b"quiet", b"two"):
+                sock.send(said)
+            assert [sock.recv(100), sock.recv(100)] == [b"one", b"two"]
+
+    tcp, udp = served(service, Endpoints(udp=True), play)
+
+    assert udp.removeprefix("udp") == tcp.removeprefix("tcp")
+    assert {peer.family for peer, _ in service.datagrams} == {"udp"}
+
+
+def test_the_longest_datagram_is_seen_whole(served: Callable[..., list[str]]) -> None:
+    service = Parrots()
+
+    def play(addresses: list[str]) -> None:
+        with socket_to(addresses[1]) as sock:
+            sock.send(bytes(65_507))
+            assert sock.recv(2000) == bytes(1000)
+
+    served(service, Endpoints(udp=True), play)
+
+    assert [size for _, size in service.datagrams] == [65_507]
+
+
+def test_an_answer_nobody_waits_for_harms_nobody(served: Callable[..., list[str]]) -> None:
+    def play(addresses: list[str]) -> None:
+        for _ in range(20):
+            with socket_to(addresses[1]) as gone:
+                gone.send(b"x")
+        with socket_to(addresses[1]) as sock:
+            sock.send(b"there?")
+            assert sock.recv(100) == b"there?"
+
+    served(Parrots(), Endpoints(udp=True), play)
+
+
+def test_without_udp_there_is_one_address(served: Callable[..., list[str]]) -> None:
+    assert len(served(Parrots(), Endpoints(), lambda addresses: None)) == 1
+
+
+def test_a_udp_port_in_use_is_named() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+
+        async def go() -> None:
+            await serve(lambda clock: Parrots(), Endpoints(port=port, udp=True), Limits(), lambda address: None)
+
+        with pytest.raises(BindError, match=f"cannot listen on udp://127.0.0.1:{port}: Address already in use"):
+            asyncio.run(go())
