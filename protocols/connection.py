@@ -90,8 +90,9 @@ class Connection(ABC):
         """Whether requests that stand for themselves may be sent now."""
         return True
 
-    def secured(self) -> None:  # noqa: B027 - most protocols do not care
-        """Say that TLS was begun: what is sent and received from now on is inside."""
+    def start_tls(self) -> bytes:
+        """Go on inside TLS; return what came already and is the first of TLS."""
+        return b""
 
     def next_event(self) -> Event:
         """Return the next message, an `EndOfStream` (once), or `NEED_DATA`; raises `RemoteProtocolError`."""
@@ -190,8 +191,8 @@ class Client(Protocol):
     def settled(self) -> bool:
         """See `Connection.settled`."""
 
-    def secured(self) -> None:
-        """See `Connection.secured`."""
+    def start_tls(self) -> bytes:
+        """See `Connection.start_tls`."""
 
     def receive_data(self, data: bytes) -> None:
         """See `Connection.receive_data`."""
