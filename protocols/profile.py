@@ -60,8 +60,9 @@ class Layout:
                 found.append(Place(name, at, at + size, body=True))
                 at += size + isinstance(kind, Terminated)
                 continue
-            found.append(Place(name, at, at + fixed_size(kind)))
-            at += fixed_size(kind)
+            if not isinstance(kind, Rest):
+                found.append(Place(name, at, at + fixed_size(kind)))
+                at += fixed_size(kind)
             if isinstance(kind, BYTES) and not isinstance(kind, Raw):
                 bodies.append(name)
         kinds = dict(self.fields)

@@ -6,6 +6,7 @@ behind a PUBLISH_REPL before it has answered, because the answer decides what fo
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping
 from typing import cast
@@ -16,6 +17,7 @@ from protocols.frames import FrameContext
 from protocols.messages import Message, Push, Reply, Request
 from protocols.psrt.codec import Codec
 from protocols.psrt.enums import LONGEST_LOGIN, Mode, ResponseCode
+from protocols.psrt.profiles import CONTROL, DATA
 from protocols.psrt.replies import Response
 from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, PublishRepl, ReplData
 from protocols.psrt.states import CONTROL_TABLE, DATA_TABLE, Move, State
@@ -35,7 +37,7 @@ class PsrtConnection(Connection):
     """One side of a control or data socket under one codec."""
 
     table = CONTROL_TABLE
-    greeting: type[Request] = Greeting
+    requests: tuple[type[Request], ...] = CONTROL
 
     def __init__(self, codec: Codec, role: Role, max_frame: int) -> None:
         super().__init__(self._decode_next, max_frame)
@@ -68,8 +70,9 @@ class PsrtConnection(Connection):
         """Say that this client sends no more requests."""
         self._machine.move(Move.END_OF_REQUESTS)
 
+    @abstractmethod
     def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        raise NotImplementedError
+        """Decode what comes next where this socket stands; see `protocols.frames.Decoder`."""
 
     def _asked(self, request: Request) -> None:
         """Follow a request that was sent or read."""
@@ -130,7 +133,7 @@ class ControlClient(PsrtConnection):
         self._asked(self._request(request))
 
     def _request(self, message: Message) -> Request:
-        if type(message) not in self.codec.answers:
+        if type(message) not in self.requests:
             raise self.codec.no_such(message, "request")
         return cast(Request, message)
 
@@ -155,7 +158,7 @@ class DataClient(ControlClient):
     """The client's side of a data socket: two requests, then pushes."""
 
     table = DATA_TABLE
-    greeting = DataGreeting
+    requests = DATA
 
     @property
     def settled(self) -> bool:
@@ -226,10 +229,8 @@ class PsrtServer(PsrtConnection):
     def _expected(self, data: bytes, at: int) -> type[Request]:
         """Return the request that must come next; `MalformedFrameError` for a byte that begins none."""
         state = self.state
-        if state is State.NEW:
-            return self.greeting
-        if state is State.GREETED:
-            return Login
+        if state in (State.NEW, State.GREETED):
+            return self.requests[state is State.GREETED]
         if state is State.REPLICATING:
             return ReplData
         request = self.codec.operations.get(data[at])
@@ -254,7 +255,7 @@ class DataServer(PsrtServer):
     """The server's side of a data socket: after the token it reads nothing, and pushes."""
 
     table = DATA_TABLE
-    greeting = DataGreeting
+    requests = DATA
 
     def next_event(self) -> Event:
         """As `PsrtServer.next_event`; what comes behind the token is dropped (facts 1.7)."""
@@ -269,6 +270,3 @@ class DataServer(PsrtServer):
             self._machine.move(Move.PUSH)
             return data
         return super().send(message)
-
-    def _expected(self, data: bytes, at: int) -> type[Request]:
-        return self.greeting if self.state is State.NEW else Attach
