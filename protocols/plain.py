@@ -7,6 +7,7 @@ does not have are left out. A table sent in fragments is one list of its rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
@@ -34,6 +35,7 @@ __all__ = ["Plain", "PlainError", "plain_bytes"]
 
 RESERVED = frozenset({"id", "do", "connection", "event"})
 """Names that a line has for itself beside the fields of a message; a field of that name gets a `_` behind it there."""
+SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 STATUS = "status"
 """What a reply that is one flag is called."""
 
@@ -67,8 +69,11 @@ class Plain:
             raise PlainError(f"unknown variant {variant!r}: expected {' or '.join(self.profile.variants)}")
         self.variant = self.profile.variants[variant]
         self.protocol = protocol
-        self.operations: dict[str, type[Request]] = {one.NAME.lower(): one for one in self.profile.replies}
-        """Name of an operation -> the request that it asks for."""
+        hidden = protocol.own | frozenset(protocol.continued.values())
+        self.operations: dict[str, type[Request]] = {
+            one.NAME.lower(): one for one in self.profile.replies if one not in hidden
+        }
+        """Name of an operation -> the request that it asks for, the first one where it is several."""
 
     def layout(self, message: type[Message]) -> Layout:
         """Return how `message` lies on the wire here."""
@@ -77,7 +82,7 @@ class Plain:
     def fields(self, message: Message) -> dict[str, Any]:
         """Return the fields of a message."""
         found: dict[str, Any] = {}
-        for name, kind in self.layout(type(message)).fields:
+        for name, kind in self._told(type(message)):
             value = getattr(message, name)
             match kind:
                 case Absent():
@@ -96,35 +101,52 @@ class Plain:
     def result(self, reply: Reply) -> dict[str, Any]:
         """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
         if self.is_flag(type(reply)):
-            ((name, _),) = self.layout(type(reply)).fields
+            ((name, _),) = self._told(type(reply))
             return {STATUS: getattr(reply, name)}
         return self.fields(reply)
 
     def is_flag(self, reply: type[Message]) -> bool:
         """Say whether a reply is one flag and nothing else."""
-        return [type(kind) for _, kind in self.layout(reply).fields] == [Flag]
+        return [type(kind) for _, kind in self._told(reply)] == [Flag]
 
     def result_name(self, operation: str) -> str:
         """Return the name of the one field that the reply to `operation` consists of, as `result` calls it."""
         reply = self.profile.replies[self.operations[operation]][-1]
-        ((name, kind),) = self.layout(reply).fields
+        ((name, kind),) = self._told(reply)
         return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
 
-    def request(self, operation: str, fields: Mapping[str, Any]) -> Request:
-        """Return the request that `operation` asks for with `fields` as `beside` gives them, whatever fits on the wire.
-
-        Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
-        """
+    def parts(self, operation: str) -> tuple[type[Request], ...]:
+        """Return the requests that `operation` is made of; `PlainError` naming the known ones when there is none."""
         request = self.operations.get(operation)
         if request is None:
             raise PlainError(f"unknown operation {operation!r}: expected one of {', '.join(self.operations)}")
-        layout = self.layout(request).fields
+        rest = self.protocol.continued.get(request)
+        return (request,) if rest is None else (request, rest)
+
+    def values(self, operation: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the fields of `operation`, given as `beside` gives them, whatever fits on the wire.
+
+        Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
+        """
+        layout = [field for part in self.parts(operation) for field in self._told(part)]
         kinds = {_beside(name): kind for name, kind in layout}
         wrong = [f"{name} is missing" for name in kinds if name not in fields]
         wrong += [f"{name} is not a field of it" for name in fields if name not in kinds]
         if wrong:
             raise PlainError(f"{operation}: expected {', '.join(kinds) or 'no field'}; {', '.join(wrong)}")
-        return request(**{name: self._parsed(operation, name, kind, fields[_beside(name)]) for name, kind in layout})
+        return {name: self._parsed(operation, name, kind, fields[_beside(name)]) for name, kind in layout}
+
+    def connect_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of the protocol's own fields of `connect`; raises as `values`, none has to be there."""
+        known = self.protocol.connect_fields
+        for name in fields:
+            if name not in known:
+                raise PlainError(f"connect: {name} is not a field of it")
+        return {name: _given(f"connect.{name}", known[name], value) for name, value in fields.items()}
+
+    def _told(self, message: type[Message]) -> list[tuple[str, Kind]]:
+        """Return the fields that are no business of the SDK alone."""
+        return [(name, kind) for name, kind in self.layout(message).fields if name not in self.protocol.untold]
 
     def _value(self, name: str, kind: Kind, value: Any) -> Any:
         match kind:
@@ -160,6 +182,19 @@ class Plain:
 
     def _rows_field(self, part: type[Message]) -> str:
         return next(name for name, kind in self.layout(part).fields if isinstance(kind, Rows))
+
+
+def _given(where: str, kind: str | tuple[str, ...], value: object) -> Any:
+    if kind == "bytes":
+        return plain_bytes(value, where)
+    if kind == "seconds":
+        if isinstance(value, str) and SECONDS.fullmatch(value):
+            return float(value)
+        raise PlainError(f"{where}: expected seconds in decimal digits, got {_shown(value)}")
+    if not isinstance(value, str) or (isinstance(kind, tuple) and value not in kind):
+        told = " or ".join(kind) if isinstance(kind, tuple) else f"a {kind}"
+        raise PlainError(f"{where}: expected {told}, got {_shown(value)}")
+    return value
 
 
 def _beside(name: str) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from protocols.links import Link
-from protocols.messages import Message
+from protocols.messages import Message, Request
 from protocols.profile import Profile
 
 PACKAGES = {"throttr": "protocols.throttr"}
@@ -44,6 +44,14 @@ class Protocol:
     """The name cases use for a push in every profile."""
     functions: Mapping[str, Callable[..., bytes]] = field(default_factory=dict)
     """Name -> what computes bytes from named arguments where no layout can: sealing, say."""
+    own: frozenset[type[Request]] = frozenset()
+    """Requests that an SDK sends by itself: nobody asks for them by name."""
+    continued: Mapping[type[Request], type[Request]] = field(default_factory=dict)
+    """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
+    untold: frozenset[str] = frozenset()
+    """Fields that an SDK fills in and reads by itself."""
+    connect_fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    """What connecting takes besides host and port, all optional: name -> "bytes", "seconds", "path", or its words."""
 
     @property
     def link(self) -> Link:

@@ -92,9 +92,7 @@ class Connection:
     def _call(self, target: object, operation: str, given: Object) -> Awaitable[Any]:
         if operation not in self.plain.operations:
             raise CommandError("unsupported", f"profile {self.plain.profile.name} has no operation {operation!r}")
-        request = self.plain.request(operation, given)
-        values = {name: getattr(request, name) for name in request.__struct_fields__}
-        called: Awaitable[Any] = getattr(target, operation)(**values)
+        called: Awaitable[Any] = getattr(target, operation)(**self.plain.values(operation, given))
         return called
 
     def _told(self, operation: str, value: object) -> Object:

@@ -7,7 +7,17 @@ from protocols.psrt.datagrams import DatagramClient, DatagramServer
 from protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation, Encryption, Mode, ResponseCode
 from protocols.psrt.profiles import PROFILES, PSRTD, V1
 from protocols.psrt.replies import Response
-from protocols.psrt.requests import Datagram, Greeting, Login, Nop
+from protocols.psrt.requests import (
+    Attach,
+    Datagram,
+    DataGreeting,
+    Greeting,
+    Login,
+    Nop,
+    PublishRepl,
+    ReplData,
+    Sealed,
+)
 from protocols.psrt.sealing import seal
 from protocols.psrt.states import State
 from protocols.registry import Protocol
@@ -42,6 +52,16 @@ PROTOCOL = Protocol(
     masked=frozenset({"token"}),
     named_by=frozenset({"topic", "topics"}),
     functions={"seal": seal},
+    own=frozenset({Greeting, Login, Nop, DataGreeting, Attach, Sealed}),
+    continued={PublishRepl: ReplData},
+    untold=frozenset({"version"}),
+    connect_fields={
+        "login": "bytes",
+        "password": "bytes",
+        "timeout": "seconds",
+        "tls": ("none", "starttls"),
+        "ca": "path",
+    },
 )
 
 __all__ = [

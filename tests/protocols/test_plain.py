@@ -9,6 +9,10 @@ import pytest
 from protocols import Message, protocol
 from protocols.fields import UInt
 from protocols.plain import Plain, PlainError, plain_bytes
+from protocols.psrt import PROTOCOL as PSRT
+from protocols.psrt.replies import DatagramReply, Response
+from protocols.psrt.replies import PushedMessage as Published
+from protocols.psrt.requests import Datagram, Publish, PublishRepl, ReplData
 from protocols.throttr import OK, REFUSED, TTLType
 from protocols.throttr.replies import (
     ChannelReply,
@@ -27,6 +31,7 @@ from protocols.throttr.requests import ConnectionById, Event, Insert, List
 
 OLD = Plain(protocol("throttr"), "7.1.0", "uint16")
 NEW = Plain(protocol("throttr"), "7.3.2", "uint64")
+SOCKETS = Plain(PSRT, "1", "standard")
 
 
 def test_the_operations_are_the_requests_of_the_profile_in_lower_case() -> None:
@@ -101,8 +106,8 @@ def test_the_one_field_of_a_reply_has_the_name_its_result_has(operation: str, na
         ("event", {"channel": {"hex": "00"}, "payload": {"hex": "18"}}, Event(b"\0", b"\x18")),
     ],
 )
-def test_fields_make_a_request_whatever_fits(operation: str, fields: dict[str, Any], request_: Message) -> None:
-    assert NEW.request(operation, fields) == request_
+def test_fields_are_read_whatever_fits(operation: str, fields: dict[str, Any], request_: Message) -> None:
+    assert NEW.operations[operation](**NEW.values(operation, fields)) == request_
 
 
 @pytest.mark.parametrize("operation", NEW.operations)
@@ -112,7 +117,7 @@ def test_a_request_told_and_read_again_is_the_same(operation: str) -> None:
 
     request = NEW.operations[operation](**values)
 
-    assert NEW.request(operation, NEW.beside(request)) == request
+    assert NEW.values(operation, NEW.beside(request)) == values
 
 
 @pytest.mark.parametrize(
@@ -143,7 +148,7 @@ def test_a_request_told_and_read_again_is_the_same(operation: str) -> None:
 )
 def test_what_is_no_request_is_refused_with_what_was_expected(operation: str, fields: Any, told: str) -> None:
     with pytest.raises(PlainError, match=told):
-        OLD.request(operation, fields)
+        OLD.values(operation, fields)
 
 
 def test_bytes_of_their_own_are_read_too() -> None:
@@ -161,3 +166,57 @@ def test_an_unknown_profile_or_variant_is_answered_with_the_known_ones(profile: 
 
 def test_a_flag_is_true_or_false() -> None:
     assert NEW.fields(OK) == {"ok": True}
+
+
+def test_what_an_sdk_does_by_itself_is_no_operation() -> None:
+    assert list(SOCKETS.operations) == ["publish", "subscribe", "unsubscribe", "publish_repl", "bye", "datagram"]
+
+
+def test_requests_that_a_user_asks_for_at_once_are_one_operation() -> None:
+    first, then = PublishRepl(b"q/z"), ReplData(127, 1, b"m")
+
+    assert SOCKETS.parts("publish_repl") == (PublishRepl, ReplData)
+    assert SOCKETS.parts("publish") == (Publish,)
+    assert SOCKETS.values("publish_repl", SOCKETS.beside(first) | SOCKETS.beside(then)) == {
+        "topic": b"q/z",
+        "priority": 127,
+        "timestamp": 1,
+        "message": b"m",
+    }
+
+
+def test_what_an_sdk_fills_in_by_itself_is_not_told() -> None:
+    datagram = SOCKETS.beside(Datagram(1, 2, b"u", b"k" * 32, 0x21, 127, b"t", b"m"))
+
+    assert SOCKETS.result(DatagramReply(1, 0xFE)) == {"code": "err_access"}
+    assert SOCKETS.result_name("datagram") == "code"
+    assert (datagram["encryption"], datagram["op"]) == ("aes_128_gcm", "publish_no_ack")
+    assert "version" not in datagram
+    assert "version" not in SOCKETS.values("datagram", datagram)
+
+
+def test_a_response_and_a_push_are_told_by_name() -> None:
+    assert SOCKETS.result(Response(0xE0)) == {"code": "not_required"}
+    assert SOCKETS.beside(Published(0, b"a", b"")) == {"priority": "0", "topic": {"hex": "61"}, "message": {"hex": ""}}
+
+
+def test_what_connecting_takes_besides_is_read() -> None:
+    given = {"login": {"text": "u"}, "timeout": "2.5", "tls": "starttls", "ca": "/x.pem"}
+
+    assert SOCKETS.connect_values(given) == {"login": b"u", "timeout": 2.5, "tls": "starttls", "ca": "/x.pem"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("user", "u", "connect: user is not a field of it"),
+        ("login", "u", r'connect\.login: expected {"hex"'),
+        ("timeout", "-1", r"connect\.timeout: expected seconds in decimal digits, got '-1'"),
+        ("timeout", 5, r"connect\.timeout: expected seconds"),
+        ("tls", "always", r"connect\.tls: expected none or starttls, got 'always'"),
+        ("ca", {"hex": ""}, r"connect\.ca: expected a path, got"),
+    ],
+)
+def test_what_connecting_does_not_take_is_refused(field: str, value: Any, told: str) -> None:
+    with pytest.raises(PlainError, match=told):
+        SOCKETS.connect_values({field: value})
