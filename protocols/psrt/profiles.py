@@ -5,6 +5,7 @@ Both have the same bytes; what the released server does otherwise is in the rule
 
 from __future__ import annotations
 
+from protocols.errors import ErrorCode
 from protocols.messages import Message, Reply, Request
 from protocols.profile import Profile, Variant
 from protocols.psrt.enums import CONTROL_HEADER, DATA_HEADER, Operation, PushLead
@@ -53,6 +54,15 @@ _REPLIES: dict[type[Request], tuple[type[Reply], ...]] = {
     **dict.fromkeys(DATAGRAMS, (DatagramReply,)),
 }
 
+CLAUSES = {
+    ErrorCode.UNKNOWN_TYPE: "PSRT-FRAMING-5",
+    ErrorCode.BAD_STATUS: "PSRT-FRAMING-3",
+    ErrorCode.FRAME_TOO_LARGE: "PSRT-LIMIT-5",
+    ErrorCode.TRUNCATED: "PSRT-FRAMING-2",
+    ErrorCode.UNEXPECTED_MESSAGE: "PSRT-ROBUSTNESS-10",
+}
+"""What a wire error of each code breaks, in the clause list."""
+
 V1 = Profile(
     name="1",
     byte_order="<",
@@ -66,6 +76,7 @@ V1 = Profile(
     replies=_REPLIES,
     pushes=(PushedMessage, Beacon),
     inner=(Content,),
+    clauses=CLAUSES,
 )
 PSRTD = V1.derive("psrtd-0.3")
 
