@@ -6,6 +6,7 @@ A driver (sockets, simulation, replay of a trace) performs each action and answe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from conformance.trace import Kind
 
@@ -15,11 +16,14 @@ class Open:
     """Connect under a name."""
 
     connection: str
+    link: str = ""
+    """The protocol's name of what is spoken there; empty: the one meant where nothing is said."""
+    transport: Literal["stream", "datagram"] = "stream"
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Send these bytes."""
+    """Send these bytes; where datagrams are spoken they are one."""
 
     connection: str
     data: bytes
@@ -29,7 +33,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Wait until anything comes, at most `timeout` seconds."""
+    """Wait until anything comes, at most `timeout` seconds; of datagrams, one."""
 
     connection: str
     timeout: float
@@ -45,6 +49,14 @@ class Shut:
 
 
 @dataclass(frozen=True, slots=True)
+class Secure:
+    """Begin TLS and finish the handshake; what is written and read after it is inside."""
+
+    connection: str
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
 class Sleep:
     """Let `seconds` pass."""
 
@@ -56,7 +68,7 @@ class Measure:
     """Say what the target's process takes now: a JSON object of figures, or nothing where it is not ours."""
 
 
-Action = Open | Write | Read | Shut | Sleep | Measure
+Action = Open | Write | Read | Shut | Secure | Sleep | Measure
 
 
 @dataclass(frozen=True, slots=True)

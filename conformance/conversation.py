@@ -7,41 +7,26 @@ so that the trace alone gives the same verdict again.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from copy import deepcopy
 from typing import Any, TypeVar
 
-from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+import msgspec
+
+from conformance.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from conformance.delivery import Carrier, Delivery
-from conformance.ledger import Account, Ledger, Meant, Refusal
-from conformance.neighbours import Neighbours
+from conformance.ledger import Ledger, Meant, Refusal
+from conformance.lines import Line
 from conformance.outcome import Note, Stopped
-from conformance.symbols import Symbols
+from conformance.symbols import SymbolError, Symbols
 from conformance.trace import Kind, Trace, TraceEvent
 from conformance.verdicts import Verdict
 from conformance.wording import describe, wording
-from protocols import NEED_DATA, EndOfStream, Message, RemoteProtocolError
+from protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
 
 Result = TypeVar("Result")
 Asking = Generator[Action, Answer, Result]
 LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
-
-
-class Line:
-    """One named connection: its codec, what came on it, and how it stands."""
-
-    def __init__(self, name: str, symbols: Symbols) -> None:
-        self.name = name
-        self.codec = symbols.protocol.link.client(symbols.codec)
-        self.account = Account()
-        self.neighbours = Neighbours(symbols, self.codec)
-        self.received = bytearray()
-        self.ended: Kind | None = None
-        """How the target ended it."""
-        self.half_closed = False
-        self.framed = True
-        """False once bytes were sent that no request stands for: what may come after the last step is then open."""
-        self.by_hand = False
-        """Bytes were sent as the case writes them, which may ask for more than it says."""
 
 
 class Conversation:
@@ -70,7 +55,7 @@ class Conversation:
         """Names of the requests sent, and PUSH where a push was expected: the groups of clauses that a case uses."""
         self.reply_to = self.field = ""
         """The request whose reply is being judged, and the field that differs."""
-        self.carrier = Carrier(delivery, symbols)
+        self.carrier = Carrier(delivery)
         self.asks_no_more = False
         """What is written now is the last request: the delivery may end our side behind it."""
         self._ended_early: list[Line] = []
@@ -82,7 +67,8 @@ class Conversation:
         at_us = round(answer.now * 1e6)
         self.now = at_us / 1e6
         shown = data if answer.kind is Kind.SENT else answer.data
-        self.trace.append(TraceEvent(at_us, connection, answer.kind, shown))
+        link = action.link if isinstance(action, Open) else ""
+        self.trace.append(TraceEvent(at_us, connection, answer.kind, shown, link))
         return answer
 
     def note(self, do: str, connection: str, **told: Any) -> None:
@@ -90,19 +76,39 @@ class Conversation:
         if self._scribe is not None:
             self._scribe(Note(do, connection, **told))
 
-    def line(self, name: str) -> Asking[Line]:
-        """Return the connection of that name, opened at its first use."""
+    def line(self, name: str, link: str | None = None) -> Asking[Line]:
+        """Return the connection of that name, opened at its first use; `link` says what is spoken there."""
         if name not in self.lines:
-            self.note("connect", name)
-            answer = yield from self.do(Open(name), name)
+            made = Line(name, self.symbols, self._link_name(link or ""))
+            self.note("connect", name, link=made.link_name)
+            answer = yield from self.do(Open(name, made.link_name, made.link.transport), name)
             if answer.kind is not Kind.OPENED:
                 began = any(event.kind is Kind.SENT for event in self.trace)
                 verdict = Verdict.CRASH if began else Verdict.UNTESTABLE
                 raise Stopped(verdict, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
-            line = self.lines[name] = Line(name, self.symbols)
-            self.ledger[len(self.trace) - 1] = line.account
+            self.lines[name] = made
+            self.ledger[len(self.trace) - 1] = made.account
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
-        return self.lines[name]
+        line = self.lines[name]
+        if link is not None and self._link_name(link) != line.link_name:
+            raise SymbolError(f"connection {name} is open already and speaks {line.link_name or 'the usual link'}")
+        return line
+
+    def _link_name(self, name: str) -> str:
+        """Return the name as the trace has it: nothing for the link that is meant where nothing is said."""
+        return "" if self.symbols.link(name) is self.symbols.protocol.link else name
+
+    def secure(self, line: Line) -> Asking[None]:
+        """Go on inside TLS."""
+        self.note("secure", line.name)
+        answer = yield from self.do(Secure(line.name, self.timeout), line.name)
+        if answer.kind is not Kind.SECURED:
+            verdict = Verdict.HANG if answer.kind is Kind.SILENT else Verdict.FAIL
+            line.ended = Kind.RESET if answer.kind is Kind.SILENT else answer.kind
+            told = answer.data.decode(errors="replace") or "no end of it"
+            raise Stopped(verdict, "a TLS handshake", f"{told} ({answer.kind})")
+        line.codec.start_tls()
+        line.anatomist.start_tls()
 
     def sleep(self, seconds: float) -> Asking[None]:
         """Let time pass."""
@@ -122,15 +128,17 @@ class Conversation:
 
     def write(self, line: Line, meant: list[Meant]) -> Asking[None]:
         """Send frames as the delivery says. What a lost connection still holds is found by reading it."""
-        if self.carrier.delivery.joins and (behind := line.neighbours.behind(len(self.trace), meant)):
-            self.carrier.changes += 1
-            meant = meant + behind
+        if not line.is_stream:
+            yield from self._datagrams(line, meant)
+            return
+        if self.carrier.delivery.joins:
+            meant = self._joined(line, meant)
         messages = tuple(one.message for one in meant if one.message is not None)
         data = b"".join(one.data for one in meant)
         self.note("send", line.name, data=data, messages=messages)
         line.account.meant += meant
         self.asked.update(one.NAME for one in messages)
-        for piece, apart in self.carrier.pieces(data):
+        for piece, apart in self.carrier.pieces(data, lambda: line.anatomist.read(data).boundaries):
             answer = yield from self.do(Write(line.name, piece, apart), line.name, piece)
             if answer.kind is not Kind.SENT:
                 line.account.lost.append(len(self.trace) - 1)
@@ -143,9 +151,30 @@ class Conversation:
             self.carrier.changes += 1
             self._ended_early.append(line)
 
+    def _joined(self, line: Line, meant: list[Meant]) -> list[Meant]:
+        """Return the frames of a write with the request that the delivery puts behind them, if any."""
+        whole = line.anatomist.read(b"".join(one.data for one in meant)).whole
+        behind = line.neighbours.behind(len(self.trace), whole=whole)
+        self.carrier.changes += bool(behind)
+        line.anatomist.read(b"".join(one.data for one in behind))
+        return meant + behind
+
+    def _datagrams(self, line: Line, meant: list[Meant]) -> Asking[None]:
+        """Send each frame as a datagram of its own, whatever the delivery."""
+        for one in meant:
+            messages = () if one.message is None else (one.message,)
+            self.note("send", line.name, data=one.data, messages=messages)
+            line.account.meant.append(msgspec.structs.replace(one, event=len(self.trace)))
+            self.asked.update(message.NAME for message in messages)
+            answer = yield from self.do(Write(line.name, one.data), line.name, one.data)
+            if answer.kind is not Kind.SENT:
+                line.account.lost.append(len(self.trace) - 1)
+                line.ended = answer.kind
+                return
+
     def opening(self, line: Line) -> list[Meant]:
         """Return what a write begins with: the request that the delivery puts before the case's own, if any."""
-        joins = self.carrier.delivery.joins and line.ended is None and not line.half_closed
+        joins = self.carrier.delivery.joins and line.is_stream and line.ended is None and not line.half_closed
         return line.neighbours.before(len(self.trace)) if joins else []
 
     def event(self, line: Line, seconds: float) -> Asking[Message | EndOfStream | None]:
@@ -183,6 +212,8 @@ class Conversation:
             raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
         if isinstance(event, Message):
             line.account.heard.append((line.codec.span, event))
+            if not self.carrier.delivery.plain and not isinstance(event, Push):
+                line.anatomist.answered(event)
         return None if event is NEED_DATA else event
 
     def next(self, line: Line, wanted: Any) -> Asking[Message]:
@@ -209,15 +240,14 @@ class Conversation:
     def nothing_beyond(self, line: Line) -> None:
         """Once all that was asked is answered, what came along with the last answer can only be pushes."""
         codec = line.codec
-        if codec.buffered and not line.by_hand and not codec.pending:
-            beyond = bytes(line.received[codec.received :])
-            reader = self.symbols.protocol.link.client(self.symbols.codec)
+        if line.is_stream and codec.buffered and not line.by_hand and not codec.pending:
+            reader = deepcopy(codec, {id(self.symbols.codec): self.symbols.codec})
             try:
-                reader.receive_data(beyond)
                 while isinstance(reader.next_event(), Message):
                     pass
             except RemoteProtocolError:
-                told = f"{len(beyond)} bytes that nothing asked for: {describe(beyond[reader.received :])}"
+                beyond = len(line.received) - codec.received
+                told = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
                 raise Stopped(Verdict.FAIL, "nothing beyond the answer", told, byte=0) from None
 
     def nothing_left(self) -> Asking[None]:
@@ -228,7 +258,7 @@ class Conversation:
         for line in self.lines.values():
             yield from self._settled(line)
         judged = [line for line in self.lines.values() if line.framed and not line.codec.pending]
-        ending = [line for line in judged if line.ended is None and not line.half_closed]
+        ending = [line for line in judged if line.ended is None and not line.half_closed and line.is_stream]
         for line in ending:
             yield from self.shut(line.name, "half")
         ending += self._ended_early

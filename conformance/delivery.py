@@ -9,9 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from conformance.anatomy import anatomy
-from conformance.symbols import Symbols
-
 Boundaries = Callable[[], Sequence[int]]
 Cut = Callable[[int, Boundaries], Iterable[int]]
 """(size of a write, what finds the boundaries of its fields) -> offsets to cut at."""
@@ -88,19 +85,18 @@ WHOLE = DELIVERIES["whole"]
 class Carrier:
     """Cuts the writes of one play, and counts what was done to them."""
 
-    def __init__(self, delivery: Delivery, symbols: Symbols) -> None:
+    def __init__(self, delivery: Delivery) -> None:
         self.delivery = delivery
         self.changes = 0
         """Cuts, joins and early ends so far: with none, a play shows no more than `whole` does."""
-        self._symbols = symbols
         self._most, self._left = delivery.bounds
 
-    def pieces(self, data: bytes) -> Sequence[tuple[bytes, float | None]]:
+    def pieces(self, data: bytes, boundaries: Boundaries) -> Sequence[tuple[bytes, float | None]]:
         """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it."""
         delivery = self.delivery
         if delivery.cut is None or not data:
             return [(data, 0.0 if delivery.joins and data else None)]
-        wanted = delivery.cut(len(data), lambda: anatomy(self._symbols, data).boundaries)
+        wanted = delivery.cut(len(data), boundaries)
         cuts = spread(sorted(one for one in wanted if 0 < one < len(data)), min(self._most, self._left))
         self.changes += len(cuts)
         self._left -= len(cuts)

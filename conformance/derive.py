@@ -160,6 +160,8 @@ class Deriver:
     def _steps(self, notes: list[tuple[Note, Any]]) -> Iterator[dict[str, Any]]:
         for note, expect in notes:
             step: dict[str, Any] = {"do": {"half": "half_close"}.get(note.do, note.do), "connection": note.connection}
+            if note.link:
+                step["link"] = note.link
             if note.do == "wait":
                 step["seconds"] = round(note.seconds, 6)
             if note.data:

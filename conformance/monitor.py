@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from conformance.ledger import Account
 from conformance.readings import Asking
+from conformance.sending import Sending
 from conformance.trace import Kind, TraceEvent
 from conformance.verdicts import Guilty
 from conformance.violations import Violation
@@ -68,16 +69,17 @@ class Monitor:
         number, self._number = self._number, self._number + 1
         name, kind = event.connection, event.kind
         if kind is Kind.OPENED:
-            self._watch(name, number)
+            self._watch(name, number, event.link)
         elif name in self._open:
             self._open[name].see(number, event)
             if kind is Kind.CLOSED:
                 del self._open[name]
 
-    def _watch(self, name: str, number: int) -> None:
-        link, codec = self._protocol.link, self._codec
+    def _watch(self, name: str, number: int, link_name: str) -> None:
+        link, codec = self._protocol.link_of(link_name), self._codec
         asking, account = Asking(lambda: link.client(codec)), self._accounts.get(number)
-        watched = self._open[name] = Watched(name, number, codec, asking, lambda: link.server(codec), account)
+        sending = Sending(lambda: link.server(codec), codec, account, link.opening())
+        watched = self._open[name] = Watched(name, number, codec, asking, sending, account)
         self._watched.append(watched)
 
     def finish(self) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from conformance.anatomy import anatomy
 from conformance.ledger import Meant
 from conformance.outcome import Stopped
 from conformance.symbols import Symbols
 from conformance.verdicts import Verdict
 from conformance.wording import describe
 from protocols import Message, Push
+from protocols.links import Link
 
 NAME = "$wireproof-beside"
 """A key of the case's own that no case uses."""
@@ -24,12 +24,15 @@ NAME = "$wireproof-beside"
 class Neighbours:
     """What stands beside the requests of one connection; `codec` is its client's side."""
 
-    def __init__(self, symbols: Symbols, codec: Any) -> None:
+    def __init__(self, symbols: Symbols, link: Link, codec: Any) -> None:
         self._symbols = symbols
+        self._link = link
         self._codec = codec
         self._due: deque[Message] = deque()
-        self._open = True
+        self._open = link.has_neighbours
         """Only whole requests were sent so far, so that others can be told from them."""
+        self._before = False
+        """One stands before the write that is made."""
 
     @property
     def due(self) -> int:
@@ -43,15 +46,16 @@ class Neighbours:
 
     def before(self, event: int) -> list[Meant]:
         """Return the request before a write that begins at `event`, if one may stand there."""
-        return [self._another(event)] if self._open else []
+        self._before = self._open and self._codec.settled
+        return [self._another(event)] if self._before else []
 
-    def behind(self, event: int, meant: list[Meant]) -> list[Meant]:
-        """Return the request behind a write of `meant`, if one may stand there."""
-        self._open = self._open and anatomy(self._symbols, b"".join(one.data for one in meant)).whole
-        return self.before(event)
+    def behind(self, event: int, *, whole: bool) -> list[Meant]:
+        """Return the request behind a write that has one before, if one may stand there; `whole`: it is requests."""
+        self._open = self._open and whole
+        return [self._another(event)] if self._before and self._open and self._codec.settled else []
 
     def _another(self, event: int) -> Meant:
-        request, _ = self._symbols.protocol.link.neighbour(self._symbols.data(NAME))
+        request, _ = self._link.neighbour(self._symbols.data(NAME))
         self._due.append(request)
         return Meant(event, self._codec.send(request), request)
 
@@ -66,7 +70,7 @@ class Neighbours:
         if self._codec.answered is not self._due[0]:
             return False
         request = self._due[0]
-        _, expected = self._symbols.protocol.link.neighbour(self._symbols.data(NAME))
+        _, expected = self._link.neighbour(self._symbols.data(NAME))
         if event != expected:
             raise Stopped(Verdict.FAIL, f"{describe(expected)} to {self._told(request)}", describe(event), byte=0)
         self._due.popleft()

@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a play showed, before levels are weighed: never lenient or unsupported."""
+    """What a play showed, before levels are weighed: never lenient."""
 
     verdict: Verdict
     trace: Trace
@@ -73,6 +73,8 @@ class Note:
     expect: Any = None
     """The pattern that a received message had to match."""
     seconds: float = 0.0
+    link: str = ""
+    """What is spoken on the connection that was opened, unless it is what is meant where nothing is said."""
 
 
 class Stopped(Exception):  # noqa: N818 - control flow of the player, caught in `play`

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
-from protocols import Message, Push, RemoteProtocolError, Request
+from protocols import LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from protocols.connection import Client, Event
 
 ATTEMPTS = 200
@@ -38,6 +39,11 @@ class Asking:
     def received(self) -> int:
         """See `Connection.received`."""
         return self._client.received
+
+    def start_tls(self) -> None:
+        """See `Connection.start_tls`."""
+        with suppress(LocalProtocolError):
+            self._client.start_tls()
 
     def await_reply(self, request: Request) -> None:
         """Note a request that was sent."""

@@ -134,12 +134,14 @@ def _exchange(trace: Trace) -> list[dict[str, Any]]:
 
 
 def _event(event: TraceEvent) -> dict[str, Any]:
+    link = {"link": event.link} if event.link else {}
     return {
         "at_us": event.at_us,
         "connection": event.connection,
         "direction": DIRECTIONS.get(event.kind, "event"),
         "hex": event.data[:SHOWN_BYTES].hex() if event.kind in DIRECTIONS else "",
         "text": _told(event.kind, event.data),
+        **link,
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
+from conformance.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
 from conformance.delivery import DELIVERIES, Delivery
 from conformance.outcome import Outcome
 from conformance.player import Player
@@ -21,6 +21,7 @@ ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
     Write: frozenset({Kind.SENT, Kind.RESET, Kind.SILENT}),
     Read: ENDS,
     Shut: frozenset({Kind.HALF_CLOSED, Kind.CLOSED}),
+    Secure: frozenset({Kind.SECURED, Kind.SILENT, Kind.ENDED, Kind.RESET}),
     Sleep: frozenset({Kind.WAITED}),
     Measure: frozenset({Kind.MEASURED}),
 }
@@ -61,6 +62,10 @@ class ReplayDriver:
         if event.connection != connection or event.kind not in ANSWERS[type(action)]:
             asked = f"{type(action).__name__} on {connection or 'nothing'}"
             raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")
+        if isinstance(action, Open) and action.link != event.link:
+            raise ReplayError(
+                f"event {at}: the case speaks {action.link or 'as usual'}, it was {event.link or 'as usual'}"
+            )
         if isinstance(action, Write) and event.kind is Kind.SENT and action.data != event.data:
             raise ReplayError(f"event {at}: the case sends {action.data.hex()}, it was {event.data.hex()}")
         return Answer(event.kind, event.at_us / 1e6, b"" if event.kind is Kind.SENT else event.data)
@@ -82,7 +87,9 @@ def trace_of(record: Mapping[str, Any]) -> Trace:
             kind, _, told = event["text"].partition(": ")
             if kind not in list(Kind):
                 raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
-            trace.append(TraceEvent(event["at_us"], event["connection"], Kind(kind), told.encode()))
+            trace.append(
+                TraceEvent(event["at_us"], event["connection"], Kind(kind), told.encode(), event.get("link", ""))
+            )
         elif event["text"]:
             raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
         else:

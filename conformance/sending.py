@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from conformance.ledger import Account, Meant
@@ -32,8 +33,16 @@ def writes_back(codec: Any, message: Message, data: bytes) -> bool:
 class Sending:
     """Reads what the harness sends, until there is a `fault`; `serve` makes the server's side of a connection."""
 
-    def __init__(self, serve: Callable[[], Connection], codec: Any, account: Account | None) -> None:
+    def __init__(
+        self,
+        serve: Callable[[], Connection],
+        codec: Any,
+        account: Account | None,
+        opening: Sequence[Request] = (),
+    ) -> None:
+        """`opening` is what such a connection begins with, where requests are read otherwise behind it."""
         self._serve = serve
+        self._opening = opening
         self._codec = codec
         self._answering = serve()
         self._meaning = Meaning(account.meant) if account is not None else None
@@ -49,6 +58,19 @@ class Sending:
         if self.unframed is None and self._meaning is not None and self._answering.buffered:
             return self._meaning.by_hand_since(self._answering.received)
         return self.unframed
+
+    def start_tls(self) -> None:
+        """See `Connection.start_tls`."""
+        with suppress(LocalProtocolError):
+            self._answering.start_tls()
+
+    def answered(self, reply: Message) -> list[Request]:
+        """Follow what the target said, which may tell how the next request is read; return those read now."""
+        if self.unframed is not None or self.fault is not None:
+            return []
+        with suppress(LocalProtocolError):
+            self._answering.send(reply)
+        return self._read()
 
     def take(self, number: int, data: bytes) -> list[Request]:
         """Take what the event of that number sent; return the requests that may be answered from now on."""
@@ -150,9 +172,15 @@ class Sending:
         return found
 
     def _says(self, frame: Meant) -> bool:
-        """Say whether a frame, read by itself, is the message meant."""
+        """Say whether a frame, read by itself or where a connection has begun as usual, is the message meant."""
+        return any(self._reads(frame, self._opening[:number]) for number in range(len(self._opening) + 1))
+
+    def _reads(self, frame: Meant, behind: Sequence[Request]) -> bool:
         reader = self._serve()
         try:
+            for request in behind:
+                reader.receive_data(self._codec.encode(request))
+                reader.next_event()
             reader.receive_data(frame.data)
             return reader.next_event() == frame.message and not reader.buffered
         except (RemoteProtocolError, LocalProtocolError):

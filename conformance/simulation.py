@@ -5,9 +5,10 @@ Each case gets a fresh server, so every case is alone; time moves only when a ca
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
-from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
+from conformance.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
 from conformance.blame import misdelivered
 from conformance.outcome import Outcome
 from conformance.player import Player
@@ -28,14 +29,60 @@ class _Wire:
         self.written: list[bytes] = []
         self.closed = False
         self.tap = Tap()
+        self.inside: list[bytes] | None = None
+        """What the server, which goes on inside TLS, wrote so far; None once our side does, too, or without TLS."""
+        self._first = b""
 
     def write(self, data: bytes) -> None:
         """Keep what the server says."""
-        self.tap.came(data)
-        self.written.append(data)
+        if self.inside is not None:
+            self.inside.append(data)
+        else:
+            self.tap.came(data)
+            self.written.append(data)
 
     def close(self) -> None:
         self.closed = True
+
+    def secure(self, first: bytes) -> None:
+        """Begin TLS on the server's side: there are no bytes of it here, but none in clear may come either."""
+        self.inside, self._first = [], first
+
+    def lose(self) -> None:
+        """End both sides: a handshake failed."""
+        self.closed, self.inside = True, []
+        if self.session is not None:
+            self.session.connection_lost()
+
+    def shake_hands(self) -> str:
+        """Begin TLS on our side; return why it fails, nothing when it does not."""
+        if self.closed:
+            return "closed"
+        if self.inside is None or self._first:
+            self.lose()
+            return "clear text where TLS is due" if self._first else "the target does not begin TLS"
+        inside, self.inside = self.inside, None
+        for data in inside:
+            self.write(data)
+        return ""
+
+
+class _Datagrams:
+    """One simulated socket for datagrams: the answers not read yet."""
+
+    def __init__(self, service: Service, peer: Peer) -> None:
+        self._service = service
+        self._peer = peer
+        self.came: deque[bytes] = deque()
+        self.tap = Tap()
+
+    def write(self, data: bytes) -> None:
+        """Send one datagram."""
+        self.tap.left(data)
+        answer = self._service.datagram(self._peer, data)
+        if answer is not None:
+            self.tap.came(answer)
+            self.came.append(answer)
 
 
 class SimulationDriver:
@@ -65,7 +112,7 @@ class Simulation:
     def __init__(self, factory: ServiceFactory) -> None:
         self._clock = VirtualClock()
         self._service = factory(self._clock)
-        self._wires: dict[str, _Wire] = {}
+        self._wires: dict[str, _Wire | _Datagrams] = {}
         self._opened = 0
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
@@ -74,8 +121,8 @@ class Simulation:
     def perform(self, action: Action) -> Answer:
         """Carry out one action of a player."""
         match action:
-            case Open(name):
-                return self._open(name)
+            case Open(name, _, transport):
+                return self._open(name, is_stream=transport == "stream")
             case Write(name, data, apart):
                 wire = self._wires[name]
                 return wire.tap.held(action, self._write(wire, data, apart or 0.0))
@@ -84,32 +131,49 @@ class Simulation:
                 return wire.tap.held(action, self._read(wire, timeout))
             case Shut(name, how):
                 return self._shut(name, how)
+            case Secure(name):
+                return self._secure(name)
             case Sleep(seconds):
                 self._clock.advance(round(seconds * 1e9))
                 return self._answer(Kind.WAITED)
             case Measure():
                 return self._answer(Kind.MEASURED)
 
-    def _open(self, name: str) -> Answer:
-        wire = self._wires[name] = _Wire()
+    def _open(self, name: str, *, is_stream: bool) -> Answer:
         port = FIRST_PORT + self._opened
-        peer = Peer("tcp", "127.0.0.1", port)
         self._opened += 1
-        wire.session = self._service.connect(peer, wire.write, wire.close)
+        if is_stream:
+            self._wires[name] = wire = _Wire()
+            peer = Peer("tcp", "127.0.0.1", port, wire.secure)
+            wire.session = self._service.connect(peer, wire.write, wire.close)
+        else:
+            self._wires[name] = _Datagrams(self._service, Peer("udp", "127.0.0.1", port))
         return self._answer(Kind.OPENED, str(port).encode())
 
-    def _write(self, wire: _Wire, data: bytes, pause: float) -> Answer:
+    def _write(self, wire: _Wire | _Datagrams, data: bytes, pause: float) -> Answer:
+        if isinstance(wire, _Datagrams):
+            wire.write(data)
+            self._clock.advance(0)
+            return self._answer(Kind.SENT)
         assert wire.session is not None
         if wire.closed:
             return self._answer(Kind.RESET, b"closed")
         if data:
             wire.tap.left(data)
-            wire.session.data_received(data)
+            if wire.inside is None:
+                wire.session.data_received(data)
+            else:
+                wire.lose()
         self._clock.advance(round(pause * 1e9))
         return self._answer(Kind.SENT)
 
-    def _read(self, wire: _Wire, timeout: float) -> Answer:
+    def _read(self, wire: _Wire | _Datagrams, timeout: float) -> Answer:
         deadline = self._clock.monotonic_ns() + round(timeout * 1e9)
+        if isinstance(wire, _Datagrams):
+            if wire.came:
+                return self._answer(Kind.RECEIVED, wire.came.popleft())
+            self._clock.advance_to(deadline)
+            return self._answer(Kind.SILENT)
         while not wire.written and not wire.closed:
             following = self._clock.next_ns
             if following is None or following > deadline:
@@ -122,13 +186,20 @@ class Simulation:
             return self._answer(Kind.RECEIVED, data)
         return self._answer(Kind.ENDED if wire.closed else Kind.SILENT)
 
+    def _secure(self, name: str) -> Answer:
+        wire = self._wires[name]
+        assert isinstance(wire, _Wire)
+        why = wire.shake_hands()
+        self._clock.advance(0)
+        return self._answer(Kind.RESET, why.encode()) if why else self._answer(Kind.SECURED)
+
     def _shut(self, name: str, how: str) -> Answer:
         wire = self._wires[name]
-        assert wire.session is not None
-        if how == "half":
+        if how == "half" and isinstance(wire, _Wire) and wire.session is not None:
             wire.session.eof_received()
             self._clock.advance(0)
             return self._answer(Kind.HALF_CLOSED)
         del self._wires[name]
-        wire.session.connection_lost()
+        if isinstance(wire, _Wire) and wire.session is not None:
+            wire.session.connection_lost()
         return self._answer(Kind.CLOSED)

@@ -1,4 +1,4 @@
-"""The driver over real sockets: performs the player's actions on TCP or UNIX streams, every wait bounded.
+"""The driver over real sockets: performs the player's actions on TCP or UNIX streams and UDP, every wait bounded.
 
 What came before a connection was reset is kept and read first. Errors that are this machine's own (no descriptor
 left, say) leave as `OSError`: they are nobody's verdict.
@@ -8,170 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import socket
-import struct
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 import msgspec
 
-from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
+from conformance.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
 from conformance.blame import misdelivered
 from conformance.conversation import Asking, Result
+from conformance.datagrams import Datagrams, open_datagrams
 from conformance.gate import Gate
 from conformance.outcome import Outcome, harness_error
 from conformance.player import Player
 from conformance.segments import Cuts, evidence, missed
-from conformance.tap import Tap, TapError
+from conformance.tap import TapError
 from conformance.targets import Address
+from conformance.tls import client_context
 from conformance.trace import Kind
 from conformance.verdicts import Verdict
+from conformance.wires import Wire, connect
 
-HELD = 16 * 1024 * 1024
-"""Bytes kept for a reader; beyond, the target is not read from."""
-LINGER_RESET = struct.pack("ii", 1, 0)
+__all__ = ["Session", "SocketDriver", "Wire", "connect"]
+
 OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 PATIENCE = 8
 """Connects without an answer, one after the other, after which `IMPATIENT` seconds are enough for each."""
 IMPATIENT = 0.2
-
-
-class Wire(asyncio.Protocol):
-    """One connection: what came on it, and how it ended."""
-
-    transport: asyncio.Transport
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._chunks: list[bytes] = []
-        self._held = 0
-        self._writable = True
-        self._awake: asyncio.Future[None] | None = None
-        self.ended: Kind | None = None
-        self.lost = False
-        self.why = b""
-        self.cuts = Cuts()
-        self.tap = Tap()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let small writes leave at once (no Nagle), so that a delivery's cuts reach the wire."""
-        self.transport = cast(asyncio.Transport, transport)
-        sock = transport.get_extra_info("socket")
-        if sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def data_received(self, data: bytes) -> None:
-        """Keep what came."""
-        self.tap.came(data)
-        self._chunks.append(data)
-        self._held += len(data)
-        if self._held > HELD:
-            self.transport.pause_reading()
-        self._wake()
-
-    def eof_received(self) -> bool:
-        """The target sends no more; our side stays open."""
-        self.ended = Kind.ENDED
-        self._wake()
-        return True
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """The connection is gone."""
-        self.lost = True
-        if self.ended is None:
-            self.ended = Kind.RESET if error else Kind.ENDED
-            self.why = str(error or "").encode()
-        self._wake()
-
-    def pause_writing(self) -> None:
-        """The target does not take what it is sent."""
-        self._writable = False
-
-    def resume_writing(self) -> None:
-        """The target took it."""
-        self._writable = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._awake is not None and not self._awake.done():
-            self._awake.set_result(None)
-
-    async def _something(self, deadline: float) -> bool:
-        """Wait until anything happens; False at the deadline (of the loop's clock)."""
-        self._awake = self._loop.create_future()
-        alarm = self._loop.call_at(deadline, self._wake)
-        try:
-            await self._awake
-        finally:
-            alarm.cancel()
-        return self._loop.time() < deadline
-
-    async def read(self, timeout: float) -> tuple[Kind, bytes]:
-        """Return RECEIVED and all that came, SILENT when nothing came in time, or how the connection ended."""
-        deadline = self._loop.time() + timeout
-        while not self._chunks and self.ended is None and await self._something(deadline):
-            pass
-        if self._chunks:
-            data = b"".join(self._chunks)
-            self._chunks.clear()
-            if self._held > HELD and not self.lost:
-                self.transport.resume_reading()
-            self._held = 0
-            return Kind.RECEIVED, data
-        return (self.ended, self.why) if self.ended else (Kind.SILENT, b"")
-
-    async def write(self, data: bytes, timeout: float, apart: float | None = None) -> tuple[Kind, bytes]:
-        """Send; SILENT when the target stops reading, RESET when it is gone. `apart`: see `Write`."""
-        deadline = self._loop.time() + timeout
-        if not self.lost:
-            self.tap.left(data)
-            self.transport.write(data)
-        while not self._writable and not self.lost:
-            if not await self._something(deadline) and not self._writable:
-                return Kind.SILENT, b"the target stopped reading"
-        if apart is not None and not self.lost:
-            await self.cuts.leave(self.transport, apart)
-        return (Kind.RESET, self.why or b"closed") if self.lost else (Kind.SENT, b"")
-
-    def end_writing(self) -> None:
-        """Send no more; the target may still answer."""
-        if not self.lost and not self.transport.is_closing():
-            try:
-                self.transport.write_eof()
-            except OSError as error:
-                self.why = str(error).encode()
-
-    async def close(self, timeout: float = 1.0, *, reset: bool = False) -> None:
-        """Close and wait until it is done; what cannot be sent in `timeout` seconds is dropped."""
-        if reset:
-            self.cut()
-        else:
-            self.transport.close()
-        deadline = self._loop.time() + timeout
-        while not self.lost and await self._something(deadline):
-            pass
-        if not self.lost:
-            self.transport.abort()
-
-    def cut(self) -> None:
-        """End with a reset, at once."""
-        if self.lost:
-            return
-        sock = self.transport.get_extra_info("socket")
-        if sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
-        self.transport.abort()
-
-
-async def connect(address: Address, timeout: float) -> Wire:
-    """Connect; raises `OSError`, which `TimeoutError` is one of."""
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(timeout):
-        if address.scheme == "unix":
-            return (await loop.create_unix_connection(Wire, address.path))[1]
-        return (await loop.create_connection(Wire, address.host, address.port))[1]
 
 
 class SocketDriver:
@@ -184,14 +50,26 @@ class SocketDriver:
         timeout: float = 5.0,
         gate: Gate | None = None,
         usage: Callable[[], Any] | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`usage` tells what the target's process takes, as an object of figures, where it is ours."""
+        """`usage` tells what the target's process takes, as an object of figures, where it is ours.
+
+        `tls` is what is spoken where TLS is begun; without it no certificate is verified.
+        """
         self.address = address
         self.timeout = timeout
         self.gate = gate
         self.usage = usage
         self.unanswered = 0
         """Connects in a row that were neither taken nor refused."""
+        self._tls = tls
+        self._host = ""
+        """Where the last stream was really connected to: names have several addresses."""
+
+    @cached_property
+    def tls(self) -> ssl.SSLContext:
+        """What is spoken where TLS is begun."""
+        return self._tls or client_context()
 
     async def connect(self) -> Wire:
         """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more."""
@@ -205,7 +83,15 @@ class SocketDriver:
             self.unanswered = 0
             raise
         self.unanswered = 0
+        if self.address.scheme == "tcp":
+            self._host = wire.transport.get_extra_info("peername")[0]
         return wire
+
+    async def datagrams(self) -> Datagrams:
+        """Return a socket for datagrams to the target's own host and port; raises `OSError`."""
+        if self.address.scheme != "tcp":
+            raise OSError(f"datagrams go to a host and port, the target is at {self.address}")
+        return await open_datagrams(self._host or self.address.host, self.address.port, self.timeout)
 
     def session(self) -> Session:
         """Return the sockets of a play whose actions are performed one by one."""
@@ -235,7 +121,7 @@ class Session:
 
     def __init__(self, driver: SocketDriver) -> None:
         self._driver = driver
-        self._wires: dict[str, Wire] = {}
+        self._wires: dict[str, Wire | Datagrams] = {}
         self._cuts: list[Cuts] = []
         self._began = time.monotonic()
 
@@ -255,8 +141,8 @@ class Session:
     async def perform(self, action: Action) -> Answer:
         """Carry out one action; raises `OSError` for this machine's own limits and `TapError`."""
         match action:
-            case Open(name):
-                return await self._open(name)
+            case Open(name, _, transport):
+                return await self._open(name, is_stream=transport == "stream")
             case Write(name, data, apart):
                 wire = self._wires[name]
                 return wire.tap.held(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
@@ -265,6 +151,8 @@ class Session:
                 return wire.tap.held(action, self._answer(*await wire.read(timeout)))
             case Shut(name, how):
                 return await self._shut(name, how)
+            case Secure(name, timeout):
+                return await self._secure(name, timeout)
             case Sleep(seconds):
                 await self._sleep(seconds)
                 return self._answer(Kind.WAITED)
@@ -284,20 +172,30 @@ class Session:
             if gate is not None:
                 gate.step_in()
 
-    async def _open(self, name: str) -> Answer:
+    async def _open(self, name: str, *, is_stream: bool) -> Answer:
+        wire: Wire | Datagrams
         try:
-            wire = self._wires[name] = await self._driver.connect()
+            wire = await (self._driver.connect() if is_stream else self._driver.datagrams())
         except OSError as error:
             if error.errno in OURS:
                 raise
             return self._answer(Kind.RESET, (str(error) or "no answer to connect").encode())
+        self._wires[name] = wire
         self._cuts.append(wire.cuts)
+        if isinstance(wire, Datagrams):
+            return self._answer(Kind.OPENED, str(wire.port).encode())
         mine = wire.transport.get_extra_info("sockname") if self._driver.address.scheme == "tcp" else None
         return self._answer(Kind.OPENED, str(mine[1]).encode() if mine else b"")
 
+    async def _secure(self, name: str, timeout: float) -> Answer:
+        wire, driver = self._wires[name], self._driver
+        assert isinstance(wire, Wire)
+        return self._answer(*await wire.secure(driver.tls, driver.address.host, timeout))
+
     async def _shut(self, name: str, how: str) -> Answer:
-        if how == "half":
-            self._wires[name].end_writing()
+        wire = self._wires[name]
+        if how == "half" and isinstance(wire, Wire):
+            wire.end_writing()
             return self._answer(Kind.HALF_CLOSED)
         await self._wires.pop(name).close(reset=how == "reset")
         return self._answer(Kind.CLOSED)

@@ -11,8 +11,9 @@ from typing import Any
 from conformance.actions import Sleep
 from conformance.budgets import Budget
 from conformance.concurrency.play import play_concurrently
-from conformance.conversation import Asking, Conversation, Line
+from conformance.conversation import Asking, Conversation
 from conformance.ledger import Meant
+from conformance.lines import Line
 from conformance.outcome import Stopped
 from conformance.patterns import match
 from conformance.symbols import SymbolError
@@ -21,6 +22,8 @@ from conformance.wording import describe, first_byte
 from protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 
 Variables = Mapping[str, int]
+SETTLED = 0.02
+"""Seconds in which a datagram that was sent before another came is there, too."""
 BESIDE = frozenset({"on", "clause", "given", "or_closed"})
 """What a step may hold beside its verbs."""
 
@@ -82,8 +85,19 @@ def _measure(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[Non
     raise budget.exceeded()
 
 
-def _connect(talk: Conversation, spec: str, on: str) -> Asking[None]:
-    yield from talk.line(talk.symbols.filled(spec))
+def _connect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+    if isinstance(spec, str):
+        yield from talk.line(talk.symbols.filled(spec))
+    else:
+        yield from talk.line(talk.symbols.filled(spec["name"]), talk.symbols.filled(spec["link"]))
+
+
+def _secure(talk: Conversation, spec: str, on: str) -> Asking[None]:
+    """Begin TLS and finish the handshake: what follows on the connection is inside."""
+    line = yield from talk.line(talk.symbols.filled(spec))
+    if not line.link.tls:
+        raise SymbolError(f"secure: what {line.name} speaks cannot go on inside TLS")
+    yield from talk.secure(line)
 
 
 def _send(talk: Conversation, spec: Any, on: str) -> Asking[None]:
@@ -114,7 +128,7 @@ def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
     request = talk.symbols.message(item["as"]) if "as" in item else None
     if request is not None and not isinstance(request, Request):
         raise SymbolError(f"as: expected a request, got {request.NAME}")
-    line.by_hand |= not _is_one(talk, data, request)
+    line.by_hand |= not _is_one(talk, line, data, request)
     if request is not None:
         line.codec.await_reply(request)
         talk.asked.add(request.NAME)
@@ -123,9 +137,9 @@ def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
     return Meant(len(talk.trace), data, like=request)
 
 
-def _is_one(talk: Conversation, data: bytes, request: Request | None) -> bool:
+def _is_one(talk: Conversation, line: Line, data: bytes, request: Request | None) -> bool:
     """Say whether bytes written by hand are, to a server, the one request they stand for."""
-    reader = talk.symbols.protocol.link.server(talk.symbols.codec)
+    reader = line.link.server(talk.symbols.codec)
     try:
         reader.receive_data(data)
         return type(reader.next_event()) is type(request) and not reader.buffered
@@ -182,27 +196,54 @@ def _observe(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[Non
 def _silent(talk: Conversation, spec: str, on: str) -> Asking[None]:
     """Nothing may have come on the connection: a barrier's reply must be the next message."""
     line = yield from talk.line(talk.symbols.filled(spec))
-    barrier = talk.symbols.protocol.link.barrier()
-    yield from talk.write(line, [*talk.opening(line), _encoded(talk, line, barrier)])
-    message = yield from talk.next(line, f"the reply to {barrier.NAME}")
+    if line.is_stream:
+        yield from _ask(talk, line, _barrier(line))
+        return
+    other = yield from talk.line(f"beside{len(talk.trace)}", line.link_name)
+    yield from _ask(talk, other, _barrier(line))
+    yield from talk.shut(other.name, "close")
+    event = yield from talk.event(line, SETTLED)
+    if isinstance(event, Message):
+        raise Stopped(Verdict.FAIL, "no datagram", describe(event), byte=0)
+
+
+def _barrier(line: Line) -> Request:
+    try:
+        return line.link.barrier()
+    except LookupError as error:
+        raise SymbolError(f"silent: {line.name}: {error}") from None
+
+
+def _ask(talk: Conversation, line: Line, request: Request) -> Asking[None]:
+    """Send a request whose reply must be the next message."""
+    yield from talk.write(line, [*talk.opening(line), _encoded(talk, line, request)])
+    message = yield from talk.next(line, f"the reply to {request.NAME}")
     talk.heard(line, message, "any")
-    if line.codec.answered is not barrier:
-        raise Stopped(Verdict.FAIL, f"nothing before the reply to {barrier.NAME}", describe(message), byte=0)
+    if line.codec.answered is not request:
+        raise Stopped(Verdict.FAIL, f"nothing before the reply to {request.NAME}", describe(message), byte=0)
 
 
 def _alive(talk: Conversation, spec: Any, on: str) -> Asking[None]:
-    """The target serves a new client."""
-    yield from _silent(talk, f"alive{len(talk.trace)}", on)
+    """The target serves a new client, which begins as clients of the protocol do."""
+    line = yield from talk.line(f"alive{len(talk.trace)}")
+    asks_no_more, talk.asks_no_more = talk.asks_no_more, False
+    for request in line.link.opening():
+        yield from _ask(talk, line, request)
+    talk.asks_no_more = asks_no_more
+    yield from _silent(talk, line.name, on)
 
 
-def _closed(talk: Conversation, spec: str, on: str) -> Asking[None]:
-    line = yield from talk.line(talk.symbols.filled(spec))
-    event = yield from talk.event(line, talk.timeout)
+def _closed(talk: Conversation, spec: str | Mapping[str, Any], on: str) -> Asking[None]:
+    """The target must end the connection, `within` as many seconds where the case says so."""
+    named, seconds = (spec, talk.timeout) if isinstance(spec, str) else (spec["name"], spec["within"])
+    seconds = min(talk.timeout, float(talk.symbols.number(seconds, "within")))
+    line = yield from talk.line(talk.symbols.filled(named))
+    event = yield from talk.event(line, seconds)
     talk.note("closed", line.name)
     if isinstance(event, Message):
         raise Stopped(Verdict.FAIL, "the target closes the connection", describe(event), byte=0)
     if event is None:
-        raise Stopped(Verdict.HANG, "the target closes the connection", f"still open after {talk.timeout:g} s")
+        raise Stopped(Verdict.HANG, "the target closes the connection", f"still open after {seconds:g} s")
 
 
 def _close(talk: Conversation, spec: str, on: str) -> Asking[None]:
@@ -219,6 +260,8 @@ def _reset(talk: Conversation, spec: str, on: str) -> Asking[None]:
 
 def _half_close(talk: Conversation, spec: str, on: str) -> Asking[None]:
     line = yield from talk.line(talk.symbols.filled(spec))
+    if not line.is_stream:
+        raise SymbolError(f"half_close: {line.name} speaks in datagrams, which have no end")
     line.codec.end_requests()
     talk.note("half_close", line.name)
     yield from talk.shut(line.name, "half")
@@ -250,6 +293,7 @@ VERBS: Mapping[str, Verb] = {
     "push": _push,
     "silent": _silent,
     "connect": _connect,
+    "secure": _secure,
     "close": _close,
     "half_close": _half_close,
     "reset": _reset,

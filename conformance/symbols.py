@@ -15,6 +15,7 @@ from typing import Any
 from conformance.expressions import ExpressionError, Number, evaluate
 from protocols import Message, Protocol
 from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
+from protocols.links import Link
 
 DEFAULT_PARAMETERS: Mapping[str, Number] = {
     "TOLERANCE": 0.25,
@@ -65,6 +66,13 @@ class Symbols:
         for name, size in protocol.profiles[profile].variants[variant].sizes.items():
             scope = {"value": ("N", "MAX")}.get(name, (f"{name}_size", f"{name}_max"))
             self.variables.update({scope[0]: size, scope[1]: (1 << (8 * size)) - 1})
+
+    def link(self, name: str) -> Link:
+        """Return the link of that name, for "" the usual one; `SymbolError` with the known names."""
+        try:
+            return self.protocol.link_of(name)
+        except KeyError as error:
+            raise SymbolError(str(error.args[0])) from None
 
     def here(self, spec: Any) -> Any:
         """Return `spec` with every `by_profile` and `by_variant` choice taken."""
@@ -128,7 +136,8 @@ class Symbols:
             case {"fill": byte, "size": size}:
                 start = self.data(spec.get("prefix", ""))
                 wanted = self.integer(size, "size")
-                return (start + bytes([self.integer(byte, "fill")]) * (wanted - len(start)))[:wanted]
+                unit = self.data(byte) if isinstance(byte, dict) else bytes([self.integer(byte, "fill")])
+                return (start + unit * (wanted - len(start)))[:wanted]
             case {"join": parts}:
                 return b"".join(self.data(part) for part in parts)
             case {"hex_of": inner}:

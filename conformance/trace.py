@@ -13,6 +13,8 @@ class Kind(StrEnum):
     OPENED = "opened"
     SENT = "sent"
     RECEIVED = "received"
+    SECURED = "secured"
+    """TLS was begun: what is sent and received from then on is inside, and noted as it is there."""
     HALF_CLOSED = "half-closed"
     CLOSED = "closed"
     """By the harness."""
@@ -39,6 +41,8 @@ class TraceEvent(msgspec.Struct, frozen=True, gc=False):
     connection: str
     kind: Kind
     data: bytes = b""
+    link: str = ""
+    """What is spoken on the connection that was opened, unless it is what is meant where nothing is said."""
 
 
 class Trace(list[TraceEvent]):

@@ -8,7 +8,7 @@ read the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from conformance.ledger import Account
@@ -18,7 +18,7 @@ from conformance.trace import Kind, TraceEvent
 from conformance.verdicts import Guilty
 from conformance.violations import MISREAD, Violation
 from conformance.wording import describe
-from protocols import Connection, Message, RemoteProtocolError, Request
+from protocols import Message, Push, RemoteProtocolError, Request
 
 
 class Watched:
@@ -30,7 +30,7 @@ class Watched:
         opened: int,
         codec: Any,
         asking: Asking,
-        serve: Callable[[], Connection],
+        sending: Sending,
         account: Account | None,
     ) -> None:
         self.name = name
@@ -39,7 +39,7 @@ class Watched:
         self._codec = codec
         self._asking = asking
         self._account = account
-        self._sending = Sending(serve, codec, account)
+        self._sending = sending
         self._now = self._sent_at = (opened, 0)
         """The last event, and the last that sent something: number and time."""
         self._heard = 0
@@ -60,6 +60,9 @@ class Watched:
         self.settle(number)
         if event.kind is Kind.RECEIVED:
             self._receive(event.data)
+        elif event.kind is Kind.SECURED:
+            self._asking.start_tls()
+            self._sending.start_tls()
         elif event.kind in (Kind.HALF_CLOSED, Kind.CLOSED):
             self._sending.end()
             self._ask(())
@@ -144,5 +147,7 @@ class Watched:
             told = f"{describe(message)} is not written as it was read"
         else:
             self._heard += 1
+            if not isinstance(message, Push):
+                self._ask(self._sending.answered(message))
             return
         self._blame_us(Fault(span[0], MISREAD, told), Guilty.TARGET, self._now)

@@ -35,6 +35,7 @@ EXCHANGE: Final = StructType(
         StructField("direction", _text),
         StructField("hex", _text),
         StructField("text", _text),
+        StructField("link", _text),
     ]
 )
 

@@ -15,8 +15,9 @@ from conformance.concurrency.history import History
 from conformance.concurrency.judging import Judgement, Rule, Word, judge
 from conformance.concurrency.linearizability import LIMIT
 from conformance.concurrency.workload import Workload
-from conformance.conversation import Asking, Conversation, Line
+from conformance.conversation import Asking, Conversation
 from conformance.ledger import Meant
+from conformance.lines import Line
 from conformance.outcome import ANYWHERE, Stopped
 from conformance.verdicts import Verdict
 from protocols import Message, Push, Request

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from conformance.actions import Action, Answer, Open, Write
+from conformance.actions import Action, Answer, Open, Secure, Write
 from conformance.outcome import Outcome
 from conformance.player import Player
 from conformance.simulation import ServiceFactory, Simulation
@@ -70,7 +70,9 @@ def _asked(player: Player, exchanges: Iterable[tuple[Action, Answer]]) -> frozen
     try:
         for action, _ in exchanges:
             if isinstance(action, Open):
-                servers[action.connection] = spoken.link.server(codec)
+                servers[action.connection] = spoken.link_of(action.link).server(codec)
+            elif isinstance(action, Secure):
+                servers[action.connection].start_tls()
             elif isinstance(action, Write):
                 server = servers[action.connection]
                 server.receive_data(action.data)

@@ -37,7 +37,8 @@ def player(case: Case, profile: str, variant: str, client: Any = None) -> Player
     """Return a player of a case, with another client's codec if one is given."""
     symbols = make_symbols(profile, variant, case=case.id, **case.variables)
     if client is not None:
-        symbols.protocol = replace(symbols.protocol, client=client)
+        links = {name: replace(link, client=client) for name, link in symbols.protocol.links.items()}
+        symbols.protocol = replace(symbols.protocol, links=links)
     return Player(case, symbols, delivery=WHOLE, timeout=2.0)
 
 

@@ -100,7 +100,7 @@ def test_a_wrong_reading_is_told_with_the_byte_of_the_target(how: str) -> None:
 def test_a_player_that_sends_cut_frames_fails_nobody(
     profile: str, variant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Carrier, "pieces", lambda carrier, data: [(data[:-1], None)])
+    monkeypatch.setattr(Carrier, "pieces", lambda carrier, data, found: [(data[:-1], None)])
     seen = verdicts(profile, variant)
 
     assert set(seen) <= {Verdict.HARNESS_ERROR, Verdict.PASS}, "what is long and passes is not read"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance import sockets
+from conformance import sockets, wires
 from conformance.actions import Open, Read, Shut, Sleep, Write
 from conformance.delivery import DELIVERIES
 from conformance.gate import Gate
@@ -204,7 +204,7 @@ def test_unix_sockets_are_targets_too(tmp_path: Path) -> None:
 
 
 def test_a_flood_is_held_back_and_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sockets, "HELD", 1000)
+    monkeypatch.setattr(wires, "HELD", 1000)
 
     async def floods(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(bytes(5_000_000))

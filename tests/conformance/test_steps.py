@@ -170,7 +170,10 @@ def test_every_verb_is_documented_and_in_the_schema() -> None:
     schema = json.loads((vectors_root() / "schema" / "cases.schema.json").read_text(encoding="utf-8"))
     steps = schema["$defs"]["step"]["properties"]
 
-    assert set(VERBS) == set(steps) - {"on", "clause", "given", "or_closed", "by_profile", "by_variant"}
+    sequences = json.loads((vectors_root() / "schema" / "sequences.schema.json").read_text(encoding="utf-8"))
+
+    assert set(VERBS) == set(steps) - {"on", "clause", "given", "or_closed", "by_profile", "by_variant", "perform"}
+    assert set(sequences["additionalProperties"]["properties"]["steps"]["items"]["propertyNames"]["enum"]) == set(steps)
 
 
 def test_the_scribe_hears_every_step_with_its_bytes() -> None:
