@@ -1,0 +1,82 @@
+"""Who may log in and what they may do: the files `users`, `acl` and `keys`, and the question asked of them.
+
+`_` stands for the client without a name. A login without an entry in the ACL cannot log in, whatever else it has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reference_server.psrt.account_files import read_acl, read_keys, read_users
+from reference_server.psrt.rights import ALL, Rights
+
+__all__ = ["Accounts", "read_accounts"]
+
+NOBODY = "_"
+MOST_PASSWORD = 72
+"""Bytes of a password that bcrypt looks at."""
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """What the files say; never changed, a reload makes another one."""
+
+    anonymous: bool = True
+    """Whether a client may log in without a name."""
+    users: Mapping[str, bytes] = field(default_factory=dict)
+    """Login -> bcrypt hash of the password."""
+    acl: Mapping[str, Rights] = field(default_factory=lambda: {NOBODY: ALL})
+    keys: Mapping[str, bytes] = field(default_factory=dict)
+    """Login -> 32 bytes."""
+    _right: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Login -> digest, of no use elsewhere, of the password that was found right last: bcrypt is slow on purpose."""
+    _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), init=False, repr=False, compare=False)
+
+    def login(self, login: str, password: str) -> Rights | None:
+        """Return the rights of one who gives this password, None where there is no such one."""
+        if login:
+            return self.acl.get(login) if self._is_right(login, password.encode()) else None
+        return self.acl.get(NOBODY) if self.anonymous and not password else None
+
+    def sealed_by(self, login: str) -> tuple[bytes, Rights] | None:
+        """Return the key and the rights of one who encrypts datagrams; nobody's are found without a name, too."""
+        key, rights = self.keys.get(login or NOBODY), self.acl.get(login or NOBODY)
+        return None if key is None or rights is None else (key, rights)
+
+    def _is_right(self, login: str, password: bytes) -> bool:
+        stored = self.users.get(login)
+        if stored is None or b"\0" in password:
+            return False
+        digest = hmac.digest(self._secret, stored + password, hashlib.sha256)
+        if self._right.get(login) == digest:
+            return True
+        import bcrypt
+
+        if not bcrypt.checkpw(password[:MOST_PASSWORD], stored):
+            return False
+        self._right[login] = digest
+        return True
+
+
+def read_accounts(options: Mapping[str, Any]) -> Accounts:
+    """Return what the files named in `options` say; ValueError names file, place, what was expected and what is there.
+
+    Without any file all may do everything, without a name.
+    """
+    users, acl, keys = (None if options[name] is None else Path(options[name]) for name in ("users", "acl", "keys"))
+    if users is None and acl is None and keys is None:
+        return Accounts(options["anonymous"])
+    if acl is None:
+        raise ValueError("option acl: expected a file beside users and keys, who have no rights without it")
+    return Accounts(
+        options["anonymous"],
+        {} if users is None else read_users(users),
+        read_acl(acl),
+        {} if keys is None else read_keys(keys),
+    )

@@ -1,0 +1,32 @@
+"""A client that is logged in: what outlives each of its data sockets, and ends with its control socket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference_server.psrt.rights import Rights
+
+if TYPE_CHECKING:
+    from reference_server.psrt.session import PsrtSession
+
+__all__ = ["Client"]
+
+
+class Client:
+    """One login; the rights are those of the moment it was made."""
+
+    __slots__ = ("data", "is_spent", "login", "rights", "token", "waiting_for")
+
+    def __init__(self, login: str, rights: Rights, token: bytes) -> None:
+        self.login, self.rights, self.token = login, rights, token
+        self.data: PsrtSession | None = None
+        """The data socket that its token is attached to; without one, messages are dropped."""
+        self.is_spent = False
+        """Whether the token can never be attached again."""
+        self.waiting_for = ""
+        """The topic of the replication whose message is still to come."""
+
+    def deliver(self, frame: bytes) -> None:
+        """Hand over one encoded push."""
+        if self.data is not None and self.data.feed is not None:
+            self.data.feed.push(frame)

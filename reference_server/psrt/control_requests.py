@@ -1,0 +1,152 @@
+"""What is asked on a control socket."""
+
+from __future__ import annotations
+
+from protocols.psrt.enums import PROTOCOL_VERSION, Mode
+from protocols.psrt.replies import GreetingReply, Token
+from protocols.psrt.requests import (
+    Bye,
+    Greeting,
+    Login,
+    Nop,
+    Publish,
+    PublishRepl,
+    ReplData,
+    Subscribe,
+    Unsubscribe,
+)
+from reference_server.psrt.client import Client
+from reference_server.psrt.rights import ALL, Rights
+from reference_server.psrt.session import PsrtSession
+from reference_server.psrt.state import DENIED, ERROR, OK, OK_WAITING, UNWANTED, Answer, Handlers, RefusedError, State
+from reference_server.psrt.topics import depth, is_mask, normalised
+
+__all__ = ["ControlRequests", "begin", "text"]
+
+
+def text(data: bytes, what: str) -> str:
+    """Return UTF-8 as text; raises `RefusedError`."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"{what}: expected UTF-8, got byte {data[error.start]:02x}") from None
+
+
+def begin(state: State, session: PsrtSession, mode: int) -> None:
+    """Go on as a greeting asks; raises `RefusedError` where that is not to be had."""
+    if mode == Mode.STARTTLS:
+        if not session.secure():
+            raise RefusedError("asked for TLS, and there is none here")
+    elif not state.options["allow_no_tls"] and session.peer.family != "unix":
+        raise RefusedError("asked to go on without TLS, which is not allowed here")
+
+
+class ControlRequests:
+    """The handlers of a control socket's requests."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def handlers(self) -> Handlers:
+        """Return request class -> handler."""
+        return {
+            Greeting: self.greeting,
+            Login: self.login,
+            Nop: self.nop,
+            Publish: self.publish,
+            Subscribe: self.subscribe,
+            Unsubscribe: self.unsubscribe,
+            PublishRepl: self.publish_repl,
+            ReplData: self.repl_data,
+            Bye: self.bye,
+        }
+
+    def greeting(self, request: Greeting, session: PsrtSession, now: int) -> Answer:
+        """Begin, inside TLS where asked: then the answer is the first that is said there (P2)."""
+        begin(self._state, session, request.mode)
+        return GreetingReply(PROTOCOL_VERSION)
+
+    def login(self, request: Login, session: PsrtSession, now: int) -> Answer:
+        """Give a token to one who may be here; others are told nothing (P23)."""
+        login = text(request.login, "login")
+        rights = self.rights(login, request.password, session)
+        if rights is None:
+            raise RefusedError("unknown login, wrong password or no rights")
+        client = Client(login, rights, self._state.new_token())
+        session.client = self._state.clients[client.token] = client
+        return Token(client.token)
+
+    def rights(self, login: str, password: bytes, session: PsrtSession) -> Rights | None:
+        """Return what one may do who logs in so; on a UNIX socket everything."""
+        if session.peer.family == "unix":
+            return ALL
+        return self._state.accounts.login(login, text(password, "password"))
+
+    def nop(self, request: Nop, session: PsrtSession, now: int) -> Answer:
+        """Be there (P6)."""
+        return OK
+
+    def publish(self, request: Publish, session: PsrtSession, now: int) -> Answer:
+        """Hand a message to the subscribers, with the priority it came with (P14)."""
+        if not request.topic:
+            raise RefusedError("expected a topic, got none")
+        topic = normalised(text(request.topic, "topic"))
+        if depth(topic) > self._state.max_depth:
+            return ERROR
+        if is_mask(topic):
+            raise RefusedError("expected a topic, got a mask")
+        if not _client(session).rights.may_publish(topic):
+            return DENIED
+        self._state.publish(topic, request.priority, request.message)
+        return OK
+
+    def subscribe(self, request: Subscribe, session: PsrtSession, now: int) -> Answer:
+        """Subscribe to each mask up to the first bad one (P8)."""
+        client, most = _client(session), self._state.options["max_topics"]
+        subscriptions = self._state.subscriptions
+        for item in filter(None, text(request.topics, "topics").split("\0")):
+            mask = normalised(item)
+            if depth(mask) > self._state.max_depth:
+                return ERROR
+            if not client.rights.may_subscribe(mask):
+                return DENIED
+            if subscriptions.count(client) >= most and mask not in subscriptions.of(client):
+                return ERROR
+            subscriptions.add(client, mask)
+        return OK
+
+    def unsubscribe(self, request: Unsubscribe, session: PsrtSession, now: int) -> Answer:
+        """Take subscriptions back, up to the first mask that is too deep; what was never there is no error."""
+        for item in filter(None, text(request.topics, "topics").split("\0")):
+            mask = normalised(item)
+            if depth(mask) > self._state.max_depth:
+                return ERROR
+            self._state.subscriptions.remove(_client(session), mask)
+        return OK
+
+    def publish_repl(self, request: PublishRepl, session: PsrtSession, now: int) -> Answer:
+        """Say whether anybody wants the message of another server (P13); its topic is taken as it is."""
+        if not self._state.options["replication"]:
+            raise RefusedError("nothing is replicated here")
+        client, topic = _client(session), text(request.topic, "topic")
+        if not client.rights.replicator:
+            return DENIED
+        if not self._state.subscriptions.match(topic):
+            return UNWANTED
+        client.waiting_for = topic
+        return OK_WAITING
+
+    def repl_data(self, request: ReplData, session: PsrtSession, now: int) -> Answer:
+        """Hand the message to the subscribers; its timestamp is for logs only."""
+        self._state.publish(_client(session).waiting_for, request.priority, request.message)
+        return OK
+
+    def bye(self, request: Bye, session: PsrtSession, now: int) -> Answer:
+        """Answer, then close (P7)."""
+        session.finish()
+        return OK
+
+
+def _client(session: PsrtSession) -> Client:
+    assert session.client is not None
+    return session.client

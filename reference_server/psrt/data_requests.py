@@ -1,0 +1,37 @@
+"""What is asked on a data socket."""
+
+from __future__ import annotations
+
+from protocols.psrt.enums import PROTOCOL_VERSION
+from protocols.psrt.replies import DataGreetingReply
+from protocols.psrt.requests import Attach, DataGreeting
+from reference_server.psrt.control_requests import begin
+from reference_server.psrt.session import PsrtSession
+from reference_server.psrt.state import ERROR, OK, Answer, Handlers, State
+
+__all__ = ["DataRequests"]
+
+
+class DataRequests:
+    """The handlers of a data socket's requests."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def handlers(self) -> Handlers:
+        """Return request class -> handler."""
+        return {DataGreeting: self.greeting, Attach: self.attach}
+
+    def greeting(self, request: DataGreeting, session: PsrtSession, now: int) -> Answer:
+        """Begin; whether inside TLS has nothing to do with the control socket."""
+        begin(self._state, session, request.mode)
+        return DataGreetingReply(PROTOCOL_VERSION)
+
+    def attach(self, request: Attach, session: PsrtSession, now: int) -> Answer:
+        """Take a token of a client that has no data socket; refuse any other, and close (P15)."""
+        client = self._state.clients.get(request.token)
+        if client is None or client.data is not None or client.is_spent:
+            session.finish()
+            return ERROR
+        session.attach(client, request)
+        return OK

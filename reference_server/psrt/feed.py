@@ -1,0 +1,92 @@
+"""An attached data socket: messages in order, beacons when there are none, and a bound on what a slow reader costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from protocols.psrt.replies import Beacon
+from reference_server.clock import Timer
+
+if TYPE_CHECKING:
+    from reference_server.psrt.state import State
+
+__all__ = ["Feed"]
+
+HALF_SECOND_NS = 500_000_000
+
+
+class Feed:
+    """What a data socket is told after its token was taken."""
+
+    def __init__(
+        self, state: State, timeout_s: int, write: Callable[[bytes], None], too_slow: Callable[[], None]
+    ) -> None:
+        """`timeout_s`: what the client named; half of it, at least half a second (P18), is between beacons."""
+        self._state, self._write, self._too_slow = state, write, too_slow
+        self._most: int = state.options["data_queue"]
+        self._high_water = state.limits.high_water
+        self._beacon = state.codec.encode(Beacon())
+        self.interval_ns = max(timeout_s, 1) * HALF_SECOND_NS
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._is_held = self._is_over = False
+        self._last = self._tick = state.clock.monotonic_ns()
+        self._timer: Timer = state.clock.call_at(self._last + self.interval_ns, self.wake)
+
+    def push(self, frame: bytes) -> None:
+        """Take a message; it is written once the request in hand is answered. A reader too far behind is given up."""
+        if self._is_over:
+            return
+        if len(self._waiting) >= self._most:
+            self.flush()
+            if self._waiting:
+                self._too_slow()
+                return
+        if not self._waiting:
+            self._state.touched.append(self)
+        self._waiting.append(frame)
+        self._size += len(frame)
+        if self._size > self._high_water:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, unless the peer does not take it."""
+        if self._waiting and not (self._is_held or self._is_over):
+            data = b"".join(self._waiting)
+            self._waiting.clear()
+            self._size = 0
+            self._last = self._state.clock.monotonic_ns()
+            self._write(data)
+
+    def pause(self) -> None:
+        """The peer takes less than it is given."""
+        self._is_held = True
+
+    def resume(self) -> None:
+        """The peer caught up."""
+        self._is_held = False
+        self.flush()
+
+    def stop(self) -> None:
+        """Say nothing more."""
+        self._is_over = True
+        self._waiting.clear()
+        self._timer.cancel()
+
+    def wake(self) -> None:
+        """Say that the server is there, when nothing was said for long enough; look again later."""
+        now = self._state.clock.monotonic_ns()
+        is_silent = now - self._last >= self.interval_ns
+        if is_silent and not self._is_held:
+            self._last = now
+            self._write(self._beacon)
+        self._timer = self._state.clock.call_at(self.next_look(now), self.wake)
+
+    def next_look(self, now: int) -> int:
+        """Return when a beacon may be due next (P17)."""
+        if self._state.rules.beacon_by_silence:
+            return self._last + self.interval_ns if now - self._last < self.interval_ns else now + self.interval_ns
+        while self._tick <= now:
+            self._tick += self.interval_ns
+        return self._tick

@@ -1,0 +1,38 @@
+"""What one login may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reference_server.psrt.topics import Levels, covers, levels, matches, normalised
+
+__all__ = ["ALL", "Rights", "masks"]
+
+
+def masks(texts: Iterable[str]) -> tuple[Levels, ...]:
+    """Return the masks that an ACL lists, made alike as topics are."""
+    return tuple(levels(normalised(text)) for text in texts)
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What a login may do; `admin` is nothing of the protocol's."""
+
+    sub: tuple[Levels, ...] = ()
+    pub: tuple[Levels, ...] = ()
+    admin: bool = False
+    replicator: bool = False
+
+    def may_subscribe(self, mask: str) -> bool:
+        """Say whether everything that a normalised mask can match is granted by one mask."""
+        asked = levels(mask)
+        return any(covers(granted, asked) for granted in self.sub)
+
+    def may_publish(self, topic: str) -> bool:
+        """Say whether a message may be published to a normalised topic."""
+        wanted = tuple(topic.split("/"))
+        return any(matches(granted, wanted) for granted in self.pub)
+
+
+ALL = Rights(masks(["#"]), masks(["#"]), admin=True, replicator=True)

@@ -1,0 +1,120 @@
+"""A PSRT server: ties state, handlers and sessions together; made by `reference_server.registry`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from protocols.errors import MalformedFrameError
+from protocols.messages import Request
+from protocols.profile import Profile
+from protocols.psrt import UnfinishedTopicError
+from reference_server.clock import Clock
+from reference_server.options import chosen
+from reference_server.psrt.accounts import read_accounts
+from reference_server.psrt.control_requests import ControlRequests
+from reference_server.psrt.data_requests import DataRequests
+from reference_server.psrt.datagram_requests import DatagramRequests, Sender, unfinished
+from reference_server.psrt.faults import FAULTS, Fault
+from reference_server.psrt.options import OPTIONS
+from reference_server.psrt.rules import RULES
+from reference_server.psrt.session import PsrtSession
+from reference_server.psrt.state import Handlers, RefusedError, State
+from reference_server.psrt.tracing import traced
+from reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
+
+__all__ = ["PsrtService", "create"]
+
+log = logging.getLogger(__name__)
+
+
+class PsrtService(Service):
+    """One server under one profile."""
+
+    def __init__(self, state: State, trace: Trace | None = None, fault: Fault | None = None) -> None:
+        self.state = state
+        self._session = PsrtSession if fault is None else fault.session
+        correct = _handlers(state)
+        handlers = correct.copy()
+        if fault is not None and fault.handlers is not None:
+            handlers |= fault.handlers(correct.copy(), state)
+        if fault is not None and fault.is_of_handlers:
+            self.touched = frozenset(one.NAME for one in handlers if handlers[one] is not correct.get(one))
+        self.handlers = handlers if trace is None else traced(handlers, trace)
+        self._names = count(1)
+
+    def connect(self, peer: Peer, write: Write, close: Close) -> PsrtSession:
+        """See `Service`."""
+        return self._session(self.state, self.handlers, str(next(self._names)), peer, write, close)
+
+    def datagram(self, peer: Peer, data: bytes) -> bytes | None:
+        """See `Service`."""
+        if self.state.rules.long_datagrams_are_cut:
+            data = data[: self.state.options["udp_frame_size"]]
+        try:
+            request: Request = self.state.codec.decode_datagram(data)
+        except UnfinishedTopicError as error:
+            request = unfinished(error)
+        except MalformedFrameError as error:
+            log.debug("%s: %s", peer, error)
+            return None
+        try:
+            handler = self.handlers[type(request)]
+            answer = handler(request, Sender(peer, len(data)), self.state.clock.monotonic_ns())
+        except RefusedError as refusal:
+            log.debug("%s: %s: %s", peer, request.NAME, refusal)
+            return None
+        return (answer if isinstance(answer, bytes) else self.state.codec.encode(answer)) or None
+
+    @property
+    def can_reload(self) -> bool:
+        """Whether it was told of account files."""
+        return self.state.options["acl"] is not None
+
+    def reload(self) -> None:
+        """See `Service`; who is logged in keeps the rights of that moment."""
+        try:
+            self.state.accounts = read_accounts(self.state.options)
+        except ValueError as error:
+            log.error("accounts are not reloaded: %s", error)
+
+    def close(self) -> None:
+        """See `Service`."""
+        for session in list(self.state.sessions):
+            session.connection_lost()
+
+
+def create(
+    profile: Profile,
+    variant: str,
+    *,
+    clock: Clock,
+    ids: Ids,
+    limits: Limits,
+    trace: Trace | None,
+    fault: str | None,
+    options: Mapping[str, Any] | None = None,
+) -> PsrtService:
+    """Return a server of `profile`, departing from it in the way `fault` names when given.
+
+    Raises ValueError for options, and for account files named in them, that cannot be used.
+    """
+    options = chosen("psrt", OPTIONS, options or {})
+    if fault is None:
+        return PsrtService(State(profile, variant, clock, ids, limits, options), trace)
+    patch = FAULTS[fault]
+    rules = replace(RULES[profile.name], **patch.rules)
+    options |= patch.options
+    state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
+    return PsrtService(state, trace, patch)
+
+
+def _handlers(state: State) -> Handlers:
+    return {
+        **ControlRequests(state).handlers(),
+        **DataRequests(state).handlers(),
+        **DatagramRequests(state).handlers(),
+    }

@@ -1,0 +1,258 @@
+"""One connection: its bytes in and out, its deadlines and its end; what requests mean is not known here.
+
+The first three bytes say whether it is a control or a data socket. Everything read is answered at once, with one write,
+unless the peer does not take its answers: then nothing more is decoded until it does. Messages to data sockets are
+written after the answers in hand.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from protocols import NEED_DATA
+from protocols.connection import EndOfStream
+from protocols.errors import RemoteProtocolError
+from protocols.messages import Reply, Request
+from protocols.psrt import ControlServer, DataServer
+from protocols.psrt.enums import DATA_HEADER
+from protocols.psrt.replies import DataGreetingReply, GreetingReply, Response, Token
+from protocols.psrt.requests import (
+    Attach,
+    DataGreeting,
+    Greeting,
+    Login,
+    Publish,
+    PublishRepl,
+    ReplData,
+    Subscribe,
+    Unsubscribe,
+)
+from reference_server.psrt.client import Client
+from reference_server.psrt.deadline import Deadline
+from reference_server.psrt.feed import Feed
+from reference_server.psrt.local import LocalOpening
+from reference_server.psrt.state import Answer, Handlers, RefusedError, State
+from reference_server.service import Close, Peer, Session, Write
+
+__all__ = ["PsrtSession"]
+
+log = logging.getLogger(__name__)
+
+GREETING_SIZE = 3
+SPARE = 1024
+"""Bytes of a frame that its limit does not count."""
+_STAND_INS: dict[type[Request], Reply] = {
+    Greeting: GreetingReply(1),
+    DataGreeting: DataGreetingReply(1),
+    Login: Token(bytes(32)),
+}
+"""What a request counts as answered with where other bytes are written."""
+
+
+class PsrtSession(Session):
+    """The server's side of one connection."""
+
+    feed_type = Feed
+    """What an attached data socket is told by."""
+
+    def __init__(self, state: State, handlers: Handlers, name: str, peer: Peer, write: Write, close: Close) -> None:
+        self.state, self.peer, self.name = state, peer, name
+        self._handlers, self._write, self._close = handlers, write, close
+        self.connection: ControlServer | DataServer | None = None
+        """None until it is known which one it is."""
+        self.client: Client | None = None
+        """Who logged in here, or whose token was attached here."""
+        self.feed: Feed | None = None
+        """There once a token is attached: then nothing is read any more."""
+        self._opening = LocalOpening() if peer.family == "unix" else None
+        self._first = b""
+        self._out: list[bytes] = []
+        self._waits = self._ended = self._finishing = self._begun = self.closed = False
+        self._deadline = Deadline(state.clock, self.too_late)
+        state.sessions[self] = None
+        self._expect()
+
+    @property
+    def is_data(self) -> bool:
+        """Whether this is a data socket."""
+        return isinstance(self.connection, DataServer)
+
+    def data_received(self, data: bytes) -> None:
+        """See `Session`."""
+        if self.closed or self._finishing or self.feed is not None:
+            return
+        if self._opening is not None:
+            data = self._opening.translated(data)
+        if self.connection is None:
+            self._first += data
+            if len(self._first) < GREETING_SIZE:
+                return
+            data, self._first = self._first, b""
+            self.connection = self._met(data)
+        if data:
+            self.connection.receive_data(data)
+            self._work()
+
+    def eof_received(self) -> None:
+        """See `Session`; the end of a control socket is the client's end, that of a data socket is a matter of P16."""
+        if self.closed:
+            return
+        self._ended = True
+        self._follow_end()
+
+    def connection_lost(self) -> None:
+        """See `Session`."""
+        if self.closed:
+            return
+        self.closed = True
+        del self.state.sessions[self]
+        self._deadline.clear()
+        client = self.client
+        if client is None:
+            return
+        if self.feed is None:
+            self.state.forget(client)
+        else:
+            self.feed.stop()
+            client.data = None
+            client.is_spent = self._ended and not self.state.rules.end_frees_token
+
+    def pause_writing(self) -> None:
+        """See `Session`."""
+        self._waits = True
+        if self.feed is not None:
+            self.feed.pause()
+
+    def resume_writing(self) -> None:
+        """See `Session`."""
+        self._waits = False
+        if self.feed is not None:
+            self.feed.resume()
+        if self.connection is not None and not self.closed:
+            self._work()
+            self._follow_end()
+
+    def _follow_end(self) -> None:
+        """Close when the peer sends no more and everything is answered; an attached data socket is beside that."""
+        is_noticed = self.feed is None or self.state.rules.end_frees_token
+        if self._ended and is_noticed and not self._waits:
+            self.end()
+
+    def _met(self, first: bytes) -> ControlServer | DataServer:
+        """Return what decodes this connection."""
+        options = self.state.options
+        topics, message = options["max_topic_length"], options["max_pub_size"]
+        limits: dict[type[Request], int] = {
+            Publish: message,
+            ReplData: message,
+            Subscribe: topics,
+            Unsubscribe: topics,
+            PublishRepl: topics,
+        }
+        kind = DataServer if first.startswith(DATA_HEADER) else ControlServer
+        return kind(self.state.codec, max_frame=max(topics, message) + SPARE, limits=limits)
+
+    def _work(self) -> None:
+        """Answer what was received, as far as the peer takes it."""
+        assert self.connection is not None
+        while not (self._waits or self._finishing or self.closed or self.feed is not None):
+            try:
+                request = self.connection.next_event()
+            except RemoteProtocolError as error:
+                self.refuse(str(error))
+                break
+            if not isinstance(request, Request):
+                assert request is NEED_DATA or isinstance(request, EndOfStream)
+                break
+            self.take(request)
+        self.flush()
+        self.state.flush()
+        if self._finishing:
+            self.end()
+        elif not self.closed:
+            self._watch()
+
+    def take(self, request: Request) -> None:
+        """Answer one request."""
+        assert self.connection is not None
+        try:
+            answer = self._handlers[type(request)](request, self, self.state.clock.monotonic_ns())
+        except RefusedError as refusal:
+            self.refuse(f"{request.NAME}: {refusal}")
+            return
+        self.answer(request, answer)
+        self._begun = False
+        self._expect()
+
+    def answer(self, request: Request, answer: Answer) -> None:
+        """Say the answer to a request with the others in hand."""
+        assert self.connection is not None
+        if isinstance(answer, bytes):
+            self.connection.send(_STAND_INS.get(type(request), Response(1)))
+        else:
+            answer = self.connection.send(answer)
+        self._out.append(answer)
+
+    def flush(self) -> None:
+        """Write the answers in hand."""
+        if self._out and not self.closed:
+            data = b"".join(self._out)
+            self._out.clear()
+            if data:
+                self._write(data)
+
+    def secure(self) -> bool:
+        """Go on inside TLS; False where there is none."""
+        if self.peer.secure is None or self.connection is None:
+            return False
+        self.flush()
+        self.peer.secure(self.connection.start_tls())
+        return True
+
+    def attach(self, client: Client, request: Attach) -> None:
+        """Be the data socket of a client from now on, once its token is answered."""
+        self.client, client.data = client, self
+        self.feed = self.feed_type(self.state, request.timeout, self._write, self.too_slow)
+        if self._waits:
+            self.feed.pause()
+
+    def refuse(self, why: str) -> None:
+        """Close once the answers in hand are written, with no byte more."""
+        log.info("%s: %s, closing", self.peer, why)
+        self._finishing = True
+
+    def finish(self) -> None:
+        """Close once the answer in hand is written."""
+        self._finishing = True
+
+    def end(self) -> None:
+        """Close; nothing more is answered."""
+        if not self.closed:
+            self.flush()
+            self.connection_lost()
+            self._close()
+
+    def too_slow(self) -> None:
+        """Close a data socket that does not take its messages; its client may attach another one."""
+        log.warning("%s: %d messages wait for a data socket, closing it", self.peer, self.state.options["data_queue"])
+        self.end()
+
+    def too_late(self) -> None:
+        """Close a connection that did not say in time what was due."""
+        log.info("%s: nothing within %g s, closing", self.peer, self.state.options["timeout"])
+        self.end()
+
+    def _expect(self) -> None:
+        """The next request is due within the timeout; behind a token nothing is."""
+        if self.feed is None:
+            self._deadline.set(self.state.clock.monotonic_ns() + self.state.timeout_ns)
+        else:
+            self._deadline.clear()
+
+    def _watch(self) -> None:
+        """An operation that began has the timeout for itself (P20)."""
+        if self.client is None or self._begun or self.connection is None or not self.connection.buffered:
+            return
+        self._begun = True
+        if not self.state.rules.idle_counts_for_operation:
+            self._expect()

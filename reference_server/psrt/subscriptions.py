@@ -1,0 +1,115 @@
+"""Who is subscribed to what: a tree of levels, so that matching a topic looks at no mask that is beside its way."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from reference_server.psrt.topics import ONE, REST, Levels, levels
+
+__all__ = ["Subscriptions"]
+
+S = TypeVar("S", bound=Hashable)
+
+
+class _Node(Generic[S]):
+    """What the masks share that begin with the same levels."""
+
+    __slots__ = ("children", "here", "rest")
+
+    def __init__(self) -> None:
+        self.children: dict[str, _Node[S]] = {}
+        """By level of the mask, `+` among them: no topic that is published has such a level."""
+        self.here: dict[S, int] = {}
+        """Subscribers whose mask ends here -> how many of their texts mean this mask."""
+        self.rest: dict[S, int] = {}
+        """The same for masks that go on with `#` and end."""
+
+    def is_empty(self) -> bool:
+        return not (self.children or self.here or self.rest)
+
+
+class Subscriptions(Generic[S]):
+    """The masks of all subscribers. A subscription is known by its normalised text."""
+
+    def __init__(self, *, keeps_equal_masks: bool = True) -> None:
+        """`keeps_equal_masks`: of two texts that mean one mask (`a/#`, `a/#/z`) each is a subscription by itself."""
+        self._root: _Node[S] = _Node()
+        self._texts: dict[S, set[str]] = {}
+        self._keeps_equal_masks = keeps_equal_masks
+
+    def of(self, who: S) -> frozenset[str]:
+        """Return the texts that `who` is subscribed to."""
+        return frozenset(self._texts.get(who, ()))
+
+    def count(self, who: S) -> int:
+        """Return how many they are."""
+        return len(self._texts.get(who, ()))
+
+    def add(self, who: S, text: str) -> None:
+        """Subscribe to a normalised mask; again changes nothing."""
+        texts = self._texts.setdefault(who, set())
+        if text in texts and self._keeps_equal_masks:
+            return
+        texts.add(text)
+        mask = levels(text)
+        node = self._root
+        for part in mask[:-1] if mask[-1] == REST else mask:
+            node = node.children.setdefault(part, _Node())
+        table = node.rest if mask[-1] == REST else node.here
+        table[who] = table.get(who, 0) + 1 if self._keeps_equal_masks else 1
+
+    def remove(self, who: S, text: str) -> None:
+        """Take back the subscription of that text, if there is one."""
+        texts = self._texts.get(who, set())
+        if text in texts:
+            texts.remove(text)
+            if not texts:
+                del self._texts[who]
+            self._unlink(who, levels(text))
+
+    def leave(self, who: S) -> None:
+        """Take back all subscriptions of one who is gone."""
+        for text in self._texts.pop(who, ()):
+            self._unlink(who, levels(text))
+
+    def match(self, topic: str) -> list[S]:
+        """Return who is subscribed to a topic, each once."""
+        found: list[dict[S, int]] = []
+        nodes = [self._root]
+        for level in topic.split("/"):
+            following = []
+            for node in nodes:
+                if node.rest:
+                    found.append(node.rest)
+                for part in (level, ONE) if level != ONE else (ONE,):
+                    child = node.children.get(part)
+                    if child is not None:
+                        following.append(child)
+            nodes = following
+            if not nodes:
+                break
+        found += [node.here for node in nodes if node.here]
+        if len(found) == 1:
+            return list(found[0])
+        return list(dict.fromkeys(who for table in found for who in table))
+
+    def _unlink(self, who: S, mask: Levels) -> None:
+        """Take one text's share of a mask away, and the branches that hold nothing any more."""
+        way = [self._root]
+        parts = mask[:-1] if mask[-1] == REST else mask
+        for part in parts:
+            child = way[-1].children.get(part)
+            if child is None:
+                return
+            way.append(child)
+        table = way[-1].rest if mask[-1] == REST else way[-1].here
+        left = table.get(who, 0) - 1
+        if left > 0:
+            table[who] = left
+        else:
+            table.pop(who, None)
+        for place in range(len(parts), 0, -1):
+            if not way[place].is_empty():
+                break
+            del way[place - 1].children[parts[place - 1]]

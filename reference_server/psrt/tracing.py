@@ -1,0 +1,43 @@
+"""`--trace`: a line for each request and each answer, decoded; passwords are not shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from protocols.psrt.requests import Datagram, Login
+from reference_server.psrt.state import Answer, Handler, Handlers, RefusedError
+from reference_server.service import Trace
+
+__all__ = ["traced"]
+
+SHOWN = 400
+"""Characters of one message that are shown."""
+
+
+def traced(handlers: Handlers, trace: Trace) -> Handlers:
+    """Return the same handlers, each telling `trace` what was asked and what is answered."""
+    return {request: _traced(handler, trace) for request, handler in handlers.items()}
+
+
+def _traced(handler: Handler, trace: Trace) -> Handler:
+    def handle(request: Any, asker: Any, now: int) -> Answer:
+        name = getattr(asker, "name", "udp")
+        trace(f"{name} > {_shown(request)}")
+        try:
+            answer = handler(request, asker, now)
+        except RefusedError as refusal:
+            trace(f"{name} < nothing: {refusal}")
+            raise
+        trace(f"{name} < {_shown(answer) if answer else 'nothing'}")
+        return answer
+
+    return handle
+
+
+def _shown(message: Any) -> str:
+    if isinstance(message, Login | Datagram) and message.password:
+        message = msgspec.structs.replace(message, password=b"***")
+    text = repr(message)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
