@@ -42,6 +42,10 @@ class Link:
     """Over datagrams each message is one of them."""
     tls: bool = False
     """A stream that can go on inside TLS."""
+    requests: tuple[type[Request], ...] = ()
+    """What is asked on it; none = everything."""
+    keeps_alive: bool = False
+    """Whether clients ask for the neighbour by themselves, whenever they like, so that the line is not closed."""
 
     @property
     def has_neighbours(self) -> bool:

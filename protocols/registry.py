@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from protocols.links import Link
-from protocols.messages import Message, Request
+from protocols.messages import Message, Reply, Request
 from protocols.profile import Profile
 
 PACKAGES = {"throttr": "protocols.throttr"}
@@ -53,6 +53,21 @@ class Protocol:
     connect_fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """What connecting takes besides host and port, all optional: name -> "bytes", "seconds", "path", or its words."""
 
+    optional: frozenset[str] = frozenset()
+    """Fields of pushes that an SDK need not tell of."""
+    parting: Mapping[type[Request], Reply] = field(default_factory=dict)
+    """What an SDK may ask by itself when it is told to close -> the reply, behind which the server closes."""
+    push_link: str = ""
+    """The link that pushes come on; "": the one meant where nothing is said."""
+    link_of_stream: Callable[[bytes], str | None] = lambda data: ""
+    """The first bytes that a client sent on a stream -> its link; None while they cannot tell it."""
+    canonical: Callable[[Message], Message] = lambda message: message
+    """A request -> the one way to write what says the same."""
+    unsealed: Callable[[Message, Message], Message] = lambda message, asked: message
+    """(a request that came, the one that an SDK was told to make) -> the former, opened with the latter's key."""
+    probe: Callable[[bytes], tuple[Request, Reply]] | None = None
+    """A name that nobody else uses -> a request that SDKs can be told to make, and its reply; None: the neighbour."""
+
     @property
     def link(self) -> Link:
         """The link that is meant where nothing is said."""
@@ -63,6 +78,12 @@ class Protocol:
         if name and name not in self.links:
             raise KeyError(f"{self.name} has no link {name!r}; it has {', '.join(self.links)}")
         return self.links[name] if name else self.link
+
+    def link_for(self, request: type[Message]) -> str:
+        """Return the name of the link that a request is asked on, "" for the one meant where nothing is said."""
+        first = next(iter(self.links))
+        found = next((name for name, link in self.links.items() if request in link.requests), first)
+        return "" if found == first else found
 
     def message(self, profile: str, name: str) -> type[Message]:
         """Return the message class of that name in a profile; `KeyError` with the known names otherwise."""

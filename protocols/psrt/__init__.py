@@ -5,15 +5,18 @@ from protocols.psrt.codec import Codec, UnfinishedTopicError
 from protocols.psrt.connection import ControlClient, ControlServer, DataClient, DataServer
 from protocols.psrt.datagrams import DatagramClient, DatagramServer
 from protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation, Encryption, Mode, ResponseCode
-from protocols.psrt.profiles import PROFILES, PSRTD, V1
+from protocols.psrt.meaning import canonical, link_of_stream, unsealed
+from protocols.psrt.profiles import CONTROL, DATA, DATAGRAMS, PROFILES, PSRTD, V1
 from protocols.psrt.replies import Response
 from protocols.psrt.requests import (
     Attach,
+    Bye,
     Datagram,
     DataGreeting,
     Greeting,
     Login,
     Nop,
+    Publish,
     PublishRepl,
     ReplData,
     Sealed,
@@ -37,8 +40,10 @@ PROTOCOL = Protocol(
             neighbour=lambda name: (Nop(), Response(ResponseCode.OK)),
             opening=lambda: (Greeting(Mode.PLAIN), Login(b"", b"")),
             tls=True,
+            requests=CONTROL,
+            keeps_alive=True,
         ),
-        "data": Link(client=DataClient, server=DataServer, tls=True),
+        "data": Link(client=DataClient, server=DataServer, tls=True, requests=DATA),
         "datagram": Link(
             client=DatagramClient,
             server=DatagramServer,
@@ -46,6 +51,7 @@ PROTOCOL = Protocol(
                 PROTOCOL_VERSION, Encryption.PLAIN, b"", b"", DatagramOperation.PUBLISH, 0x7F, b"wireproof/barrier", b""
             ),
             transport="datagram",
+            requests=DATAGRAMS,
         ),
     },
     names={"code": ResponseCode, "op": DatagramOperation, "mode": Mode, "encryption": Encryption},
@@ -62,6 +68,13 @@ PROTOCOL = Protocol(
         "tls": ("none", "starttls"),
         "ca": "path",
     },
+    optional=frozenset({"priority"}),
+    parting={Bye: Response(ResponseCode.OK)},
+    push_link="data",
+    link_of_stream=link_of_stream,
+    canonical=canonical,
+    unsealed=unsealed,
+    probe=lambda name: (Publish(0x7F, name, b""), Response(ResponseCode.OK)),
 )
 
 __all__ = [
