@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import uvloop
 
+from reference_server.certificates import self_signed
 from reference_server.service import Limits
 from reference_server.streams import StreamConnections
 from reference_server.tls import server_context
-from tests.reference_server.parrot import GO_SECURE, GREETING, Parrots, certificate, client_context
+from tests.reference_server.parrot import GO_SECURE, GREETING, Parrots, client_context
 
 PATIENCE = 10
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
@@ -34,7 +35,7 @@ def _play(request: pytest.FixtureRequest) -> Callable[[Play], None]:
 
 @pytest.fixture(scope="module", name="files")
 def _files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    return certificate(tmp_path_factory.mktemp("tls"))
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 @asynccontextmanager

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from reference_server.certificates import self_signed
 from reference_server.tls import CertificateError, ServerTls, TlsError, server_context
-from tests.reference_server.parrot import certificate, client_context
+from tests.reference_server.parrot import client_context
 
 
 class Client:
@@ -28,7 +29,7 @@ class Client:
 
 @pytest.fixture(scope="module", name="files")
 def _files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return certificate(tmp_path_factory.mktemp("tls"))
+    return self_signed(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture(name="both")
