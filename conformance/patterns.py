@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from conformance.symbols import DATA_FORMS, SymbolError, Symbols
@@ -213,12 +214,11 @@ def _matching(pattern: Any, rows: Iterable[Any], symbols: Symbols) -> list[int]:
     rows = tuple(rows)
     exact = _exact_fields(fields, rows[0], symbols) if rows else {}
     others = {name: value for name, value in fields.items() if name not in exact}
-    return [
-        index
-        for index, row in enumerate(rows)
-        if all(getattr(row, name) == value for name, value in exact.items())
-        and match_fields(others, row, symbols) is None
-    ]
+    found: Iterable[tuple[int, Any]] = enumerate(rows)
+    for name, value in exact.items():
+        get = attrgetter(name)
+        found = [one for one in found if get(one[1]) == value]
+    return [index for index, row in found if match_fields(others, row, symbols) is None]
 
 
 def _exact_fields(fields: Mapping[str, Any], row: Message, symbols: Symbols) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """One run over sockets: who plays alone, who side by side, who once more, and who is to blame when the target goes.
 
 Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
-next and give up their place while they wait, so waiting costs the longest, not the sum. Cases that came too late to
-tell are played again among themselves; what is still doubtful, alone. What goes wrong in one case becomes its record.
+next and give up their place while they wait, so waiting costs the longest, not the sum. A case that passed is played
+under other deliveries at once, beside cases that are still played whole; plays of a case that names keys which are not
+its own follow one another. Cases that came too late to tell are played again among themselves; what
+is still doubtful, alone. What goes wrong in one case becomes its record.
 
 A target that goes away is a crash of the case that was alone with it. Where several were under way nobody can tell:
 they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is the crash.
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases import Case
+from conformance.delivery import WHOLE
 from conformance.gate import Gate
 from conformance.outcome import Outcome, harness_error
 from conformance.player import Player
@@ -24,7 +27,7 @@ from conformance.probe import Spoken, reply_to
 from conformance.records import Record
 from conformance.sockets import SocketDriver
 from conformance.trace import Kind, Trace
-from conformance.traits import waits
+from conformance.traits import keeps_to_itself
 from conformance.verdicts import Guilty, Verdict
 from conformance.yardstick import Yardstick, whole
 
@@ -61,6 +64,8 @@ class Round:
         """The cases that end the target."""
         self.deaths: list[Death] = []
         self.yardstick = Yardstick(plan.settings.deliveries.budget)
+        self._begun: set[tuple[str, str]] = set()
+        """Case and delivery of what is played beside cases."""
         self._under_way: list[tuple[Case, Outcome, float]] = []
         """The cases side by side that lost the target, with no chance to be played again."""
 
@@ -91,10 +96,11 @@ class Round:
         self._again = []
 
     async def _deliveries(self, *, alone: bool) -> None:
-        """Play what passed under other deliveries, beginning none once the time for a sample is over."""
+        """Play what is left under other deliveries of what passed; begin none once the time for a sample is over."""
         if not self.gone:
+            left = [one for one in self.plan.others(self.yardstick.passed) if one.exclusive == alone]
             self.yardstick.begin()
-            await self._all([case for case in self.plan.others(self.yardstick.passed) if case.exclusive == alone])
+            await self._all([one for one in left if (one.id, one.delivery) not in self._begun])
             self.yardstick.end()
 
     async def one_by_one(self, cases: Sequence[Case]) -> None:
@@ -105,16 +111,41 @@ class Round:
             await self._once_more(case, outcome, began, alone=True)
 
     async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
-        """Play cases that bear others beside them; those that wait begin first."""
-        async with asyncio.TaskGroup() as tasks:
-            for case in sorted(cases, key=waits, reverse=True):
-                tasks.create_task(self._shared(case, attempt))
+        """Play cases that bear others beside them, and under other deliveries what passes.
 
-    async def _shared(self, case: Case, attempt: int) -> None:
-        async with self.gate:
-            began = time.monotonic()
-            outcome = nobody_there(self.gone) if self.gone else await self.play(case, attempt)
-        self.settle(case, outcome, began)
+        The time for a sample begins when all are played: what is played beside them takes none.
+        """
+        async with asyncio.TaskGroup() as others:
+            async with asyncio.TaskGroup() as tasks:
+                for lane in self.in_turn(cases):
+                    tasks.create_task(self._shared(lane, attempt, others))
+            self.yardstick.begin()
+        self.yardstick.end()
+
+    async def _shared(self, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
+        for case in lane:
+            async with self.gate.place(case.delivery):
+                began = time.monotonic()
+                outcome = nobody_there(self.gone) if self.gone else await self.play(case, attempt)
+            self.settle(case, outcome, began)
+            for lane in self.following(case):
+                others.create_task(self._shared(lane, 0, others))
+
+    def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
+        """Return the plays that may be beside each other, each with those that must follow it; the longest first."""
+        lanes: dict[tuple[str, ...], list[Case]] = {}
+        for case in cases:
+            lane = (case.id, case.delivery) if keeps_to_itself(case) else (case.id,)
+            lanes.setdefault(lane, []).append(case)
+        return sorted(lanes.values(), key=lambda lane: sum(map(self.plan.duration, lane)), reverse=True)
+
+    def following(self, case: Case) -> list[list[Case]]:
+        """Return, once, the plays under other deliveries that are due now that a case was played whole."""
+        if self.gone or case.delivery != WHOLE.name or case.id not in self.yardstick.passed:
+            return []
+        due = [one for one in self.plan.others_of(case) if (one.id, one.delivery) not in self._begun]
+        self._begun.update((one.id, one.delivery) for one in due)
+        return self.in_turn(due)
 
     def settle(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case, or keep it for another try when its outcome is doubtful."""
@@ -166,7 +197,7 @@ class Round:
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
         """Play one case; what goes wrong here is its outcome."""
-        if not attempt and self.yardstick.over:
+        if not attempt and case.delivery != WHOLE.name and self.yardstick.over:
             return nobody_there("was not asked: the time for a sample of deliveries is over")
         player = player or self.plan.player(case, attempt)
         try:

@@ -15,7 +15,7 @@ from conformance.player import Player
 from conformance.processes import ServerProcess
 from conformance.records import Record, Run, record
 from conformance.rounds import Report, Round, broken
-from conformance.sampling import ONLY_WHOLE, Choice, Tally, chosen
+from conformance.sampling import ONLY_WHOLE, Choice, Tally, chosen, duration
 from conformance.simulation import ServiceFactory, SimulationDriver
 from conformance.sockets import SocketDriver
 from conformance.supervision import SupervisedRound
@@ -79,6 +79,23 @@ class Plan:
         """Return what to play under other deliveries than whole, of the cases that passed so: the measure of them."""
         return [one for one in self._others if one.id in passed]
 
+    def others_of(self, case: Case) -> Sequence[Case]:
+        """Return what to play of one case under other deliveries than whole, if it passes so."""
+        return self._by_case.get(case.id, ())
+
+    def duration(self, case: Case) -> float:
+        """Return about how many seconds a play takes, and the longest that may follow it."""
+        later = self.others_of(case) if case.delivery == WHOLE.name else ()
+        longest = max((duration(one, DELIVERIES[one.delivery]) for one in later), default=0.0)
+        return duration(case, DELIVERIES[case.delivery]) + longest
+
+    @cached_property
+    def _by_case(self) -> Mapping[str, Sequence[Case]]:
+        found: dict[str, list[Case]] = {}
+        for one in self._others:
+            found.setdefault(one.id, []).append(one)
+        return found
+
     @cached_property
     def _others(self) -> list[Case]:
         return chosen(self.cases, self.settings.deliveries, self.suite, self.run.profile)
@@ -132,4 +149,7 @@ async def play_all(
     try:
         await playing.go()
     except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

@@ -5,21 +5,21 @@ The choice is a pure function of the cases, so two runs of one suite with one bu
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
-from itertools import accumulate, count
+from itertools import takewhile
 
 from conformance.cases import Case, Suite
-from conformance.delivery import DELIVERIES, WHOLE, Delivery
+from conformance.delivery import DELIVERIES, GAP, WHOLE, Delivery
 from conformance.outcome import Outcome
 from conformance.records import level_of
-from conformance.traits import applies, requests, sends_fields, waits
+from conformance.traits import applies, longest, patience, requests, sends_fields, waits
 from conformance.verdicts import Level, Verdict
-from protocols import Protocol, protocol
+from protocols import protocol
 
-Rank = tuple[bool, ...]
+Rank = tuple[int, ...]
 Play = tuple[Case, Delivery]
 SAMPLE, ALL = "sample", "all"
 OTHERS = tuple(name for name in DELIVERIES if name != WHOLE.name)
@@ -27,8 +27,8 @@ BUDGET = 2.5
 """Seconds that a sample may take."""
 PLAY, PIECE, ALONE = 0.003, 0.00012, 0.002
 """Seconds that a play takes, each of its pieces more, and each of them when nobody plays beside."""
-LARGE = 16
-"""Requests beyond which a case is among the last of a sample."""
+LARGE, LARGER, LONG, PATIENT = 16, 100, 64, 1.0
+"""Requests, bytes of a field and seconds of waiting beyond which a case is among the last of a sample."""
 
 
 class ChoiceError(ValueError):
@@ -87,9 +87,12 @@ def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) ->
         spoken = protocol(suite.protocol)
         found = [(case, one) for one in wanted for case in cases if applies(case, one, spoken)]
     else:
-        plays = list(_covering(cases, wanted, suite, profile))
-        spent = list(accumulate(cost(*one) for one in plays))
-        found = plays[: bisect_right(spent, choice.budget)]
+        found, spent = [], 0.0
+        for play in _covering(cases, wanted, suite, profile):
+            spent += cost(*play)
+            if spent > choice.budget:
+                break
+            found.append(play)
     asking = suite.deliveries
     return [replace(case, delivery=one.name, asked_by=asking.get(one.name, "")) for case, one in found]
 
@@ -102,36 +105,62 @@ def _covering(cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suit
         ranked = _rank(case, level_of(case, suite, profile)), case
         groups.setdefault(suite.clauses[case.clauses[0]].group, []).append(ranked)
     cells = [
-        _cell(members, deliveries[(first + number) % len(deliveries)], spoken)
+        (_cell(members, delivery), delivery)
         for first in range(len(deliveries))
         for number, members in enumerate(groups.values())
+        for delivery in [deliveries[(first + number) % len(deliveries)]]
     ]
-    for number in count():
-        row = [cell[number] for cell in cells if number < len(cell)]
-        if not row:
-            return
-        yield from row
+    taken: set[str] = set()
+    while any(members for members, _ in cells):
+        for members, delivery in cells:
+            found = _take(members, taken, partial(applies, delivery=delivery, spoken=spoken))
+            if found is not None:
+                taken.add(found.id)
+                yield found, delivery
 
 
-def _cell(members: Sequence[tuple[Rank, Case]], delivery: Delivery, spoken: Protocol) -> list[Play]:
-    """Return the cases of a group under a delivery, best first; alike ones by chance, another one for each delivery."""
+def _cell(members: Sequence[tuple[Rank, Case]], delivery: Delivery) -> list[tuple[Rank, Case]]:
+    """Return the cases of a group for a delivery, best first; alike ones by chance, another one for each delivery."""
 
     def place(member: tuple[Rank, Case]) -> tuple[Rank, bytes]:
         rank, case = member
         return rank, sha256(f"{case.id}|{delivery.name}".encode()).digest()
 
-    return [(case, delivery) for _, case in sorted(members, key=place) if applies(case, delivery, spoken)]
+    return sorted(members, key=place)
+
+
+def _take(members: list[tuple[Rank, Case]], taken: Collection[str], fits: Callable[[Case], bool]) -> Case | None:
+    """Take the first case that fits, of alike ones one that no other delivery has; what does not fit goes, too."""
+    while members and not fits(members[0][1]):
+        del members[0]
+    if not members:
+        return None
+    rank, best = members[0]
+    alike = (case for other, case in takewhile(lambda one: one[0] == rank, members))
+    found = next((case for case in alike if case.id not in taken and fits(case)), best)
+    members.remove((rank, found))
+    return found
 
 
 def _rank(case: Case, level: Level) -> Rank:
     """Sort what tells more and takes less time first."""
     late = case.slow or case.heavy or not sends_fields(case)
-    return level is Level.MAY, late, case.exclusive or waits(case), requests(case) > LARGE
+    asked = requests(case)
+    large = (asked > LARGE) + (asked > LARGER) + (longest(case) > LONG)
+    return level is Level.MAY, late, case.exclusive or waits(case), patience(case) > PATIENT, large
 
 
 def cost(case: Case, delivery: Delivery) -> float:
-    """Return about how many seconds a play takes, beside others where it may have them."""
+    """Return about how much of a sample's time a play takes, beside others where it may have them."""
+    return PLAY + _pieces(case, delivery) * (ALONE if case.exclusive else PIECE)
+
+
+def duration(case: Case, delivery: Delivery) -> float:
+    """Return about how many seconds a play takes from its beginning to its end."""
+    return patience(case) + _pieces(case, delivery) * (delivery.gap + GAP)
+
+
+def _pieces(case: Case, delivery: Delivery) -> int:
     asked = requests(case)
     each = {"bytes": 25, "fields": 5, "beside": 4, "dripped": 25}.get(delivery.name, 1)
-    pieces = min(asked * each, delivery.bounds[1]) if each > 1 else asked
-    return PLAY + pieces * (ALONE if case.exclusive else PIECE)
+    return min(asked * each, delivery.bounds[1]) if each > 1 else asked

@@ -11,11 +11,10 @@ import struct
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-UNACKNOWLEDGED, RETRANSMITTED, NOT_SENT, DATA_SEGMENTS = 24, 100, 144, 156
-"""Offsets in `struct tcp_info` (linux/tcp.h) of unacked, total_retrans, notsent_bytes and data_segs_out."""
-TCP_INFO_SIZE = 160
+TCP_INFO = struct.Struct("=24xI72xI40xI8xI")
+"""Of `struct tcp_info` (linux/tcp.h): unacked, total_retrans, notsent_bytes and data_segs_out."""
 LEAVING = 0.2
 """Seconds a write has to leave this machine by itself."""
 ACKNOWLEDGING = 0.002
@@ -49,8 +48,7 @@ class Cuts:
             await asyncio.sleep(LOOK_AGAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
+class Sending(NamedTuple):
     """How the sending side of a connection stands."""
 
     sent: bool
@@ -64,15 +62,12 @@ def sending(sock: Any) -> Sending | None:
     if sys.platform != "linux" or sock.family == socket.AF_UNIX:
         return None
     try:
-        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_SIZE)
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size)
     except OSError:
         return None
-    if len(info) < TCP_INFO_SIZE:
+    if len(info) < TCP_INFO.size:
         return None
-    unacknowledged, again, waiting, segments = (
-        int(struct.unpack_from("=I", info, offset)[0])
-        for offset in (UNACKNOWLEDGED, RETRANSMITTED, NOT_SENT, DATA_SEGMENTS)
-    )
+    unacknowledged, again, waiting, segments = TCP_INFO.unpack(info)
     return Sending(waiting == 0, waiting == 0 and unacknowledged == 0, segments - again)
 
 

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases import Case
+from conformance.delivery import WHOLE
 from conformance.outcome import Outcome
 from conformance.processes import ServerProcess, StartError
 from conformance.rounds import Death, Report, Round, nobody_there
 from conformance.sockets import SocketDriver
 from conformance.suspects import Batch, Suspect
-from conformance.traits import waits
 from conformance.verdicts import Guilty, Verdict
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class SupervisedRound(Round):
 
     async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
         """See `Round`."""
-        await self._play_on(sorted(cases, key=waits, reverse=True), attempt, alone=False)
+        await self._play_on(list(cases), attempt, alone=False)
 
     async def one_by_one(self, cases: Sequence[Case]) -> None:
         """See `Round`."""
@@ -108,15 +108,28 @@ class SupervisedRound(Round):
             for case in cases:
                 await self._play_one(batch, case, attempt)
         else:
-            async with asyncio.TaskGroup() as tasks:
-                for case in cases:
-                    tasks.create_task(self._play_one(batch, case, attempt))
+            async with asyncio.TaskGroup() as others:
+                async with asyncio.TaskGroup() as tasks:
+                    for lane in self.in_turn(cases):
+                        tasks.create_task(self._play_each(batch, lane, attempt, others))
+                self.yardstick.begin()
+            self.yardstick.end()
         if batch.ended:
             await asyncio.wait({batch.death}, timeout=GRACE)
         self._flush(batch, 0.0)
 
+    async def _play_each(self, batch: Batch, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
+        """Play a case; under other deliveries once it has passed and the server has outlived it long enough."""
+        for case in lane:
+            await self._play_one(batch, case, attempt)
+            if case.delivery == WHOLE.name and self.plan.others_of(case):
+                await asyncio.wait({batch.death}, timeout=GRACE + TICK)
+                self._flush(batch, GRACE)
+                for lane in self.following(case) if not batch.death.done() else ():
+                    others.create_task(self._play_each(batch, lane, 0, others))
+
     async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
-        async with self.gate:
+        async with self.gate.place(case.delivery):
             if batch.death.done():
                 batch.left.append(case)
                 return

@@ -8,6 +8,7 @@ from typing import Any
 from conformance.cases import Case
 from conformance.delivery import Delivery
 from conformance.expressions import ExpressionError, evaluate
+from conformance.symbols import DEFAULT_PARAMETERS
 from protocols import Protocol
 
 CHOICES = frozenset({"by_profile", "by_variant"})
@@ -29,21 +30,59 @@ def _holds(spec: Any, keys: Collection[str]) -> bool:
 
 def _keys(spec: Any) -> set[str]:
     """Return the keys of all mappings in `spec`, however deep."""
-    found: set[str] = set()
+    return {key for one in _mappings(spec) for key in one}
+
+
+def _mappings(spec: Any) -> Iterator[dict[str, Any]]:
+    """Yield all mappings in `spec`, however deep."""
     left = [spec]
     while left:
         one = left.pop()
         if type(one) is dict:
-            found.update(one)
+            yield one
             left.extend(one.values())
-        elif isinstance(one, list | tuple):
+        elif type(one) is list or type(one) is tuple:
             left.extend(one)
-    return found
 
 
 def waits(case: Case) -> bool:
     """Say whether a case lets time pass."""
     return _holds(case.steps, frozenset({"wait", "wait_until"}))
+
+
+def patience(case: Case) -> float:
+    """Return about how many seconds a case lets pass; what only a play can tell counts as one."""
+    waited, names = 0.0, {**DEFAULT_PARAMETERS, **case.variables}
+    for one in _mappings(case.steps):
+        until = one.get("wait_until")
+        for spec in (one.get("wait"), until["plus"] if type(until) is dict else None):
+            number = 0.0 if spec is None else _number(spec, names)
+            waited += 1.0 if number is None else number
+    return waited
+
+
+def longest(case: Case) -> int:
+    """Return the bytes of the longest filled field that a case names, as far as that can be told."""
+    sizes = [_number(one["size"], case.variables) for one in _mappings(case.steps) if "fill" in one and "size" in one]
+    return int(max((one for one in sizes if one is not None), default=0))
+
+
+def keeps_to_itself(case: Case) -> bool:
+    """Say whether every request with fields names something of the case's own (`$…`), so that plays never meet."""
+    return all(_names_own(asked) for one in _mappings(case.steps) if "send" in one for asked in _listed(one["send"]))
+
+
+def _listed(spec: Any) -> list[Any]:
+    return spec if isinstance(spec, list) else [spec]
+
+
+def _names_own(spec: Any) -> bool:
+    """Say whether any text in a message, however deep, begins with `$`; a message without fields needs none."""
+    if isinstance(spec, str):
+        return True
+    texts = [value for one in _mappings(spec) for value in one.values()]
+    texts += [text for value in texts if isinstance(value, list) for text in value]
+    return any(isinstance(one, str) and one.startswith("$") for one in texts)
 
 
 def is_concurrent(case: Case) -> bool:

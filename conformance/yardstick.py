@@ -35,12 +35,14 @@ class Yardstick:
             self.passed.add(case.id)
 
     def begin(self) -> None:
-        """Let the time run."""
-        self._until = time.monotonic() + self._left
+        """Let the time run, if it does not."""
+        if self._until == inf:
+            self._until = time.monotonic() + self._left
 
     def end(self) -> None:
-        """Stop it; what is left is for later."""
-        self._left, self._until = self._until - time.monotonic(), inf
+        """Stop it, if it runs; what is left is for later."""
+        if self._until < inf:
+            self._left, self._until = self._until - time.monotonic(), inf
 
     @property
     def over(self) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from conformance.gate import Gate
+from conformance.gate import Ahead, Gate
 
 
 def test_no_more_inside_than_places() -> None:
@@ -94,3 +94,33 @@ def test_a_place_is_not_lost_with_who_gives_up() -> None:
             assert gate.inside == 1
 
     asyncio.run(main())
+
+
+def test_who_comes_ahead_takes_the_next_place_and_leaves_it_to_the_others() -> None:
+    order: list[str] = []
+
+    async def main() -> None:
+        gate = Gate(1)
+
+        async def one(name: str, place: Gate | Ahead) -> None:
+            async with place:
+                order.append(name)
+                await asyncio.sleep(0)
+
+        usual = [one(name, gate) for name in ("first", "second", "third")]
+        early = [one(name, gate.ahead) for name in ("early", "too")]
+        await asyncio.gather(*usual, *early)
+        assert gate.inside == 0
+
+    asyncio.run(main())
+
+    assert order == ["first", "early", "too", "second", "third"]
+
+
+def test_slow_deliveries_have_places_of_their_own_and_others_come_ahead() -> None:
+    gate = Gate(3)
+
+    assert gate.place("whole") is gate
+    assert gate.place("dripped") is gate.aside
+    assert (gate.aside.places, gate.aside.inside) == (3, 0)
+    assert {id(gate.place(name)) for name in ("bytes", "joined", "half-closed")} == {id(gate.ahead)}

@@ -9,7 +9,19 @@ import pytest
 from conformance.cases import Case, Suite, load_suite
 from conformance.delivery import DELIVERIES
 from conformance.outcome import Outcome
-from conformance.sampling import ALL, BUDGET, OTHERS, SAMPLE, Choice, ChoiceError, Tally, choice_of, chosen, cost
+from conformance.sampling import (
+    ALL,
+    BUDGET,
+    OTHERS,
+    SAMPLE,
+    Choice,
+    ChoiceError,
+    Tally,
+    choice_of,
+    chosen,
+    cost,
+    duration,
+)
 from conformance.selection import select
 from conformance.trace import Trace
 from conformance.traits import applies
@@ -113,3 +125,30 @@ def test_only_plays_that_tell_something_are_kept_and_the_others_counted() -> Non
 
     assert [tally.keeps(one) for one in outcomes] == [False, True, True, True, False, False, True, True, True, True]
     assert (tally.recorded, tally.same, tally.untold) == (7, 1, 2)
+
+
+def test_of_alike_cases_each_delivery_has_another_one() -> None:
+    cases = [make_case({"send": ASK}, id=f"made/{number}") for number in range(6)]
+    plays = chosen(cases, Choice(OTHERS, 60.0), SUITE, "7.1.0")
+
+    assert {one.id for one in plays[:6]} == {case.id for case in cases}
+    assert {one.delivery for one in plays[:6]} == set(OTHERS)
+    assert len(plays) == 36
+
+
+def test_what_takes_long_comes_last() -> None:
+    large = make_case({"send": {"each": {"i": [1, 50]}, "of": ASK}}, id="made/large")
+    larger = make_case({"send": {"each": {"i": [1, 500]}, "of": ASK}}, id="made/larger")
+    waits, patient = (make_case({"send": ASK}, {"wait": number}, id=f"made/waits-{number}") for number in (1, 2))
+    cases = [patient, larger, waits, large, make_case({"send": ASK}, id="made/short")]
+    order = [one.id for one in chosen(cases, Choice(("bytes",), 60.0), SUITE, "7.1.0")]
+
+    assert order == ["made/short", "made/large", "made/larger", "made/waits-1", "made/waits-2"]
+
+
+def test_a_play_takes_as_long_as_it_waits_and_its_pieces_are_apart() -> None:
+    ask, patient = make_case({"send": ASK}), make_case({"send": ASK}, {"wait": 2})
+    by = DELIVERIES["bytes"]
+
+    assert duration(ask, DELIVERIES["whole"]) < duration(ask, by) < duration(ask, DELIVERIES["dripped"])
+    assert duration(patient, by) == duration(ask, by) + 2

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -14,11 +15,12 @@ from conformance.player import Player
 from conformance.processes import StartError
 from conformance.records import Record, Run
 from conformance.runner import Plan, Settings
+from conformance.sampling import choice_of
 from conformance.supervision import SupervisedRound
 from conformance.targets import Address
 from conformance.trace import Kind, Trace, TraceEvent
 from conformance.verdicts import Guilty, Verdict
-from tests.conformance.scripted import make_case
+from tests.conformance.scripted import ASK, make_case
 
 SUITE = load_suite("throttr")
 STAYS_UP = make_case({"alive": True}, id="robustness/stays-up")
@@ -301,3 +303,38 @@ def test_what_is_measured_comes_last_and_each_time_on_a_fresh_server() -> None:
     assert driver.order[-4:] == ["budget/0", "budget/1", "budget/2", STAYS_UP.id]
     assert driver.server.starts == 4
     assert others(records) == {"pass"}
+
+
+def delivered(ends: Callable[[FakeDriver, str], bool], jobs: int = 4) -> tuple[dict[tuple[str, str], str], FakeServer]:
+    server = FakeServer()
+
+    class Delivering(FakeDriver):
+        async def play(self, player: Player) -> Outcome:
+            self.now = f"{player.case.id} {player.case.delivery}"
+            outcome = await super().play(player)
+            return replace(outcome, extra={"cuts": 1})
+
+    driver = Delivering(server, jobs, ends)
+    cases = [make_case({"send": ASK}, id=f"made/{number}") for number in range(6)]
+    suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
+    settings = Settings(deliveries=choice_of("bytes,half-closed"))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, settings)
+    records: list[Record] = []
+    asyncio.run(SupervisedRound(plan, driver, records.append, server, 50).go())  # type: ignore[arg-type]
+    assert len(records) == len({one["record_id"] for one in records})
+    return {(one["case"], one["delivery"]): one["verdict"] for one in records}, server
+
+
+def test_what_passed_is_played_under_other_deliveries_on_a_server_of_ours_too() -> None:
+    found, server = delivered(lambda *_: False)
+
+    assert set(found.values()) == {"pass"}
+    assert len(found) == 18
+    assert server.starts == 1
+
+
+def test_a_case_that_ends_the_server_has_no_play_under_other_deliveries() -> None:
+    found, _ = delivered(lambda _, case: case == "made/3")
+
+    assert {key: verdict for key, verdict in found.items() if key[0] == "made/3"} == {("made/3", "whole"): "crash"}
+    assert [verdict for key, verdict in found.items() if key[0] != "made/3"] == ["pass"] * 15

@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import load_suite
 from conformance.delivery import DELIVERIES
 from conformance.selection import applicable
-from conformance.traits import applies, last_request, requests, waits
+from conformance.traits import applies, keeps_to_itself, last_request, longest, patience, requests, waits
 from protocols import protocol
 from tests.conformance.scripted import ASK, INSERT, make_case
 
@@ -140,3 +140,38 @@ def test_most_cases_of_the_suite_can_be_delivered_in_every_way() -> None:
 
     for name in OTHERS:
         assert sum(applies(case, DELIVERIES[name], SPOKEN) for case in cases) > 0.7 * len(cases), name
+
+
+@pytest.mark.parametrize(
+    ("steps", "seconds"),
+    [
+        ([{"send": "INFO"}], 0.0),
+        ([{"wait": 0.5}, {"wait": "0.25 * 2"}], 1.0),
+        ([{"mark": "m"}, {"wait_until": {"mark": "m", "plus": "0.5 + TOLERANCE", "latest": 9}}], 0.75),
+        ([{"repeat": {"each": {"i": [1, 2]}, "steps": [{"wait": "ttl * 2"}]}}], 1.0),
+    ],
+)
+def test_how_long_a_case_waits(steps: list[Any], seconds: float) -> None:
+    assert patience(make_case(*steps)) == seconds
+
+
+def test_the_longest_field_of_a_case() -> None:
+    key = {"fill": 0x2E, "size": "m - 1", "prefix": "$k"}
+
+    assert longest(make_case({"send": {"QUERY": {"key": key}}}, variables={"m": 200})) == 199
+    assert longest(make_case({"send": {"QUERY": {"key": key}}})) == 0
+    assert longest(make_case({"send": "INFO"})) == 0
+
+
+@pytest.mark.parametrize(
+    ("sends", "own"),
+    [
+        ({"QUERY": {"key": "$k"}}, True), ({"QUERY": {"key": "k"}}, False), ("INFO", True), ({"raw": "0201"}, False),
+        ({"QUERY": {"key": {"fill": 1, "size": 9}}}, False), ({"QUERY": {"key": {"fill": 1, "prefix": "$k"}}}, True),
+        ([{"QUERY": {"key": "$k"}}, {"PUBLISH": {"channel": "*", "payload": "p"}}], False),
+        ({"each": {"i": [1, 2]}, "of": {"QUERY": {"key": "$k{i}"}}}, True), ({"join": ["a", "$k"]}, True),
+    ],
+)  # fmt: skip
+def test_a_case_keeps_to_itself_when_all_it_asks_for_names_something_of_its_own(sends: Any, own: bool) -> None:
+    assert keeps_to_itself(make_case({"send": sends})) is own
+    assert keeps_to_itself(make_case({"repeat": {"each": {"i": [1, 2]}, "steps": [{"send": sends}]}})) is own

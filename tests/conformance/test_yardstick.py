@@ -215,3 +215,73 @@ def test_the_reference_passes_over_loopback_under_every_delivery() -> None:
 
     assert {one["verdict"] for one in records} == {"pass"}
     assert len(records) > 5 * len(cases)
+
+
+def test_the_clock_that_runs_is_not_begun_again_and_one_that_stands_not_ended() -> None:
+    stick = Yardstick(60.0)
+    stick.end()
+    stick.begin()
+    until = stick._until
+    stick.begin()
+
+    assert stick._until == until
+    stick.end()
+    stick.end()
+    assert 59.0 < stick._left < 60.0
+
+
+class Meeting(Driver):
+    """Notes who plays beside whom, too; what is played whole takes longer the higher its number."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.playing: set[tuple[str, str]] = set()
+        self.met: set[frozenset[tuple[str, str]]] = set()
+
+    async def play(self, player: Player) -> Outcome:
+        key = player.case.id, player.case.delivery
+        self.met |= {frozenset({key, other}) for other in self.playing}
+        self.playing.add(key)
+        for _ in range(5 * int(key[0].split("/")[1]) if key[1] == "whole" else 3):
+            await asyncio.sleep(0)
+        self.playing.discard(key)
+        return await super().play(player)
+
+
+def meetings(cases: list[Case]) -> set[frozenset[tuple[str, str]]]:
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    driver = Meeting(lambda *_: PASS)
+    asyncio.run(Round(plan, driver, lambda record: None).go())  # type: ignore[arg-type]
+    assert len(driver.order) == len(set(driver.order)) == 7 * len(cases)
+    return driver.met
+
+
+def test_what_passed_is_played_otherwise_beside_what_is_still_played_whole() -> None:
+    beside = [dict((delivery, case) for case, delivery in pair) for pair in meetings(some(12))]
+    whole = [pair for pair in beside if "whole" in pair and len(pair) == 2]
+
+    assert {name for pair in whole for name in pair} == {"whole", *OTHERS}
+
+
+def test_plays_of_one_case_meet_only_where_it_names_keys_of_its_own() -> None:
+    fixed = {"INSERT": {"key": "k", "quota": 7, "ttl_type": "seconds", "ttl": 60}}
+    own, others = make_case(*ORDINARY, id="made/1"), make_case({"send": fixed, "expect": "ok"}, id="made/2")
+    alone = {case: [pair for pair in meetings([own, others]) if {one for one, _ in pair} == {case}] for case in
+             ("made/1", "made/2")}  # fmt: skip
+
+    assert alone["made/1"]
+    assert not alone["made/2"]
+    assert not [pair for pair in alone["made/1"] if "whole" in {delivery for _, delivery in pair}]
+
+
+def test_a_case_played_whole_is_not_refused_when_the_time_for_others_is_over() -> None:
+    cases = some(3)
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    driver, records = Driver(lambda *_: PASS), list[Record]()
+    playing = Round(plan, driver, records.append)  # type: ignore[arg-type]
+    playing.yardstick = Yardstick(0.0)
+    playing.yardstick.begin()
+    asyncio.run(playing.side_by_side(cases))
+
+    assert {delivery for _, delivery in driver.order} == {"whole"}
+    assert [one["verdict"] for one in records] == ["pass"] * 3
