@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import socket
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-import uvloop
 
 from reference_server.server import BindError, Endpoints, serve
 from reference_server.service import Limits
 from tests.reference_server.parrot import Parrots
+from tests.reference_server.serving import LOOPS, PATIENCE, Play, served
 
-PATIENCE = 10
-LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+Serve = Callable[[Parrots, Endpoints, Play], list[str]]
 
 
-@pytest.fixture(params=LOOPS, name="served")
-def _served(request: pytest.FixtureRequest) -> Callable[..., list[str]]:
-    """Runs a server until `play` is done with its addresses in a thread; returns the addresses."""
-
-    def served(service: Parrots, endpoints: Endpoints, play: Callable[[list[str]], None]) -> list[str]:
-        addresses: list[str] = []
-
-        async def go() -> None:
-            loop = asyncio.get_running_loop()
-            expected = 2 if endpoints.udp else 1
-            playing: list[asyncio.Future[None]] = []
-
-            def done(future: Any) -> None:
-                os.kill(os.getpid(), signal.SIGTERM)
-
-            def ready(address: str) -> None:
-                addresses.append(address)
-                if len(addresses) == expected:
-                    playing.append(loop.run_in_executor(None, play, addresses))
-                    playing[0].add_done_callback(done)
-
-            await serve(lambda clock: service, endpoints, Limits(), ready)
-            await playing[0]
-
-        with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-            runner.run(asyncio.wait_for(go(), PATIENCE))
-        return addresses
-
-    return served
+@pytest.fixture(params=LOOPS, name="serving")
+def _serving(request: pytest.FixtureRequest) -> Serve:
+    return lambda service, endpoints, play: served(request.param, lambda clock: service, endpoints, play)
 
 
 def socket_to(address: str) -> socket.socket:
@@ -59,7 +29,7 @@ def socket_to(address: str) -> socket.socket:
     return sock
 
 
-def test_datagrams_are_answered_one_by_one_on_the_port_of_tcp(served: Callable[..., list[str]]) -> None:
+def test_datagrams_are_answered_one_by_one_on_the_port_of_tcp(serving: Serve) -> None:
     service = Parrots()
 
     def play(addresses: list[str]) -> None:
@@ -68,13 +38,13 @@ def test_datagrams_are_answered_one_by_one_on_the_port_of_tcp(served: Callable[.
                 sock.send(said)
             assert [sock.recv(100), sock.recv(100)] == [b"one", b"two"]
 
-    tcp, udp = served(service, Endpoints(udp=True), play)
+    tcp, udp = serving(service, Endpoints(udp=True), play)
 
     assert udp.removeprefix("udp") == tcp.removeprefix("tcp")
     assert {peer.family for peer, _ in service.datagrams} == {"udp"}
 
 
-def test_the_longest_datagram_is_seen_whole(served: Callable[..., list[str]]) -> None:
+def test_the_longest_datagram_is_seen_whole(serving: Serve) -> None:
     service = Parrots()
 
     def play(addresses: list[str]) -> None:
@@ -82,12 +52,12 @@ def test_the_longest_datagram_is_seen_whole(served: Callable[..., list[str]]) ->
             sock.send(bytes(65_507))
             assert sock.recv(2000) == bytes(1000)
 
-    served(service, Endpoints(udp=True), play)
+    serving(service, Endpoints(udp=True), play)
 
     assert [size for _, size in service.datagrams] == [65_507]
 
 
-def test_an_answer_nobody_waits_for_harms_nobody(served: Callable[..., list[str]]) -> None:
+def test_an_answer_nobody_waits_for_harms_nobody(serving: Serve) -> None:
     def play(addresses: list[str]) -> None:
         for _ in range(20):
             with socket_to(addresses[1]) as gone:
@@ -96,11 +66,11 @@ def test_an_answer_nobody_waits_for_harms_nobody(served: Callable[..., list[str]
             sock.send(b"there?")
             assert sock.recv(100) == b"there?"
 
-    served(Parrots(), Endpoints(udp=True), play)
+    serving(Parrots(), Endpoints(udp=True), play)
 
 
-def test_without_udp_there_is_one_address(served: Callable[..., list[str]]) -> None:
-    assert len(served(Parrots(), Endpoints(), lambda addresses: None)) == 1
+def test_without_udp_there_is_one_address(serving: Serve) -> None:
+    assert len(serving(Parrots(), Endpoints(), lambda addresses: None)) == 1
 
 
 def test_a_udp_port_in_use_is_named() -> None:
