@@ -31,7 +31,7 @@ from protocols.messages import Message, Reply, Request
 from protocols.profile import Layout
 from protocols.registry import Protocol
 
-__all__ = ["Plain", "PlainError", "plain_bytes"]
+__all__ = ["STATUS", "Plain", "PlainError", "plain_bytes"]
 
 RESERVED = frozenset({"id", "do", "connection", "event"})
 """Names that a line has for itself beside the fields of a message; a field of that name gets a `_` behind it there."""
@@ -115,6 +115,10 @@ class Plain:
         ((name, kind),) = self._told(reply)
         return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
 
+    def number(self, name: str, value: int) -> str:
+        """Return a number of the field `name`: its name where it has one, its digits otherwise."""
+        return next((word for word, member in self._words(name).items() if member == value), str(value))
+
     def parts(self, operation: str) -> tuple[type[Request], ...]:
         """Return the requests that `operation` is made of; `PlainError` naming the known ones when there is none."""
         request = self.operations.get(operation)
@@ -151,7 +155,7 @@ class Plain:
     def _value(self, name: str, kind: Kind, value: Any) -> Any:
         match kind:
             case UInt():
-                return self._word(name, value) or str(value)
+                return self.number(name, value)
             case Raw() | Blob() | Split() | Rest() | Terminated():
                 return {"hex": value.hex()}
             case Rows():
@@ -159,10 +163,6 @@ class Plain:
             case Nested():
                 return self.result(value)
         return value
-
-    def _word(self, name: str, value: int) -> str | None:
-        known = self._words(name)
-        return next((word for word, member in known.items() if member == value), None)
 
     def _words(self, name: str) -> dict[str, IntEnum]:
         enum = self.protocol.names.get(name)

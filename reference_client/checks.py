@@ -4,35 +4,53 @@ from __future__ import annotations
 
 from typing import Any
 
-from protocols.fields import Blob, Kind, Raw, UInt
-from protocols.messages import Request
+from protocols.fields import BYTES, Blob, Kind, Raw, Rest, Split, Terminated, UInt
+from protocols.messages import Message
 from protocols.profile import Layout
 from reference_client.errors import BadRequestError, TooLongError, TooWideError
 
 __all__ = ["check"]
 
 
-def check(request: Request, layout: Layout) -> None:
+def check(request: Message, layout: Layout) -> None:
     """Raise `TooWideError`, `TooLongError` or `BadRequestError` naming the first field that `request` gets wrong."""
     for name, kind in layout.fields:
         _check(f"{request.NAME}.{name}", kind, getattr(request, name))
+    sizes = [kind.size for _, kind in layout.fields if isinstance(kind, Split)]
+    for size in sizes:
+        shared = [name for name, kind in layout.fields if isinstance(kind, Split | Rest)]
+        _fits(f"{request.NAME}.{' and '.join(shared)}", sum(len(getattr(request, one)) for one in shared) + 1, size)
 
 
 def _check(where: str, kind: Kind, value: Any) -> None:
-    match kind:
-        case UInt():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise BadRequestError(f"{where}: expected an integer from 0 to {kind.maximum}, got {_shown(value)}")
-            if value > kind.maximum:
-                raise TooWideError(f"{where}: expected at most {kind.maximum}, got {_shown(value)}")
-        case Raw(size):
-            if type(value) is not bytes or len(value) != size:
-                raise BadRequestError(f"{where}: expected {size} bytes, got {_shown(value)}")
-        case Blob(size):
-            if type(value) is not bytes:
-                raise BadRequestError(f"{where}: expected bytes, got {_shown(value)}")
-            if len(value) > size.maximum:
-                raise TooLongError(f"{where}: expected at most {size.maximum} bytes, got {len(value)}")
+    if isinstance(kind, UInt):
+        _check_number(where, kind, value)
+    elif isinstance(kind, Raw):
+        if type(value) is not bytes or len(value) != kind.size:
+            raise BadRequestError(f"{where}: expected {kind.size} bytes, got {_shown(value)}")
+    elif isinstance(kind, BYTES):
+        _check_bytes(where, kind, value)
+
+
+def _check_number(where: str, kind: UInt, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise BadRequestError(f"{where}: expected an integer from 0 to {kind.maximum}, got {_shown(value)}")
+    if value > kind.maximum:
+        raise TooWideError(f"{where}: expected at most {kind.maximum}, got {_shown(value)}")
+
+
+def _check_bytes(where: str, kind: Kind, value: Any) -> None:
+    if type(value) is not bytes:
+        raise BadRequestError(f"{where}: expected bytes, got {_shown(value)}")
+    if isinstance(kind, Blob):
+        _fits(where, len(value), kind.size)
+    if isinstance(kind, Split | Terminated) and b"\0" in value:
+        raise BadRequestError(f"{where}: expected bytes without 00, got one at {value.index(0)}")
+
+
+def _fits(where: str, size: int, field: UInt) -> None:
+    if size > field.maximum:
+        raise TooLongError(f"{where}: expected at most {field.maximum} bytes, got {size}")
 
 
 def _shown(value: object) -> str:

@@ -16,18 +16,19 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from protocols.messages import Message
-from protocols.plain import Plain, PlainError
+from protocols.plain import STATUS, Plain, PlainError
 from protocols.registry import protocol as codec_of
 from reference_client.errors import ClientError, RefusedError
 from reference_client.line import Reconnect
-from reference_client.registry import DrivenClient, client_class
+from reference_client.registry import Batching, DrivenClient, client_class
 
 __all__ = ["VERSION", "CommandError", "Driver"]
 
 VERSION = "wireproof.driver/1"
 LARGEST_NUMBER = 2**64 - 1
+CONNECT_FIELDS = ("connection", "host", "port", "profile", "variant", "reconnect")
 DEADLINE = 3.0
-"""Seconds; less than wireproof waits for a driver, so that the SDK is the one to give up."""
+"""Seconds, unless `connect` tells others; less than wireproof waits, so that the SDK is the one to give up."""
 Object = Mapping[str, Any]
 
 
@@ -51,7 +52,7 @@ class Connection:
 
     def pushed(self, message: Any) -> None:
         """Tell of a pushed message."""
-        told = {one.name: _hex(getattr(message, one.name)) for one in fields(message)}
+        told = {one.name: self._field(one.name, getattr(message, one.name)) for one in fields(message)}
         self._say({"event": "message", "connection": self._name, **told})
 
     def lost(self, why: ClientError, mending: bool) -> None:
@@ -67,13 +68,12 @@ class Connection:
 
     async def ask(self, operation: str, given: Object) -> Object:
         """Call the SDK's method and return its result by the names of the reply."""
-        try:
-            return self._told(operation, await self._call(self.client, operation, given))
-        except RefusedError:
-            return {"status": False}
+        return await self._settled(operation, self._call(self.client, operation, given))
 
     async def batch(self, requests: list[Object]) -> Object:
         """Call the methods of a batch and return the results in order."""
+        if not isinstance(self.client, Batching):
+            raise CommandError("unsupported", "no batches")
         batch = self.client.batch()
         calls = []
         for one in requests:
@@ -86,8 +86,10 @@ class Connection:
     async def _settled(self, operation: str, call: Awaitable[Any]) -> Object:
         try:
             return self._told(operation, await call)
-        except RefusedError:
-            return {"status": False}
+        except RefusedError as error:
+            if error.reply is None:
+                raise
+            return self.plain.result(error.reply)
 
     def _call(self, target: object, operation: str, given: Object) -> Awaitable[Any]:
         if operation not in self.plain.operations:
@@ -97,19 +99,28 @@ class Connection:
 
     def _told(self, operation: str, value: object) -> Object:
         plain = self.plain
+        replies = plain.profile.replies[plain.operations[operation]]
         if value is None or isinstance(value, bool):
-            return {"status": value is True}
-        if isinstance(value, plain.profile.replies[plain.operations[operation]][-1]):
+            return {STATUS: value is True} if any(map(plain.is_flag, replies)) else {}
+        if isinstance(value, replies[-1]):
             return plain.result(value)
         name = plain.result_name(operation)
         match value:
-            case bytes():
-                return {name: _hex(value)}
             case tuple():
                 return {name: [plain.fields(row) for row in value]}
             case Message():
                 return {name: plain.result(value)}  # type: ignore[arg-type]
-        raise TypeError(f"{operation} returned {type(value).__name__}")
+        return {name: self._field(name, value)}
+
+    def _field(self, name: str, value: object) -> str | Object | None:
+        match value:
+            case None:
+                return None
+            case bytes():
+                return {"hex": value.hex()}
+            case int():
+                return self.plain.number(name, value)
+        raise TypeError(f"{name} is of type {type(value).__name__}")
 
 
 class Driver:
@@ -193,10 +204,11 @@ class Driver:
             "protocol": self._protocol.name,
             "profiles": self._profiles,
             "variants": self._variants,
-            "operations": [*operations, "batch"],
+            "operations": [*operations, *(["batch"] if hasattr(self._client_class, "batch") else [])],
             "binary_safe": True,
             "largest_number": str(LARGEST_NUMBER),
             "reconnects": True,
+            **({"features": list(self._client_class.features)} if self._client_class.features else {}),
         }
 
     async def _connect(self, given: Object) -> Object:
@@ -208,17 +220,18 @@ class Driver:
         if plain is None:
             spoken = f"{', '.join(self._profiles)} under {', '.join(self._variants)}"
             raise CommandError("unsupported", f"expected profile {spoken}, got {profile!r} under {variant!r}")
+        more = {field: value for field, value in given.items() if field not in CONNECT_FIELDS}
         connection = Connection(name, plain, self._say)
         client = self._client_class.connect(
             str(given.get("host")),
             int(given.get("port", 0)),
             profile=profile,
             variant=variant,
-            timeout=self._deadline,
             reconnect=Reconnect() if given.get("reconnect") is True else None,
             on_message=connection.pushed,
             on_loss=connection.lost,
             on_mended=connection.mended,
+            **{"timeout": self._deadline, **plain.connect_values(more)},
         )
         connection.client = await client.__aenter__()
         self._connections[name] = connection
@@ -252,10 +265,6 @@ class Driver:
         if name not in self._connections:
             raise CommandError("closed", f"there is no connection {name!r}")
         return self._connections[name]
-
-
-def _hex(value: bytes | None) -> Object | None:
-    return None if value is None else {"hex": value.hex()}
 
 
 def _version() -> str:

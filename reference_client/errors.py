@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from protocols.messages import Reply
+
 __all__ = [
+    "AccessError",
     "BadReplyError",
     "BadRequestError",
     "ClientError",
@@ -14,6 +17,7 @@ __all__ = [
     "TooLongError",
     "TooWideError",
     "UnsupportedError",
+    "UntrustedError",
 ]
 
 
@@ -42,7 +46,22 @@ class BadReplyError(ClientError):
 
 
 class RefusedError(ClientError):
-    """Raised when the server answered 00 where an answer was asked for that has no other way to be absent."""
+    """Raised when the server does not do what it was asked; the connection can be used on."""
+
+    kind = "refused"
+
+    def __init__(self, told: str, reply: Reply | None = None) -> None:
+        super().__init__(told)
+        self.reply = reply
+        """How it said so; None where it gave no answer but closed."""
+
+
+class AccessError(RefusedError):
+    """Raised when the server says that the client may not do it, logging in for one."""
+
+
+class UntrustedError(ClientError):
+    """Raised when the server's certificate is not signed by whom the client trusts, or names another host."""
 
 
 class BadRequestError(ClientError, ValueError):

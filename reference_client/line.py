@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from protocols.connection import Client
-from reference_client.errors import ClientError, ClosedError
+from reference_client.errors import ClientError, ClosedError, DeadlineError
 from reference_client.link import Link, OnPush, open_link
 
 __all__ = ["Line", "Reconnect"]
@@ -44,10 +44,10 @@ class Line:
         on_push: OnPush,
         on_loss: OnLoss,
         on_mended: Callable[[], object],
-        restore: Callable[[Link], Awaitable[None]],
+        prepare: Callable[[Link], Awaitable[None]],
         link_class: type[Link] = Link,
     ) -> None:
-        """`restore` brings back, on a link made after a loss and before anybody uses it, what the server forgot."""
+        """`prepare` has a new link ready before anybody uses it: logged in, say, and subscribed as before a loss."""
         self._make_codec = make_codec
         self._host = host
         self._port = port
@@ -56,7 +56,7 @@ class Line:
         self._on_push = on_push
         self._on_loss = on_loss
         self._on_mended = on_mended
-        self._restore = restore
+        self._prepare = prepare
         self._link_class = link_class
         self._link: Link | None = None
         self._settled = asyncio.Event()
@@ -65,8 +65,13 @@ class Line:
         self._settled.set()
         self._mending: asyncio.Task[None] | None = None
 
+    @property
+    def over(self) -> bool:
+        """Whether there is no link and will be none."""
+        return self._over is not None
+
     async def open(self) -> None:
-        """Connect, once; raises `ClosedError` or `DeadlineError`."""
+        """Connect, once; raises `ClosedError`, `DeadlineError`, or what preparing raises."""
         if self._link is not None:
             raise ClosedError("the client was connected before: make another one")
         self._link = await self._dial()
@@ -81,9 +86,14 @@ class Line:
             raise ClosedError(str(self._over))
         return self._link
 
+    def finish(self, why: ClientError) -> None:
+        """Give out no link any more, nor make one again, nor tell of a loss: the end that comes is wanted."""
+        self._over = why if self._over is None else self._over
+        self._settled.set()
+
     async def close(self) -> None:
         """Close for good: what waits fails with `ClosedError`."""
-        self._finish(ClosedError("the client was closed"))
+        self.finish(ClosedError("the client was closed"))
         if self._mending is not None:
             self._mending.cancel()
             with suppress(asyncio.CancelledError):
@@ -95,7 +105,7 @@ class Line:
             self._link.abort()
 
     async def _dial(self) -> Link:
-        return await open_link(
+        link = await open_link(
             self._make_codec(),
             self._host,
             self._port,
@@ -104,12 +114,21 @@ class Line:
             on_end=self._lost,
             link_class=self._link_class,
         )
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._prepare(link)
+        except BaseException as error:
+            link.abort()
+            if isinstance(error, TimeoutError) and not isinstance(error, ClientError):
+                raise DeadlineError(f"{self._host} port {self._port} was not ready in {self._timeout:g} s") from None
+            raise
+        return link
 
     def _lost(self, why: ClientError) -> None:
         if self._over is not None or (self._mending is not None and not self._mending.done()):
             return
         if self._reconnect is None:
-            self._finish(why)
+            self.finish(why)
         else:
             self._settled.clear()
             self._mending = asyncio.get_running_loop().create_task(self._mend(self._reconnect, why))
@@ -118,21 +137,12 @@ class Line:
     async def _mend(self, how: Reconnect, why: ClientError) -> None:
         for delay in how.delays():
             await asyncio.sleep(delay)
-            try:
+            with suppress(ClientError):
                 self._link = await self._dial()
-                async with asyncio.timeout(self._timeout):
-                    await self._restore(self._link)
-            except (ClientError, TimeoutError):
-                if self._link is not None:
-                    self._link.abort()
-            else:
-                self._settled.set()
-                self._on_mended()
-                return
+                if self._link.ended is None:
+                    self._settled.set()
+                    self._on_mended()
+                    return
         told = ClosedError(f"{why}; it could not be made again in {how.attempts} attempts")
-        self._finish(told)
+        self.finish(told)
         self._on_loss(told, False)
-
-    def _finish(self, why: ClientError) -> None:
-        self._over = why if self._over is None else self._over
-        self._settled.set()

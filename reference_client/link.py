@@ -7,6 +7,7 @@ reply that comes for it later is dropped. What ends the connection fails every c
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -14,7 +15,7 @@ from typing import cast
 from protocols.connection import Client, EndOfStream
 from protocols.errors import ProtocolError, RemoteProtocolError
 from protocols.messages import Push, Reply, Request
-from reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError
+from reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError, UntrustedError
 
 __all__ = ["Link", "open_link"]
 
@@ -70,6 +71,39 @@ class Link(asyncio.Protocol):
         """Drop the connection without waiting for anything to be sent."""
         self._end(ClosedError("the client was closed"), told=False)
         self._transport.abort()
+
+    def fail(self, why: ClientError) -> None:
+        """Drop a connection that cannot be used any more: every call that waits fails with `why`, and it is told."""
+        self._end(why)
+        self._transport.abort()
+
+    async def secure(self, context: ssl.SSLContext, host: str, *, timeout: float) -> None:
+        """Go on inside TLS, behind a request that asked for it; `host` is whom the certificate must name.
+
+        Raises `ClosedError` when the server breaks off, `UntrustedError` when it cannot be trusted, and
+        `DeadlineError` when it takes more than `timeout` seconds; the connection is of no use then.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            inside = await loop.start_tls(
+                self._transport,
+                self,
+                context,
+                server_hostname=host,
+                ssl_handshake_timeout=timeout,
+                ssl_shutdown_timeout=timeout,
+            )
+        except ssl.SSLCertVerificationError as error:
+            raise UntrustedError(f"the server's certificate: {error.verify_message}") from None
+        except ssl.SSLError as error:
+            raise BadReplyError(f"the server broke off TLS: {error.reason or error}") from None
+        except ConnectionAbortedError as error:
+            raise DeadlineError(f"TLS was not ready in {timeout:g} s: {error}") from None
+        except OSError as error:
+            raise ClosedError(f"the server closed the connection where TLS is due{_why(error)}") from None
+        if inside is None:
+            raise ClosedError("the server closed the connection where TLS is due")
+        self._transport = inside
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
@@ -147,6 +181,10 @@ class Link(asyncio.Protocol):
         self._waiting.clear()
         if told:
             self._on_end(why)
+
+
+def _why(error: OSError) -> str:
+    return f": {error}" if str(error) else ""
 
 
 async def open_link(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from reference_client.deviation import Deviation
 from reference_client.errors import ClientError
 from reference_client.line import Reconnect
 
-__all__ = ["CLIENTS", "DrivenBatch", "DrivenClient", "client_class", "client_faults", "driven_protocols"]
+__all__ = ["CLIENTS", "Batching", "DrivenBatch", "DrivenClient", "client_class", "client_faults", "driven_protocols"]
 
 CLIENTS = {"throttr": "reference_client.throttr"}
 """Protocol -> the package whose `Client` is its SDK."""
@@ -25,11 +25,14 @@ class DrivenBatch(Protocol):
 
 
 class DrivenClient(Protocol):
-    """What a driver needs of an SDK, besides a method for each request, named as the request in lower case.
+    """What a driver needs of an SDK, besides a method for each operation (`protocols.plain`) by its name.
 
-    Such a method takes the fields of the request by their names, and returns a flag, a message, None where there is
-    none, or the one field of the reply.
+    Such a method takes the fields of the operation by their names, and returns a flag, a message, None where there is
+    none, or the one field of the reply. Where the server refuses it raises `RefusedError` with the reply.
     """
+
+    features: ClassVar[tuple[str, ...]]
+    """What of the protocol's optional features it has."""
 
     @classmethod
     def connect(
@@ -39,22 +42,27 @@ class DrivenClient(Protocol):
         *,
         profile: str,
         variant: str,
-        timeout: float,
         reconnect: Reconnect | None,
         on_message: Callable[[Any], object],
         on_loss: Callable[[ClientError, bool], object],
         on_mended: Callable[[], object],
+        **more: Any,
     ) -> DrivenClient:
-        """Return a client that is not open yet."""
+        """Return a client that is not open yet; `more` are `timeout` and what the protocol has for connecting."""
 
     async def __aenter__(self) -> DrivenClient:
         """Connect."""
 
-    def batch(self) -> DrivenBatch:
-        """Return a batch with the same methods."""
-
     async def close(self) -> None:
         """Close."""
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """An SDK that can gather requests and send them at once."""
+
+    def batch(self) -> DrivenBatch:
+        """Return a batch with the same methods."""
 
 
 def driven_protocols() -> list[str]:

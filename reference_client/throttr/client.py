@@ -37,6 +37,7 @@ class Client(Commands):
     Calls that wait when the connection is lost fail with `ClosedError`, for nobody knows whether the server did them.
     """
 
+    features: ClassVar[tuple[str, ...]] = ()
     link_class: ClassVar[type[Link]] = Link
     connection_class: ClassVar[type[ClientConnection]] = ClientConnection
 
@@ -96,7 +97,7 @@ class Client(Commands):
                 on_push=client._pushed,
                 on_loss=client._lost,
                 on_mended=client._mended,
-                restore=client._restore,
+                prepare=client._restore,
                 link_class=cls.link_class,
             )
 

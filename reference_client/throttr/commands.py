@@ -129,7 +129,7 @@ def _found(kind: type[ReplyT]) -> Callable[[Reply], ReplyT | None]:
 def _given(kind: type[ReplyT]) -> Callable[[Reply], ReplyT]:
     def shape(reply: Reply) -> ReplyT:
         if not isinstance(reply, kind):
-            raise RefusedError(f"expected {kind.NAME}, the server answered 00")
+            raise RefusedError(f"expected {kind.NAME}, the server answered 00", reply)
         return reply
 
     return shape
@@ -138,7 +138,7 @@ def _given(kind: type[ReplyT]) -> Callable[[Reply], ReplyT]:
 def _rows(reply: Any) -> tuple[Any, ...]:
     """Return the rows of all fragments, in order."""
     if isinstance(reply, replies.Status):
-        raise RefusedError("expected rows, the server answered 00")
+        raise RefusedError("expected rows, the server answered 00", reply)
     return tuple(row for fragment in reply.fragments for row in fragment.rows)
 
 
