@@ -18,8 +18,9 @@ from reference_server.service import Limits
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from protocols.registry import Protocol
     from reference_server.clock import Clock
     from reference_server.options import Option
     from reference_server.server import Endpoints
@@ -88,10 +89,13 @@ def serve() -> None:
 def _spoken(name: str) -> str:
     """Return the profiles and variants of a protocol in words, the default ones marked."""
     spoken = codec_of(name)
-    profiles = [f"{one} (default)" if one == spoken.default_profile else one for one in spoken.profiles]
-    usual = spoken.default_variant
-    variants = [f"{one} (default)" if one == usual else one for one in spoken.profiles[spoken.default_profile].variants]
-    return f"profiles {', '.join(profiles)}; widths {', '.join(variants)}"
+    told = f"profiles {_marked(spoken.profiles, spoken.default_profile)}"
+    variants = spoken.profiles[spoken.default_profile].variants
+    return told if len(variants) == 1 else f"{told}; widths {_marked(variants, spoken.default_variant)}"
+
+
+def _marked(names: Iterable[str], usual: str) -> str:
+    return ", ".join(f"{name} (default)" if name == usual else name for name in names)
 
 
 def _command(name: str) -> click.Command:
@@ -110,7 +114,7 @@ def _command(name: str) -> click.Command:
         name,
         callback=run,
         params=[
-            *_common(),
+            *_common(spoken),
             *(_udp() if datagrams else ()),
             *(_tls() if tls else ()),
             *(_own(option) for option in options_of(name)),
@@ -123,12 +127,15 @@ def _command(name: str) -> click.Command:
     )
 
 
-def _common() -> list[click.Option]:
+def _common(spoken: Protocol) -> list[click.Option]:
+    is_one = len(spoken.profiles[spoken.default_profile].variants) == 1
     return [
-        click.Option(["--profile"], help="Document or release to follow.  [default: the protocol's first]"),
+        click.Option(["--profile"], default=spoken.default_profile, help="Document or release to follow."),
         click.Option(
             ["--width", "--variant", "variant"],
-            help="Width of dynamic values.  [default: the protocol's usual one]",
+            default=spoken.default_variant,
+            hidden=is_one,
+            help="Width of dynamic values.",
         ),
         click.Option(["--host"], default="127.0.0.1", help="Address to listen on."),
         click.Option(["--port"], type=click.IntRange(0, 65535), default=0, help="TCP port; 0 takes a free one."),
@@ -190,8 +197,7 @@ def _serve(name: str, endpoints: Endpoints, given: dict[str, Any]) -> None:
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     limits = Limits(**{limit: given.pop(limit) for limit in LIMITS if limit in given})
     loop, tracer, fault = given.pop("loop"), _print_trace if given.pop("trace") else None, given.pop("fault")
-    spoken = codec_of(name)
-    profile, variant = given.pop("profile") or spoken.default_profile, given.pop("variant") or spoken.default_variant
+    profile, variant = given.pop("profile"), given.pop("variant")
 
     def make(clock: Clock) -> Service:
         return create_service(

@@ -11,17 +11,27 @@ import yaml
 
 from reference_server.psrt.rights import Rights, masks
 
-__all__ = ["read_acl", "read_keys", "read_users"]
+__all__ = ["acl_of", "keys_of", "read_text", "users_of"]
 
 _HASH = re.compile(r"\$2[abxy]\$(0[4-9]|[12][0-9]|3[01])\$[./A-Za-z0-9]{53}")
 _KEY = re.compile("[0-9a-fA-F]{64}")
 _SHOWN = 40
 
 
-def read_users(path: Path) -> dict[str, bytes]:
+def read_text(path: Path) -> str:
+    """Return what a file holds; raises ValueError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected UTF-8, got byte {error.object[error.start]:02x} at {error.start}") from None
+
+
+def users_of(path: Path, content: str) -> dict[str, bytes]:
     """Return login -> bcrypt hash from lines as `htpasswd -B` writes them; raises ValueError."""
     users: dict[str, bytes] = {}
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(content.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         login, _, hashed = line.strip().partition(":")
@@ -33,15 +43,15 @@ def read_users(path: Path) -> dict[str, bytes]:
     return users
 
 
-def read_acl(path: Path) -> dict[str, Rights]:
+def acl_of(path: Path, content: str) -> dict[str, Rights]:
     """Return login -> rights; raises ValueError."""
-    return {login: _rights(path, login, node) for login, node in _entries(path, _root(path), "logins")}
+    return {login: _rights(path, login, node) for login, node in _entries(path, _root(path, content), "logins")}
 
 
-def read_keys(path: Path) -> dict[str, bytes]:
+def keys_of(path: Path, content: str) -> dict[str, bytes]:
     """Return login -> key of 32 bytes; raises ValueError."""
     keys: dict[str, bytes] = {}
-    for login, node in _entries(path, _root(path), "logins"):
+    for login, node in _entries(path, _root(path, content), "logins"):
         if not isinstance(node, yaml.ScalarNode) or not _KEY.fullmatch(node.value):
             got = f"{len(node.value)} characters" if isinstance(node, yaml.ScalarNode) else _told(node)
             _wrong(path, _line(node), f"{login}: 64 hexadecimal digits", got)
@@ -76,9 +86,9 @@ def _switch(path: Path, place: str, node: yaml.Node) -> bool:
     return bool(node.value == "true")
 
 
-def _root(path: Path) -> yaml.Node:
+def _root(path: Path, content: str) -> yaml.Node:
     try:
-        node = yaml.compose(_text(path), Loader=yaml.SafeLoader)
+        node = yaml.compose(content, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         why = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -100,15 +110,6 @@ def _entries(path: Path, node: yaml.Node, what: str) -> Iterator[tuple[str, yaml
             _wrong(path, _line(key), "each name once", f"{key.value!r} again")
         seen.add(key.value)
         yield key.value, value
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: expected UTF-8, got byte {error.object[error.start]:02x} at {error.start}") from None
 
 
 def _line(node: yaml.Node) -> int:

@@ -10,15 +10,18 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reference_server.psrt.account_files import read_acl, read_keys, read_users
+from reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
 from reference_server.psrt.rights import ALL, Rights
 
 __all__ = ["Accounts", "read_accounts"]
 
 NOBODY = "_"
+Content = tuple[Path, str]
+"""A file and what it holds."""
 MOST_PASSWORD = 72
 """Bytes of a password that bcrypt looks at."""
 
@@ -69,14 +72,24 @@ def read_accounts(options: Mapping[str, Any]) -> Accounts:
 
     Without any file all may do everything, without a name.
     """
-    users, acl, keys = (None if options[name] is None else Path(options[name]) for name in ("users", "acl", "keys"))
+    users, acl, keys = (_content(options[name]) for name in ("users", "acl", "keys"))
     if users is None and acl is None and keys is None:
         return Accounts(options["anonymous"])
     if acl is None:
         raise ValueError("option acl: expected a file beside users and keys, who have no rights without it")
+    return _accounts(options["anonymous"], users, acl, keys)
+
+
+def _content(path: Path | str | None) -> Content | None:
+    return None if path is None else (Path(path), read_text(Path(path)))
+
+
+@lru_cache(maxsize=8)
+def _accounts(anonymous: bool, users: Content | None, acl: Content, keys: Content | None) -> Accounts:
+    """Read the same content once: servers in simulation are made by the thousand."""
     return Accounts(
-        options["anonymous"],
-        {} if users is None else read_users(users),
-        read_acl(acl),
-        {} if keys is None else read_keys(keys),
+        anonymous,
+        {} if users is None else users_of(*users),
+        acl_of(*acl),
+        {} if keys is None else keys_of(*keys),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import bcrypt
 import pytest
 
-from reference_server.psrt.account_files import read_acl, read_keys, read_users
+from reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
 from reference_server.psrt.accounts import Accounts, read_accounts
 from reference_server.psrt.rights import ALL
 from tests.reference_server.psrt.account_files import KEYS, hashed, write
@@ -89,10 +89,8 @@ def test_the_key_of_nobody_needs_no_anonymous_login(tmp_path: Path) -> None:
 
 def test_logins_that_look_like_numbers_are_names(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    path.write_text(f"1: {'0' * 64}\ntrue: {'1' * 64}\n")
-    assert read_keys(path) == {"1": bytes(32), "true": b"\x11" * 32}
-    path.write_text("1: {sub: [1, null, x]}\n")
-    assert read_acl(path)["1"].sub == (("1",), ("null",), ("x",))
+    assert keys_of(path, f"1: {'0' * 64}\ntrue: {'1' * 64}\n") == {"1": bytes(32), "true": b"\x11" * 32}
+    assert acl_of(path, "1: {sub: [1, null, x]}\n")["1"].sub == (("1",), ("null",), ("x",))
 
 
 @pytest.mark.parametrize(
@@ -113,10 +111,9 @@ def test_logins_that_look_like_numbers_are_names(tmp_path: Path) -> None:
 )
 def test_a_wrong_acl_is_told_by_its_line(tmp_path: Path, content: str, told: str) -> None:
     path = tmp_path / "acl"
-    path.write_text(content)
 
     with pytest.raises(ValueError, match=re.escape(f"{path}:{told}")):
-        read_acl(path)
+        acl_of(path, content)
 
 
 @pytest.mark.parametrize(
@@ -134,10 +131,9 @@ def test_a_wrong_acl_is_told_by_its_line(tmp_path: Path, content: str, told: str
 )
 def test_a_wrong_password_file_is_told_by_its_line(tmp_path: Path, content: str, told: str) -> None:
     path = tmp_path / "users"
-    path.write_text(content)
 
     with pytest.raises(ValueError, match=re.escape(f"{path}:{told}")) as caught:
-        read_users(path)
+        users_of(path, content)
     assert "secret" not in str(caught.value)
 
 
@@ -151,18 +147,17 @@ def test_a_wrong_password_file_is_told_by_its_line(tmp_path: Path, content: str,
 )
 def test_a_wrong_key_file_is_told_by_its_line_and_shows_no_key(tmp_path: Path, content: str, told: str) -> None:
     path = tmp_path / "keys"
-    path.write_text(content)
 
     with pytest.raises(ValueError, match=re.escape(f"{path}:{told}")):
-        read_keys(path)
+        keys_of(path, content)
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="missing: cannot be read: No such file or directory"):
-        read_users(tmp_path / "missing")
+        read_text(tmp_path / "missing")
     (tmp_path / "latin").write_bytes(b"\xe4: {}\n")
     with pytest.raises(ValueError, match="latin: expected UTF-8, got byte e4 at 0"):
-        read_acl(tmp_path / "latin")
+        read_text(tmp_path / "latin")
 
 
 def test_passwords_without_rights_are_an_error(tmp_path: Path) -> None:
