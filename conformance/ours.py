@@ -1,4 +1,4 @@
-"""What servers of ours are told, so that they have every feature and the limits that cases assume."""
+"""Servers of our own, set up as the cases of their protocol say: limits by parameters.yaml, the rest by server.yaml."""
 
 from __future__ import annotations
 
@@ -8,58 +8,75 @@ from pathlib import Path
 from typing import Any
 
 from conformance.declared import load_parameters
-from conformance.documents import vectors_root
+from conformance.documents import CaseError, read_document, vectors_root
 from conformance.expressions import Number
+from reference_server.certificates import self_signed
 from reference_server.clock import Clock
 from reference_server.registry import create_service, options_of
 from reference_server.service import Service, seeded_ids
 
-ACCOUNTS = "accounts"
-"""The folder, beside a protocol's cases, of the files that options of its server name."""
-
-
-def our_options(protocol: str, parameters: Mapping[str, Number] | None = None) -> dict[str, Any]:
-    """Return the options of the protocol's own that a server of ours has; `parameters` where they are not the usual."""
-    given = parameters or {}
-    numbers, files = _usual(protocol)
-    return {**{option: given.get(name, value) for name, option, value in numbers}, **dict(files)}
+__all__ = ["features", "options", "service", "serving_arguments"]
 
 
 @cache
-def _usual(protocol: str) -> tuple[tuple[tuple[str, str, Number], ...], tuple[tuple[str, Path], ...]]:
-    """Return (parameter, option, value) of what has a number, and (option, path) of what is a file."""
-    folder = vectors_root() / protocol
-    known = load_parameters(folder / "parameters.yaml")
-    numbers = tuple((name, one.option, one.value) for name, one in known.items() if one.option)
-    files = ((one.name, folder / ACCOUNTS / one.name) for one in options_of(protocol) if one.kind == "file")
-    return numbers, tuple((name, path) for name, path in files if path.is_file())
-
-
-def our_arguments(protocol: str) -> list[str]:
-    """Return the same for the command line of a server."""
-    found = []
-    for name, value in our_options(protocol).items():
-        found += [f"--{name.replace('_', '-')}", str(value)]
+def _document(protocol: str) -> Mapping[str, Any]:
+    path = vectors_root() / protocol / "server.yaml"
+    found: Mapping[str, Any] = read_document(path, "server.schema.json") if path.is_file() else {}
     return found
 
 
-def our_service(
+@cache
+def _settable(protocol: str) -> Mapping[str, tuple[str, Number]]:
+    """Return parameter -> the option of the server that sets it, and its usual value."""
+    known = load_parameters(vectors_root() / protocol / "parameters.yaml")
+    return {name: (one.option, one.value) for name, one in known.items() if one.option}
+
+
+def features(protocol: str) -> frozenset[str]:
+    """Return the optional features that such a server has."""
+    return frozenset(_document(protocol).get("features", ()))
+
+
+@cache
+def options(protocol: str) -> dict[str, Any]:
+    """Return the options of its own that such a server is given; `CaseError` for one that it does not have."""
+    known = {one.name: one for one in options_of(protocol)}
+    wanted = {**dict(_settable(protocol).values()), **_document(protocol).get("options", {})}
+    if unknown := [name for name in wanted if name not in known]:
+        there = ", ".join(known) or "none"
+        raise CaseError(f"{protocol}: its server has no option {unknown[0]!r}; it has {there}")
+    folder = vectors_root() / protocol
+    return {name: str(folder / value) if known[name].kind == "file" else value for name, value in wanted.items()}
+
+
+def service(
     protocol: str,
+    *,
     profile: str,
     variant: str,
     clock: Clock,
-    *,
     fault: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     seed: int = 1,
 ) -> Service:
-    """Return a server of ours, the same for the same seed; ValueError as `create_service`."""
-    return create_service(
-        protocol,
-        profile=profile,
-        variant=variant,
-        clock=clock,
-        ids=seeded_ids(seed),
-        fault=fault,
-        options=our_options(protocol, parameters),
-    )
+    """Return such a server, the same for the same seed; `parameters` where its limits are not the usual ones.
+
+    Raises ValueError as `create_service`.
+    """
+    given = parameters or {}
+    limits = {option: given[name] for name, (option, _) in _settable(protocol).items() if name in given}
+    told, ids = {**options(protocol), **limits}, seeded_ids(seed)
+    return create_service(protocol, profile=profile, variant=variant, clock=clock, ids=ids, fault=fault, options=told)
+
+
+def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Path) -> list[str]:
+    """Return the words behind `python -m reference_server` for such a server; a certificate is made in `scratch`."""
+    words = [protocol, "--profile", profile, "--variant", variant]
+    for name, value in options(protocol).items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    if "udp" in features(protocol):
+        words.append("--udp")
+    if "tls" in features(protocol):
+        certificate, key = self_signed(scratch)
+        words += ["--tls-cert", str(certificate), "--tls-key", str(key)]
+    return words
