@@ -3,9 +3,10 @@
 Records get an instant spread over `--span` seconds, are all moved, half are cancelled, the rest expires; each contender
 does so in a process of its own. Figures are CPU ns for each operation (a busy machine blurs them less), bytes held for
 each record beyond the record and its instant (as `tracemalloc` counts, above a million records as the process grows),
-and the longest single step in ms of CPU: the longest 32 calls in a row, or one turn of the event loop. The cyclic
-garbage collector is off for all, as a server with a million records would have it frozen. A peer expires a million
-records at most, the first due; the line below the table tells.
+the longest single step in ms of CPU: the longest 32 calls in a row, or one turn of the event loop, and the most memory
+that the process had, records and instants included. The cyclic garbage collector is off for all, as a server with a
+million records would have it frozen. A peer expires a million records at most, the first due; the line below the table
+tells. A contender that needs more memory than the machine has to spare says how far it came.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import argparse
 import asyncio
 import gc
 import multiprocessing
+import resource
 import selectors
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from random import Random
@@ -36,10 +39,13 @@ BURST = 100_000
 SLICE = 4096
 CALLS = 32
 """Calls between two looks at the clock, which costs as much as a call."""
+SPARE = 1 << 30
+"""Bytes of memory left to everybody else."""
 MOST_TRACED = 1_000_000
 MOST_EXPIRED = 1_000_000
 """Records that a peer expires at most."""
-COLUMNS = ["insert", "reschedule", "cancel", "expire", "bytes", "worst call", "worst turn", "burst turn"]
+COLUMNS = ["insert", "reschedule", "cancel", "expire", "bytes", "worst call", "worst turn", "burst turn", "peak MB"]
+EXACT = ("worst call", "worst turn", "burst turn")
 
 
 class Record:
@@ -235,8 +241,38 @@ def resident() -> int:
     return int(psutil.Process().memory_info().rss)
 
 
-def measure(name: str, size: int, span_s: int) -> tuple[list[float], int]:
-    """One row of the table, in the order of COLUMNS, and how many records expired."""
+def peak() -> int:
+    """The most bytes that this process had resident."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: figures in the order of COLUMNS, and how many records expired."""
+
+    figures: list[float]
+    expired: int
+
+
+@dataclass(frozen=True)
+class NotHeld:
+    """Why there is no row: the machine had not enough memory."""
+
+    told: str
+
+
+def attempt(name: str, size: int, span_s: int, room: int) -> Row | NotHeld:
+    """Measure in a process that may take `room` bytes more than it has."""
+    limit = psutil.Process().memory_info().vms + room
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+    try:
+        return measure(name, size, span_s)
+    except MemoryError:
+        return NotHeld(f"needs more than the {room / 1e6:,.0f} MB to spare; had {peak() / 1e6:,.0f} MB resident")
+
+
+def measure(name: str, size: int, span_s: int) -> Row:
+    """Measure one contender with so many records."""
     gc.disable()
     contender, items = CONTENDERS[name](), [Record() for _ in range(size)]
     first, second = instants(size, span_s, 1), instants(size, span_s, 2)
@@ -249,11 +285,12 @@ def measure(name: str, size: int, span_s: int) -> tuple[list[float], int]:
     expected = len(dues) if name == OURS else min(len(dues), MOST_EXPIRED)
     expired = turns(contender, sorted(dues)[expected - 1])
     assert contender.delivered == expected, (contender.delivered, expected)
+    most = peak()
     each = (inserted, size), (moved, size), (cancelled, size - len(dues)), (expired, expected)
     row = [watch.total_ns / count for watch, count in each]
     row += [bytes_each(name, size, span_s) if size <= MOST_TRACED else grown]
     row += [max(watch.longest_ms for watch in (inserted, moved, cancelled)), expired.longest_ms, burst(name).longest_ms]
-    return row, expected
+    return Row([*row, most / 1e6], expected)
 
 
 def burst(name: str) -> Stopwatch:
@@ -275,34 +312,46 @@ def bytes_each(name: str, size: int, span_s: int) -> float:
         tracemalloc.stop()
 
 
-def show(size: int, span_s: int, found: dict[str, tuple[list[float], int]]) -> None:
-    """Print the table of one size."""
-    expired = ", ".join(f"{name} {count:,}" for name, (_, count) in found.items())
+def alone(name: str, size: int, span_s: int, room: int | None = None) -> Row | NotHeld:
+    """Measure in a process of its own, whose memory is free again afterwards."""
+    room = psutil.virtual_memory().available - SPARE if room is None else room
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        try:
+            return process.submit(attempt, name, size, span_s, room).result()
+        except BrokenProcessPool:
+            return NotHeld(f"was ended from outside, with {room / 1e6:,.0f} MB to spare for it at its beginning")
+
+
+def table_of(size: int, span_s: int, found: dict[str, Row | NotHeld]) -> Table:
+    """Return the table of one size; ratios are to the first that was measured."""
+    rows = {name: one for name, one in found.items() if isinstance(one, Row)}
+    told = [f"{name} {one.told}" for name, one in found.items() if isinstance(one, NotHeld)]
+    expired = ", ".join(f"{name} {one.expired:,}" for name, one in rows.items())
     table = Table(title=f"{size:,} records over {span_s} s: ns, bytes, ms (and ratio to the first)")
-    table.caption = f"expired: {expired}"
+    table.caption = "; ".join([f"expired: {expired}", *told])
     for column in ["", *COLUMNS]:
         table.add_column(column, justify="right")
-    base = next(iter(found.values()))[0]
-    for name, (row, _) in found.items():
-        cells = [f"{a:,.0f}" if n < 5 else f"{a:,.2f}" for n, a in enumerate(row)]
-        ratios = [f" ({a / b:.1f})" if row is not base else "" for a, b in zip(row, base, strict=True)]
-        table.add_row(name, *(c + r for c, r in zip(cells, ratios, strict=True)))
-    Console(width=160).print(table)
+    base = next(iter(rows.values())).figures if rows else []
+    for name, one in found.items():
+        table.add_row(name, *(_cells(one.figures, base) if isinstance(one, Row) else ["not held"]))
+    return table
+
+
+def _cells(figures: list[float], base: list[float]) -> list[str]:
+    cells = [f"{a:,.2f}" if column in EXACT else f"{a:,.0f}" for column, a in zip(COLUMNS, figures, strict=True)]
+    ratios = [f" ({a / b:.1f})" if figures is not base else "" for a, b in zip(figures, base, strict=True)]
+    return [cell + ratio for cell, ratio in zip(cells, ratios, strict=True)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
     parser.add_argument("--span", type=int, default=3600, help="seconds the instants are spread over")
     parser.add_argument("--contenders", nargs="+", choices=list(CONTENDERS), default=list(CONTENDERS))
     options = parser.parse_args()
-    fresh = multiprocessing.get_context("spawn")
     for size in options.sizes:
-        found = {}
-        for name in options.contenders:
-            with ProcessPoolExecutor(1, fresh) as process:
-                found[name] = process.submit(measure, name, size, options.span).result()
-        show(size, options.span, found)
+        found = {name: alone(name, size, options.span) for name in options.contenders}
+        Console(width=180).print(table_of(size, options.span, found))
 
 
 if __name__ == "__main__":
