@@ -27,12 +27,16 @@ class Feed:
         self._most: int = state.options["data_queue"]
         self._high_water = state.limits.high_water
         self._beacon = state.codec.encode(Beacon())
-        self.interval_ns = max(timeout_s, 1) * HALF_SECOND_NS
+        self.interval_ns = self.interval(timeout_s)
         self._waiting: list[bytes] = []
         self._size = 0
         self._is_held = self._is_over = False
         self._last = self._tick = state.clock.monotonic_ns()
         self._timer: Timer = state.clock.call_at(self._last + self.interval_ns, self.wake)
+
+    def interval(self, timeout_s: int) -> int:
+        """Return the nanoseconds of silence after which a beacon is due."""
+        return max(timeout_s, 1) * HALF_SECOND_NS
 
     def push(self, frame: bytes) -> None:
         """Take a message; it is written once the request in hand is answered. A reader too far behind is given up."""
