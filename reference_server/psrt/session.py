@@ -54,6 +54,8 @@ class PsrtSession(Session):
 
     feed_type = Feed
     """What an attached data socket is told by."""
+    control_type, data_type = ControlServer, DataServer
+    """What decodes the two kinds of connection."""
 
     def __init__(self, state: State, handlers: Handlers, name: str, peer: Peer, write: Write, close: Close) -> None:
         self.state, self.peer, self.name = state, peer, name
@@ -70,7 +72,7 @@ class PsrtSession(Session):
         self._waits = self._ended = self._finishing = self._begun = self.closed = False
         self._deadline = Deadline(state.clock, self.too_late)
         state.sessions[self] = None
-        self._expect()
+        self.expect()
 
     @property
     def is_data(self) -> bool:
@@ -88,7 +90,7 @@ class PsrtSession(Session):
             if len(self._first) < GREETING_SIZE:
                 return
             data, self._first = self._first, b""
-            self.connection = self._met(data)
+            self.connection = self.met(data)
         if data:
             self.connection.receive_data(data)
             self._work()
@@ -138,8 +140,8 @@ class PsrtSession(Session):
         if self._ended and is_noticed and not self._waits:
             self.end()
 
-    def _met(self, first: bytes) -> ControlServer | DataServer:
-        """Return what decodes this connection."""
+    def met(self, first: bytes) -> ControlServer | DataServer:
+        """Return what decodes a connection that begins with these bytes."""
         options = self.state.options
         topics, message = options["max_topic_length"], options["max_pub_size"]
         limits: dict[type[Request], int] = {
@@ -149,7 +151,9 @@ class PsrtSession(Session):
             Unsubscribe: topics,
             PublishRepl: topics,
         }
-        kind = DataServer if first.startswith(DATA_HEADER) else ControlServer
+        kind: type[ControlServer] | type[DataServer] = self.control_type
+        if first.startswith(DATA_HEADER):
+            kind = self.data_type
         return kind(self.state.codec, max_frame=max(topics, message) + SPARE, limits=limits)
 
     def _work(self) -> None:
@@ -182,7 +186,7 @@ class PsrtSession(Session):
             return
         self.answer(request, answer)
         self._begun = False
-        self._expect()
+        self.expect()
 
     def answer(self, request: Request, answer: Answer) -> None:
         """Say the answer to a request with the others in hand."""
@@ -242,7 +246,7 @@ class PsrtSession(Session):
         log.info("%s: nothing within %g s, closing", self.peer, self.state.options["timeout"])
         self.end()
 
-    def _expect(self) -> None:
+    def expect(self) -> None:
         """The next request is due within the timeout; behind a token nothing is."""
         if self.feed is None:
             self._deadline.set(self.state.clock.monotonic_ns() + self.state.timeout_ns)
@@ -255,4 +259,4 @@ class PsrtSession(Session):
             return
         self._begun = True
         if not self.state.rules.idle_counts_for_operation:
-            self._expect()
+            self.expect()
