@@ -124,6 +124,13 @@ def differing(records: Iterable[Record]) -> list[str]:
     return [name for name in DELIVERIES if name in bad]
 
 
+def undeclared_told(records: Iterable[Record]) -> str:
+    """Return in words how many cases were not asked because of what the target does not declare; nothing for none."""
+    needs = [str(one["expected"]) for one in records if one["verdict"] == Verdict.UNSUPPORTED]
+    features = dict.fromkeys(name for told in needs for name in told.split(", "))
+    return f"{len(needs)} cases unsupported: the target does not declare {', '.join(features)}" if needs else ""
+
+
 def score(records: Sequence[Record]) -> str:
     """Return "k/n" and, in brackets, what n leaves out."""
     scored = [one for one in records if one["verdict"] not in UNSCORED]
@@ -163,7 +170,7 @@ def _cells(records: Sequence[Record], *, deliveries: bool) -> list[str]:
         mine = [one for one in whole if one["level"] == level]
         bad = any(one["verdict"] not in GREEN for one in mine)
         cells.append(f"[{'red' if bad else 'green'}]{score(mine)}[/]" if mine else "")
-    observed = sum(one["level"] == Level.MAY for one in whole)
+    observed = sum(one["level"] == Level.MAY and one["verdict"] != Verdict.UNSUPPORTED for one in whole)
     cells.append(str(observed) if observed else "")
     return [*cells, _others(records)] if deliveries else cells
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from conformance import ours
 from conformance.cases import Case, Frame, Suite
 from conformance.delivery import DELIVERIES
 from conformance.outcome import Note
@@ -21,8 +22,6 @@ from conformance.symbols import SymbolError, Symbols
 from conformance.traits import is_concurrent
 from conformance.verdicts import Verdict
 from protocols import NEED_DATA, Message, Protocol, ProtocolError, Push, Request, protocol
-from reference_server.registry import create_service
-from reference_server.service import seeded_ids
 
 SCHEMA = "wireproof.vectors/1"
 NAMESPACE = "v"
@@ -58,11 +57,16 @@ class Deriver:
     def documents(self) -> dict[str, dict[str, Any]]:
         """Return topic -> document."""
         found: dict[str, dict[str, Any]] = {}
+        mine = ours.features(self.suite.protocol)
         for frame in self.suite.frames:
             if self._applies(frame):
                 self._document(found, frame.topic)["frames"].append(self.frame(frame))
         for case in self.suite.cases:
-            if self._applies(case) and not (case.slow or case.heavy or case.budget or is_concurrent(case)):
+            if (
+                self._applies(case)
+                and mine.issuperset(case.needs)
+                and not (case.slow or case.heavy or case.budget or is_concurrent(case))
+            ):
                 document, conversation = self._document(found, case.topic), self.conversation(case)
                 if sum(len(step.get("hex", "")) // 2 for step in conversation["steps"]) <= LONGEST:
                     document["conversations"].append(conversation)
@@ -154,8 +158,7 @@ class Deriver:
         }
 
     def _service(self, clock: Any) -> Any:
-        ids = seeded_ids(1)
-        return create_service(self.suite.protocol, profile=self.profile, variant=self.variant, clock=clock, ids=ids)
+        return ours.service(self.suite.protocol, profile=self.profile, variant=self.variant, clock=clock)
 
     def _steps(self, notes: list[tuple[Note, Any]]) -> Iterator[dict[str, Any]]:
         for note, expect in notes:

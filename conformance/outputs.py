@@ -153,7 +153,11 @@ def _cells(mine: Sequence[Record]) -> list[str]:
     others = [one for one in mine if one["delivery"] != WHOLE.name]
     cells = [score([one for one in whole if one["level"] == level]) for level in (Level.MUST, Level.SHOULD)]
     bad = "".join(f" ≠ {name}" for name in differing(others))
-    return [*cells, str(sum(one["level"] == Level.MAY for one in whole)), f"{score(others)}{bad}" if others else ""]
+    return [*cells, str(sum(_is_observed(one) for one in whole)), f"{score(others)}{bad}" if others else ""]
+
+
+def _is_observed(one: Record) -> bool:
+    return bool(one["level"] == Level.MAY and one["verdict"] != Verdict.UNSUPPORTED)
 
 
 def _bad_row(one: Record) -> str:

@@ -36,6 +36,7 @@ OPTIONS = {
     "--wireproof-variant": (None, "variant the server speaks (default: the protocol's usual one)"),
     "--wireproof-level": ("may", "lowest level to play: must, should or may"),
     "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
+    "--wireproof-feature": ("", "features the server has, with commas between; cases that need others are skipped"),
     "--wireproof-delivery": ("whole", "how cases are sent, too, each as an item of its own: sample, all, or names"),
 }
 
@@ -56,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _timeout(config)
         _level(config)
         _choice(config)
+        _features(config)
         if target := _option(config, "target"):
             _address(target)
 
@@ -64,6 +66,7 @@ class Session:
     """What the cases of one pytest session share; `check` plays one case and fails with its evidence."""
 
     def __init__(self, config: pytest.Config, target: str) -> None:
+        from conformance import ours
         from conformance.cases import load_suite
         from conformance.records import Run
         from conformance.runner import Plan, Settings
@@ -71,7 +74,8 @@ class Session:
         name, profile, variant = _spoken(config)
         self._address = _address(target)
         self._run = Run(name, profile, variant, target, implementation=target)
-        self._settings = Settings(timeout=_timeout(config))
+        features = _features(config) or (frozenset() if self._address else ours.features(name))
+        self._settings = Settings(timeout=_timeout(config), features=features)
         self._plan = Plan(self._run, load_suite(name), (), self._settings)
         self._compared = 0
         digest = sha256(target.encode()).hexdigest()[:12]
@@ -110,18 +114,18 @@ class Session:
         return "" if passes else f"{case.delivery}: it does not pass whole either"
 
     def _outcome(self, case: Case, attempt: int) -> Any:
+        from conformance import ours
         from conformance.simulation import SimulationDriver
         from conformance.sockets import SocketDriver
-        from reference_server.registry import create_service
-        from reference_server.service import seeded_ids
 
         run, player = self._run, self._plan.player(case, attempt)
+        if (undeclared := self._plan.undeclared(case)) is not None:
+            return undeclared
         if self._address is not None:
             return asyncio.run(SocketDriver(self._address, timeout=self._settings.timeout).play(player))
 
         def service(clock: Any) -> Any:
-            profile, variant = run.profile, run.variant
-            return create_service(run.protocol, profile=profile, variant=variant, clock=clock, ids=seeded_ids(1))
+            return ours.service(run.protocol, profile=run.profile, variant=run.variant, clock=clock)
 
         return SimulationDriver(service).play(player)
 
@@ -182,6 +186,18 @@ def _timeout(config: pytest.Config) -> float:
     if not 0.0 < seconds < 86_400.0:
         raise pytest.UsageError(f"--wireproof-timeout: expected seconds, more than 0; got {text!r}")
     return seconds
+
+
+def _features(config: pytest.Config) -> frozenset[str]:
+    from conformance.cases import CaseError, load_suite
+    from conformance.declared import FeatureError, declared
+
+    try:
+        return declared([_option(config, "feature")], load_suite(_option(config, "protocol")).features)
+    except FeatureError as error:
+        raise pytest.UsageError(f"--wireproof-feature: {error}") from None
+    except CaseError as error:
+        raise pytest.UsageError(f"wireproof: {error}") from None
 
 
 def _choice(config: pytest.Config) -> Choice:

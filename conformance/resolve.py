@@ -40,7 +40,7 @@ def plain(value: Any) -> Any:
 def resolved(spec: Any, symbols: Symbols, field: str = "") -> Any:
     """Return the pattern with every name resolved; what the message itself is yet to save stays a name."""
     fields = _fields(symbols.protocol.profiles[symbols.profile])
-    if isinstance(spec, Mapping) and (not set(spec) & DATA_FORMS or "of" in spec):
+    if isinstance(spec, Mapping) and (not set(spec) & DATA_FORMS or ("of" in spec and "call" not in spec)):
         return {
             str(key): value
             if key == "save"

@@ -199,6 +199,8 @@ class Round:
         """Play one case; what goes wrong here is its outcome."""
         if not attempt and case.delivery != WHOLE.name and self.yardstick.over:
             return nobody_there("was not asked: the time for a sample of deliveries is over")
+        if (undeclared := self.plan.undeclared(case)) is not None:
+            return undeclared
         player = player or self.plan.player(case, attempt)
         try:
             outcome = await self.driver.play(player)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from conformance.cases import Case, Suite
@@ -19,9 +20,10 @@ from conformance.sampling import ONLY_WHOLE, Choice, Tally, chosen, duration
 from conformance.simulation import ServiceFactory, SimulationDriver
 from conformance.sockets import SocketDriver
 from conformance.supervision import SupervisedRound
-from conformance.symbols import DEFAULT_PARAMETERS, Symbols
+from conformance.symbols import Symbols
 from conformance.targets import Address
-from conformance.verdicts import Verdict
+from conformance.trace import Trace
+from conformance.verdicts import Guilty, Verdict
 from protocols import protocol
 
 __all__ = ["Plan", "Settings", "play_all", "simulate"]
@@ -36,7 +38,12 @@ class Settings:
     jobs: int = 32
     timeout: float = 5.0
     deliveries: Choice = ONLY_WHOLE
-    parameters: Mapping[str, float] = field(default_factory=lambda: DEFAULT_PARAMETERS)
+    parameters: Mapping[str, float] | None = None
+    """The target's, where they are not the usual ones."""
+    features: frozenset[str] | None = None
+    """What the target declares that it has; None: everything."""
+    tls: ssl.SSLContext | None = None
+    """What is spoken where a case begins TLS; None: TLS that verifies no certificate."""
 
 
 class Plan:
@@ -70,6 +77,20 @@ class Plan:
         )
         return Player(case, symbols, delivery=DELIVERIES[case.delivery], timeout=self.settings.timeout)
 
+    def lacking(self, case: Case) -> tuple[str, ...]:
+        """Return what a case needs and the target does not declare."""
+        declared = self.settings.features
+        return () if declared is None else tuple(name for name in case.needs if name not in declared)
+
+    def undeclared(self, case: Case) -> Outcome | None:
+        """Return the outcome of a case that is not asked because of what the target lacks; None for all others."""
+        lacking = self.lacking(case)
+        if not lacking:
+            return None
+        told = " ".join(self.suite.features.get(name, "") for name in lacking)
+        got = f"the target does not declare that it has it: {told}"
+        return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=", ".join(lacking), got=got)
+
     @property
     def plays(self) -> int:
         """How many plays there are when every case passes whole."""
@@ -98,7 +119,8 @@ class Plan:
 
     @cached_property
     def _others(self) -> list[Case]:
-        return chosen(self.cases, self.settings.deliveries, self.suite, self.run.profile)
+        cases = [case for case in self.cases if not self.lacking(case)]
+        return chosen(cases, self.settings.deliveries, self.suite, self.run.profile)
 
     def keeps(self, case: Case, outcome: Outcome) -> bool:
         """Count a play, and say whether it has a record: under another delivery, only what tells something of it."""
@@ -118,7 +140,7 @@ def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
     def play(case: Case) -> None:
         began, player = time.monotonic(), plan.player(case)
         try:
-            outcome = driver.play(player)
+            outcome = plan.undeclared(case) or driver.play(player)
         except Exception as error:
             outcome = broken(player, error)
         if outcome.verdict is Verdict.PASS:
@@ -142,10 +164,10 @@ async def play_all(
     gate, timeout = Gate(plan.settings.jobs), plan.settings.timeout
     playing: Round
     if isinstance(target, ServerProcess):
-        driver = SocketDriver(target.address, timeout=timeout, gate=gate, usage=target.usage)
+        driver = SocketDriver(target.address, timeout=timeout, gate=gate, usage=target.usage, tls=plan.settings.tls)
         playing = SupervisedRound(plan, driver, report, target, restarts)
     else:
-        playing = Round(plan, SocketDriver(target, timeout=timeout, gate=gate), report)
+        playing = Round(plan, SocketDriver(target, timeout=timeout, gate=gate, tls=plan.settings.tls), report)
     try:
         await playing.go()
     except BaseExceptionGroup as group:

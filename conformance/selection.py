@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from conformance.cases import Case, Suite
 from conformance.records import level_of
@@ -86,8 +86,12 @@ def select(
     slow: bool = True,
     heavy: bool = True,
     budget: bool = False,
+    features: Container[str] | None = None,
 ) -> list[Case]:
-    """Return the cases that apply, of at least `level` (MUST > SHOULD > MAY); `SelectionError` when none is left."""
+    """Return the cases that apply, of at least `level` (MUST > SHOULD > MAY); `SelectionError` when none is left.
+
+    With `features`, those that need others are left out.
+    """
     test = parse(expression) if expression.strip() else None
     wanted = list(Level)[: list(Level).index(level) + 1]
     chosen = [
@@ -97,6 +101,7 @@ def select(
         and (slow or not case.slow)
         and (heavy or not case.heavy)
         and (budget or not case.budget)
+        and (features is None or all(name in features for name in case.needs))
         and (test is None or test(text_of(case)))
     ]
     if not chosen:

@@ -12,8 +12,9 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
+from conformance.declared import parameters as own_parameters
 from conformance.expressions import ExpressionError, Number, evaluate
-from protocols import Message, Protocol
+from protocols import LocalProtocolError, Message, Protocol
 from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
 from protocols.links import Link
 
@@ -26,8 +27,13 @@ DEFAULT_PARAMETERS: Mapping[str, Number] = {
 }
 """What a case may not fix for every target (docs/writing-cases.md): lateness of expiry allowed in seconds (T20), bytes
 and descriptors that may stay taken, CPU of an idle server in seconds a second, seconds to an answer."""
-DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message", "nest"})
+DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message", "nest", "call"})
 """The keys of a mapping that describes bytes."""
+
+
+def usual_parameters(protocol: str) -> Mapping[str, Number]:
+    """Return the parameters that hold unless the target has others, those of the protocol's own among them."""
+    return {**DEFAULT_PARAMETERS, **own_parameters(protocol)}
 
 
 class SymbolError(ValueError):
@@ -53,8 +59,9 @@ class Symbols:
         namespace: str,
         play: str = "",
         variables: Mapping[str, Any] | None = None,
-        parameters: Mapping[str, Number] = DEFAULT_PARAMETERS,
+        parameters: Mapping[str, Number] | None = None,
     ) -> None:
+        """`parameters` are the target's where they are not the usual ones."""
         self.protocol = protocol
         self.profile = profile
         self.variant = variant
@@ -62,7 +69,7 @@ class Symbols:
         self.saved: dict[str, Any] = {}
         self._fields: dict[type[Message], dict[str, Kind]] = {}
         self._prefix = f"{namespace}-{_tag(case, play)}-".encode()
-        self.variables: dict[str, Any] = {**parameters, **(variables or {})}
+        self.variables: dict[str, Any] = {**usual_parameters(protocol.name), **(parameters or {}), **(variables or {})}
         for name, size in protocol.profiles[profile].variants[variant].sizes.items():
             scope = {"value": ("N", "MAX")}.get(name, (f"{name}_size", f"{name}_max"))
             self.variables.update({scope[0]: size, scope[1]: (1 << (8 * size)) - 1})
@@ -152,8 +159,24 @@ class Symbols:
                     name, fields = self.named(outer)
                     data = self.codec.encode(self.message({name: {**fields, field: data}}))
                 return data
-        told = "hex, fill+size, join, hex_of, uint+size, message, nest+times+around"
+            case {"call": name, **arguments}:
+                return self._called(str(name), arguments)
+        told = "hex, fill+size, join, hex_of, uint+size, message, nest+times+around, call"
         raise SymbolError(f"expected one of {told}; got {sorted(spec)}")
+
+    def _called(self, name: str, arguments: Mapping[str, Any]) -> bytes:
+        """Return what a function of the protocol makes of its arguments: bytes, or numbers."""
+        functions = self.protocol.functions
+        if name not in functions:
+            raise SymbolError(f"call: no function {name!r}; there is {', '.join(functions) or 'none'}")
+        values = {
+            key: self.integer(spec, key) if key in self.protocol.names or type(spec) is int else self.data(spec)
+            for key, spec in arguments.items()
+        }
+        try:
+            return functions[name](**values)
+        except LocalProtocolError as error:
+            raise SymbolError(f"call: {error}") from None
 
     def filled(self, text: str) -> str:
         """Return a text with its `{variables}` filled in; `SymbolError` for a name that is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -12,17 +13,21 @@ from typing import Any
 
 import click
 
+from conformance import ours
+from conformance.cases import Suite
+from conformance.declared import FeatureError, declared
 from conformance.expressions import Number
 from conformance.outputs import OutputError
 from conformance.processes import ServerProcess, parse_command
 from conformance.runner import DEFAULT_RESTARTS
 from conformance.symbols import DEFAULT_PARAMETERS
 from conformance.targets import Address, TargetError, parse_address
+from conformance.tls import client_context
 
 SIMULATION = "simulation"
 LOG = "target.log"
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-LIMITS = [name for name in DEFAULT_PARAMETERS if name != "TOLERANCE"]
+LIMITS = {name: value for name, value in DEFAULT_PARAMETERS.items() if name != "TOLERANCE"}
 OPTIONS = (
     click.option(
         "--target-command",
@@ -42,7 +47,21 @@ OPTIONS = (
         "limits",
         multiple=True,
         metavar="NAME=NUMBER",
-        help=f"Another limit for these cases: {', '.join(f'{name}={DEFAULT_PARAMETERS[name]}' for name in LIMITS)}.",
+        help="Another limit for these cases, or one of the protocol's own that the target has another value of "
+        f"(vectors/PROTOCOL/parameters.yaml): {', '.join(f'{name}={value}' for name, value in LIMITS.items())}.",
+    ),
+    click.option(
+        "--feature",
+        "features",
+        multiple=True,
+        metavar="NAME",
+        help="A feature that the target has (vectors/PROTOCOL/features.yaml); once for each, or with commas. Cases "
+        "that need another one are unsupported. The simulation has all.",
+    ),
+    click.option(
+        "--tls-ca",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Verify the certificate of a target that speaks TLS with this authority; else none is verified.",
     ),
 )
 
@@ -112,15 +131,35 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(one, handler)
 
 
-def parameters_of(options: Mapping[str, Any]) -> Mapping[str, Number]:
+def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Number]:
     """Return what cases leave open; `TargetError` names a limit that is none."""
-    found: dict[str, Number] = {**DEFAULT_PARAMETERS, "TOLERANCE": options["tolerance"]}
+    own = {name: one.value for name, one in suite.parameters.items()}
+    known = {**LIMITS, **own}
+    found: dict[str, Number] = {**known, "TOLERANCE": options["tolerance"]}
     for text in options["limits"]:
         name, _, number = text.partition("=")
         try:
-            if name not in LIMITS or float(number) < 0:
+            if name not in known or not 0 <= float(number) < float("inf"):
                 raise ValueError
         except ValueError:
-            raise TargetError(f"--limit: expected NAME=NUMBER with one of {', '.join(LIMITS)}; got {text!r}") from None
-        found[name] = float(number)
+            raise TargetError(f"--limit: expected NAME=NUMBER with one of {', '.join(known)}; got {text!r}") from None
+        found[name] = int(number) if number.isdecimal() else float(number)
     return found
+
+
+def features_of(options: Mapping[str, Any], suite: Suite, address: Address | None) -> frozenset[str]:
+    """Return the features that the target declares; `TargetError` for one that the protocol has not."""
+    try:
+        found = declared(options["features"], suite.features)
+    except FeatureError as error:
+        raise TargetError(f"--feature: {error}") from None
+    return found if address is not None or found else ours.features(suite.protocol)
+
+
+def tls_of(options: Mapping[str, Any]) -> ssl.SSLContext:
+    """Return what is spoken where a case begins TLS; `TargetError` for a file that is no authority."""
+    path: Path | None = options["tls_ca"]
+    try:
+        return client_context(path)
+    except OSError as error:
+        raise TargetError(f"--tls-ca: expected certificates (PEM) in {path}: {error.strerror or error}") from None

@@ -12,11 +12,12 @@ from typing import Any
 import click
 from rich.console import Console
 
+from conformance import ours
 from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from conformance.cases import CaseError, Suite, load_suite
 from conformance.commands.deliveries import deliveries_of, delivery_options
-from conformance.commands.target import Target, parameters_of, target_of, target_options
-from conformance.console import LiveProgress, console_of, deliveries_told, show_failures, summary_table
+from conformance.commands.target import Target, features_of, parameters_of, target_of, target_options, tls_of
+from conformance.console import LiveProgress, console_of, deliveries_told, show_failures, summary_table, undeclared_told
 from conformance.foundations import settled
 from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from conformance.probe import ProbeError, Spoken, detect, is_pristine, version_of
@@ -29,8 +30,6 @@ from conformance.sockets import connect
 from conformance.targets import Address, TargetError
 from conformance.verdicts import Level, Verdict
 from protocols import protocol, protocol_names
-from reference_server.registry import create_service
-from reference_server.service import seeded_ids
 
 GREEN, FAILURES, USAGE, HARNESS, STALE = range(5)
 INTERRUPTED = 130
@@ -101,7 +100,9 @@ class _Test:
             jobs=options["jobs"],
             timeout=options["timeout"],
             deliveries=deliveries_of(options),
-            parameters=parameters_of(options),
+            parameters=parameters_of(options, self.suite),
+            features=features_of(options, self.suite, target.address),
+            tls=tls_of(options),
         )
 
     def run(self) -> int:
@@ -192,7 +193,7 @@ class _Test:
             self.target.told,
             self.options["implementation"] or ("wireproof reference" if self.address is None else self.target.told),
             version,
-            options={key: str(value) for key, value in self.options.items() if value not in (None, False, "")},
+            options={key: str(value) for key, value in self.options.items() if value not in (None, False, "", ())},
         )
 
     def _ask(self, profile: str, variant: str) -> Spoken:
@@ -233,8 +234,8 @@ class _Test:
                 _run_loop(play_all(plan, target, report, restarts=self.options["restarts"]))
 
     def _service(self, run: Run) -> ServiceFactory:
-        return lambda clock: create_service(
-            run.protocol, profile=run.profile, variant=run.variant, clock=clock, ids=seeded_ids(1)
+        return lambda clock: ours.service(
+            run.protocol, profile=run.profile, variant=run.variant, clock=clock, parameters=self.settings.parameters
         )
 
     def _code(self, records: list[Record], comparison: Comparison) -> int:
@@ -262,6 +263,8 @@ class _Test:
             click.echo(
                 f"wireproof: its own fault in {ours} of {len(records)} plays; they say nothing of the target", err=True
             )
+        if undeclared := undeclared_told(records):
+            self.console.print(undeclared, soft_wrap=True)
         told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
         where = f", records in {self.options['out']}" if self.options["out"] else ""
         plays = f" and {len(records) - cases} plays under other deliveries" if len(records) > cases else ""

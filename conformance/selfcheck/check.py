@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from conformance import ours
 from conformance.cases import Case, Suite
 from conformance.records import Run, level_of
 from conformance.runner import Plan, Settings
@@ -44,7 +45,8 @@ class Check:
     @cached_property
     def ground(self) -> Ground:
         """The cases and their tapes; `FaultlessError` when the faultless server does not pass them all."""
-        return self._ground(select(self.suite, self.profile, self.variant, heavy=False))
+        mine = ours.features(self.suite.protocol)
+        return self._ground(select(self.suite, self.profile, self.variant, heavy=False, features=mine))
 
     def _ground(self, cases: Sequence[Case]) -> Ground:
         run = Run(

@@ -22,10 +22,11 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from conformance import ours
 from conformance.records import weigh
 from conformance.selfcheck.mutations import Mutation, mutated, mutations
 from conformance.selfcheck.tape import play
-from conformance.selfcheck.trial import RED, SEED, Ground
+from conformance.selfcheck.trial import RED, Ground
 from conformance.simulation import ServiceFactory, Simulation
 from reference_server.clock import VirtualClock
 from reference_server.service import seeded_ids
@@ -181,8 +182,8 @@ def _factory(mutant: Mutant) -> ServiceFactory:
     limits = import_module("reference_server.service").Limits()
 
     def factory(clock: object) -> Any:
-        ids = seeded_ids(SEED)
-        return server.create(profile, run.variant, clock=clock, ids=ids, limits=limits, trace=None, fault=None)
+        same = {"limits": limits, "trace": None, "fault": None, "options": ours.options(run.protocol)}
+        return server.create(profile, run.variant, clock=clock, ids=seeded_ids(1), **same)
 
     factory(VirtualClock()).close()
     for name in [name for name in sys.modules if name.split(".")[0] in FORGOTTEN]:

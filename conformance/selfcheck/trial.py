@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from conformance import ours
 from conformance.cases import Case
 from conformance.delivery import WHOLE
 from conformance.foundations import BY_ITSELF, Failure, explained
@@ -16,13 +17,11 @@ from conformance.selfcheck.tape import Tape, play, record
 from conformance.simulation import ServiceFactory, Simulation
 from conformance.verdicts import Level, Verdict
 from reference_server.clock import VirtualClock
-from reference_server.registry import create_service
-from reference_server.service import Service, seeded_ids
+from reference_server.service import Service
 
 __all__ = ["RED", "FaultlessError", "Finding", "Ground", "factory_of"]
 
 RED = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.CRASH, Verdict.HANG})
-SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +46,7 @@ def factory_of(plan: Plan, fault: str | None) -> ServiceFactory:
     run = plan.run
 
     def create(clock: VirtualClock) -> Service:
-        return create_service(
-            run.protocol, profile=run.profile, variant=run.variant, clock=clock, ids=seeded_ids(SEED), fault=fault
-        )
+        return ours.service(run.protocol, profile=run.profile, variant=run.variant, clock=clock, fault=fault)
 
     return create
 

@@ -1,10 +1,13 @@
 """Symbols: every form of bytes and numbers, keys of a case's own, saved values, choices, and errors that help."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from conformance import symbols
 from conformance.symbols import SymbolError
+from protocols import protocol
 from protocols.throttr.requests import Insert, Query
 from tests.conformance.scripted import make_symbols
 
@@ -136,3 +139,31 @@ def test_a_message_that_is_none_is_told_with_what_there_is(spec: Any, told: str)
 
 def test_short_values_of_fixed_size_fields_are_padded_with_zeros() -> None:
     assert b"ab" + bytes(14) == make_symbols("7.3.2").message({"CONNECTION": {"id": "ab"}}).id  # type: ignore[attr-defined]
+
+
+def test_functions_of_the_protocol_compute_bytes() -> None:
+    asked: list[dict[str, object]] = []
+
+    def joined(**arguments: object) -> bytes:
+        asked.append(arguments)
+        return b"made"
+
+    known = make_symbols(v=5)
+    known.protocol = replace(known.protocol, functions={"joined": joined})
+    inner = {"message": {"QUERY": {"key": "k"}}}
+    spec = {"call": "joined", "key": {"hex": "0001"}, "ttl_type": "seconds", "of": inner, "n": 3}
+
+    assert known.data(spec) == b"made"
+    assert asked == [{"key": b"\x00\x01", "ttl_type": 4, "of": b"\x02\x01k", "n": 3}]
+    with pytest.raises(SymbolError, match="no function 'seal'; there is joined"):
+        known.data({"call": "seal"})
+
+
+def test_parameters_of_the_protocol_have_a_usual_value_and_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbols, "own_parameters", lambda name: {"DEPTH": 3})
+    told: Any = {"case": "made/up", "namespace": "t"}
+    usual = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **told)
+    mine = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **told, parameters={"DEPTH": 7})
+
+    assert (usual.number("DEPTH + 1"), mine.number("DEPTH + 1")) == (4, 8)
+    assert mine.number("ANSWER_TIME") == symbols.DEFAULT_PARAMETERS["ANSWER_TIME"]

@@ -7,13 +7,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from conformance.cases import load_suite
+from conformance.commands.target import parameters_of, tls_of
+from conformance.declared import Parameter
 from conformance.processes import module_command, module_environment
+from conformance.targets import TargetError
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = ("--profile", "7.1.0", "--variant", "uint16", "--delivery", "whole")
@@ -180,3 +185,20 @@ def test_what_cannot_be_is_told_in_a_line(arguments: tuple[str, ...], told: str)
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_limits_of_the_protocol_are_set_like_the_others() -> None:
+    suite = replace(load_suite("throttr"), parameters={"DEPTH": Parameter(3, "A limit of the target.")})
+    found = parameters_of({"tolerance": 0.5, "limits": ("DEPTH=7", "IDLE_CPU=0.5")}, suite)
+
+    assert (found["DEPTH"], found["IDLE_CPU"], found["TOLERANCE"], found["ANSWER_TIME"]) == (7, 0.5, 0.5, 1.0)
+    assert isinstance(found["DEPTH"], int)
+    with pytest.raises(TargetError, match="ANSWER_TIME, DEPTH; got 'DEPHT=7'"):
+        parameters_of({"tolerance": 0.5, "limits": ("DEPHT=7",)}, suite)
+
+
+def test_an_authority_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "none.pem").write_text("none")
+    for path in (tmp_path / "none.pem", tmp_path / "absent.pem"):
+        with pytest.raises(TargetError, match=f"--tls-ca: expected certificates \\(PEM\\) in {path}"):
+            tls_of({"tls_ca": path})
