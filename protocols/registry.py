@@ -44,8 +44,8 @@ class Protocol:
     """The name cases use for a push in every profile."""
     functions: Mapping[str, Callable[..., bytes]] = field(default_factory=dict)
     """Name -> what computes bytes from named arguments where no layout can: sealing, say."""
-    own: frozenset[type[Request]] = frozenset()
-    """Requests that an SDK sends by itself: nobody asks for them by name."""
+    own: frozenset[type[Message]] = frozenset()
+    """What an SDK sends and takes by itself: nobody asks for it by name, nobody is told of it."""
     continued: Mapping[type[Request], type[Request]] = field(default_factory=dict)
     """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
     untold: frozenset[str] = frozenset()

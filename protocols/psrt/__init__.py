@@ -7,7 +7,7 @@ from protocols.psrt.datagrams import DatagramClient, DatagramServer
 from protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation, Encryption, Mode, ResponseCode
 from protocols.psrt.meaning import canonical, link_of_stream, unsealed
 from protocols.psrt.profiles import CONTROL, DATA, DATAGRAMS, PROFILES, PSRTD, V1
-from protocols.psrt.replies import Response
+from protocols.psrt.replies import Beacon, Response
 from protocols.psrt.requests import (
     Attach,
     Bye,
@@ -58,7 +58,7 @@ PROTOCOL = Protocol(
     masked=frozenset({"token"}),
     named_by=frozenset({"topic", "topics"}),
     functions={"seal": seal},
-    own=frozenset({Greeting, Login, Nop, DataGreeting, Attach, Sealed}),
+    own=frozenset({Greeting, Login, Nop, DataGreeting, Attach, Sealed, Beacon}),
     continued={PublishRepl: ReplData},
     untold=frozenset({"version"}),
     connect_fields={
