@@ -90,6 +90,8 @@ class Hello(msgspec.Struct, frozen=True):
     binary_safe: bool
     largest_number: str
     reconnects: bool = False
+    features: tuple[str, ...] = ()
+    """What the SDK has of that which one of its protocol may lack."""
 
 
 class Error(msgspec.Struct, frozen=True):

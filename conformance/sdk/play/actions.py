@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.sdk.driver_protocol import Answer, Event
+from protocols import Message
 
 __all__ = [
+    "AUTHORITIES",
     "Accept",
     "Action",
     "Command",
     "Connect",
+    "Count",
     "Died",
     "Drain",
     "End",
@@ -22,9 +25,11 @@ __all__ = [
     "NextEvent",
     "Nonsense",
     "Pause",
+    "Ping",
     "Receive",
     "Report",
     "Reported",
+    "Secure",
     "Silent",
     "Write",
 ]
@@ -32,10 +37,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Listen for a connection of that name and have the SDK connect. Answer: `Reported`."""
+    """Listen for a connection of that name and have the SDK connect, under the number of a call.
+
+    Answer: `Reported`. By hand, the case answers what the SDK asks and asks for the report: None, or `Died`.
+    """
 
     connection: str
     reconnect: bool = False
+    call: int = 0
+    by_hand: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """The protocol's own fields of the command; for a path one of `AUTHORITIES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,8 @@ class Receive:
     connection: str
     expected: bytes
     calls: tuple[int, ...] = ()
+    alike: Callable[[Sequence[Message]], bool | None] | None = None
+    """Whether messages say what is expected, in other bytes perhaps; None: they may, once more of them came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +111,11 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End the connection from the server's side, by FIN or by RST. Answer: None."""
+    """End the connection from the server's side, by FIN or by RST; with all its links if told. Answer: None."""
 
     connection: str
     reset: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +134,53 @@ class Accept:
 
 
 @dataclass(frozen=True, slots=True)
+class Secure:
+    """Take the handshake of TLS, that the SDK begins. Answer: why it failed, "" when it did not."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Wait until the SDK sent something to keep a line alive, since the last such wait. Answer: whether it did."""
+
+    connection: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Count the connections that the SDK made on a link. Answer: how many."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """Let time pass. Answer: None."""
 
     seconds: float
 
 
-Action = Connect | Command | Receive | Drain | Report | NextEvent | Leftovers | Write | End | Listen | Accept | Pause
+Action = (
+    Connect
+    | Command
+    | Receive
+    | Drain
+    | Report
+    | NextEvent
+    | Leftovers
+    | Write
+    | End
+    | Listen
+    | Accept
+    | Secure
+    | Ping
+    | Count
+    | Pause
+)
+AUTHORITIES = ("ours", "another")
+"""Who signs certificates: ours signed the one that is shown, another did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +192,10 @@ class Got:
     """The SDK ended the connection."""
     answered: int | None = None
     """The call that was answered before all of it came."""
+    messages: tuple[Message, ...] = ()
+    """What of it can be read."""
+    alike: bool = False
+    """Whether it says what was expected in other bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,153 +1,227 @@
-"""The harness's side of one connection of an SDK: a listener, the connections made to it, what came through them."""
+"""The harness's side of one connection of an SDK: where it listens, the sockets opened to it, what came through them.
+
+An SDK may open a socket for each kind of line that its protocol is spoken on; they are told by their first bytes.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
-from typing import Protocol
+import ssl
+from contextlib import suppress
+from typing import Any, Protocol
 
+from conformance.sdk.play.following import Follower
+from conformance.sdk.play.wires import DatagramWire, StreamWire
 from conformance.trace import Kind
-from reference_server.service import Session, Write
+from protocols.registry import Protocol as Spoken
+from reference_server.service import Service, Session, Write
 
-__all__ = ["LOOPBACK", "Door"]
+__all__ = ["LOOPBACK", "Door", "Line"]
 
 LOOPBACK = "127.0.0.1"
+ATTEMPTS = 20
+"""Ports that are tried until one is free for streams and for datagrams."""
 
 
 class House(Protocol):
     """What a door tells its owner, and asks of it."""
 
+    spoken: Spoken
+    codec: Any
+
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
         """Write down what happened."""
 
-    def greeter(self, write: Write) -> Session:
+    def greeter(self) -> Service:
         """Return what answers an SDK before it says that it is connected."""
+
+    def greet(self, service: Service, write: Write) -> Session:
+        """Return a session of it."""
+
+
+class Line:
+    """The sockets of one link, and the one of them that is looked at: the last that was turned to."""
+
+    def __init__(self, house: House, name: str) -> None:
+        self._house, self.name = house, name
+        self.wires: list[StreamWire | DatagramWire] = []
+        self._current = 0
+
+    @property
+    def wire(self) -> StreamWire | DatagramWire | None:
+        """The socket that is looked at; None while there is none."""
+        return self.wires[self._current] if self.wires else None
+
+    @property
+    def follower(self) -> Follower | None:
+        """What came on it."""
+        return self.wire.follower if self.wire else None
+
+    @property
+    def came(self) -> bytes:
+        """What came on it and was not taken yet."""
+        return self.wire.follower.came if self.wire else b""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the SDK, or we, ended it."""
+        return self.wire is not None and self.wire.ended
+
+    @property
+    def lasts(self) -> bool:
+        """Whether there is something that an SDK can end."""
+        return isinstance(self.wire, StreamWire)
+
+    def take(self, size: int | None = None) -> bytes:
+        """Take the first `size` bytes of what came, or all."""
+        return self.wire.follower.take(size) if self.wire else b""
+
+    def write(self, data: bytes) -> None:
+        """Write to the socket, if it is open."""
+        if self.wire is not None and not self.wire.is_closing:
+            written = self.wire.follower.wrote(data)
+            self._house.note(self.name, Kind.SENT, written)
+            self.wire.write(written)
+
+    def end(self, *, reset: bool = False) -> None:
+        """End the socket that is open; the SDK may have ended it already."""
+        if self.wire is None or self.wire.is_closing:
+            return
+        self._house.note(self.name, Kind.CLOSED, b"RST" if reset else b"")
+        if reset:
+            self.wire.abort(reset=True)
+        else:
+            self.wire.close()
+
+    @property
+    def turned_away(self) -> bool:
+        """Whether the SDK goes on with another socket than the one that is looked at."""
+        later = self.wires[self._current + 1 :]
+        return bool(later) and (self.ended or (not self.came and any(one.follower.came for one in later)))
+
+    def renew(self) -> bool:
+        """Turn to the next socket that was opened, if there is one."""
+        if self._current + 1 >= len(self.wires):
+            return False
+        self._current += 1
+        return True
 
 
 class Door:
-    """A listener, and the connection that was made to it last."""
+    """A listener for streams, and for datagrams where the protocol has such a link; what was opened to it."""
 
-    def __init__(self, stage: House, name: str) -> None:
-        self.stage, self.name = stage, name
+    def __init__(self, house: House, name: str) -> None:
+        self.house, self.name = house, name
         self.port = 0
         self.greets = False
-        self.greeting = b""
-        """What it asked before it said that it is connected."""
-        self.came = b""
-        self.ended = False
+        """Whether what an SDK asks is answered: it has not said yet that it is connected."""
+        self.by_hand = False
+        """Whether the case answers from the first byte on."""
+        links = house.spoken.links
+        self._streams = [one for one, link in links.items() if link.transport == "stream"]
+        self._datagrams = next((one for one, link in links.items() if link.transport == "datagram"), None)
+        self._usual = next(iter(links))
+        self.lines = {"" if one == self._usual else one: self._line(one) for one in links}
         self._server: asyncio.Server | None = None
-        self._wires: list[Wire] = []
-        self._current = 0
+        self._greeter: Service | None = None
+        self._sessions: dict[StreamWire, Session] = {}
+
+    def _line(self, link: str) -> Line:
+        return Line(self.house, self.name if link == self._usual else f"{self.name}.{link}")
 
     async def listen(self) -> None:
-        """Listen, at the same port as before."""
+        """Listen, at the same port as before; raises `OSError`."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Wire(self), LOOPBACK, self.port, reuse_address=True)
-        self.port = self._server.sockets[0].getsockname()[1]
+        for left in reversed(range(ATTEMPTS)):
+            server = await loop.create_server(lambda: StreamWire(self), LOOPBACK, self.port, reuse_address=True)
+            port = server.sockets[0].getsockname()[1]
+            try:
+                await self._take_datagrams(port)
+            except OSError:
+                server.close()
+                if self.port or not left:
+                    raise
+                continue
+            self._server, self.port = server, port
+            return
+
+    async def _take_datagrams(self, port: int) -> None:
+        name = self._datagrams
+        if name is None or self.lines[name].wires:
+            return
+        follower = Follower(self.house.spoken.links[name], self.house.codec)
+        loop, wire = asyncio.get_running_loop(), DatagramWire(self, follower, name)
+        await loop.create_datagram_endpoint(lambda: wire, local_addr=(LOOPBACK, port))
+        self.lines[name].wires.append(wire)
 
     def shut(self) -> None:
-        """Listen no more."""
+        """Take no more streams."""
         if self._server is not None:
             self._server.close()
             self._server = None
 
     def close(self) -> None:
-        """Close the listener and every connection."""
+        """Close the listener and every socket."""
         self.shut()
-        for wire in self._wires:
-            wire.transport.abort()
-
-    def take(self, size: int | None = None) -> bytes:
-        """Take the first `size` bytes of what came, or all."""
-        taken, self.came = (self.came, b"") if size is None else (self.came[:size], self.came[size:])
-        return taken
-
-    def write(self, data: bytes) -> None:
-        """Write to the connection that is open."""
-        if self._wires and not self.wire.transport.is_closing():
-            self.stage.note(self.name, Kind.SENT, data)
-            self.wire.transport.write(data)
-
-    def end(self, *, reset: bool) -> None:
-        """End the connection that is open; the SDK may have ended it already."""
-        if not self._wires or self.wire.transport.is_closing():
-            return
-        self.stage.note(self.name, Kind.CLOSED, b"RST" if reset else b"")
-        if reset:
-            sock = self.wire.transport.get_extra_info("socket")
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.wire.transport.abort()
-        else:
-            self.wire.transport.close()
-
-    @property
-    def turned_away(self) -> bool:
-        """Whether the SDK goes on with another connection than the one that is looked at."""
-        later = self._wires[self._current + 1 :]
-        return bool(later) and (self.ended or (not self.came and any(one.early for one in later)))
-
-    def renew(self) -> bool:
-        """Turn to the next connection that was made, if there is one."""
-        if self._current + 1 >= len(self._wires):
-            return False
-        self._current += 1
-        self.came, self.ended = bytes(self.wire.early), self.wire.ended
-        return True
-
-    @property
-    def wire(self) -> Wire:
-        """The connection that is looked at."""
-        return self._wires[self._current]
-
-    def opened(self, wire: Wire) -> None:
-        """Take a new connection."""
-        self._wires.append(wire)
-        self.stage.note(self.name, Kind.OPENED)
-
-    def received(self, wire: Wire, data: bytes) -> None:
-        """Take bytes; those of a connection not looked at yet are kept with it."""
-        self.stage.note(self.name, Kind.RECEIVED, data)
-        if wire is self.wire:
-            self.came += data
-        else:
-            wire.early += data
-
-    def closed(self, wire: Wire) -> None:
-        """The SDK ended a connection."""
-        wire.ended = True
-        if wire is self.wire:
-            self.ended = True
-        self.stage.note(self.name, Kind.ENDED)
-
-
-class Wire(asyncio.Protocol):
-    """One accepted connection."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, door: Door) -> None:
-        self._door = door
-        self._greeter: Session | None = None
-        self.early = bytearray()
-        self.ended = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport  # type: ignore[assignment]
-        self._door.opened(self)
-
-    def data_received(self, data: bytes) -> None:
-        if self._door.greets:
-            self._door.greeting += data
-            self._greeter = self._greeter or self._door.stage.greeter(self.transport.write)
-            self._greeter.data_received(data)
-        else:
-            self._door.received(self, data)
-
-    def eof_received(self) -> bool:
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
+        for line in self.lines.values():
+            for wire in line.wires:
+                wire.abort()
         if self._greeter is not None:
-            self._greeter.connection_lost()
-        self._door.closed(self)
+            self._greeter.close()
+
+    def part(self) -> None:
+        """Answer from now on what an SDK may say because it was told to close."""
+        for line in self.lines.values():
+            for wire in line.wires:
+                wire.follower.parting = self.house.spoken.parting
+
+    def secure(self, link: str, context: ssl.SSLContext) -> StreamWire | None:
+        """Begin TLS on the stream of a link; None where there is none. Raises `LocalProtocolError`."""
+        wire = self.lines[link].wire
+        if not isinstance(wire, StreamWire) or wire.is_closing:
+            return None
+        wire.secure(context)
+        return wire
+
+    def link_of(self, first: bytes) -> str | None:
+        """See `Owner`."""
+        return "" if len(self._streams) == 1 else self.house.spoken.link_of_stream(first)
+
+    def opened(self, wire: StreamWire, link: str) -> Follower:
+        """See `Owner`."""
+        line = self.lines[link]
+        line.wires.append(wire)
+        self.house.note(line.name, Kind.OPENED)
+        return Follower(self.house.spoken.link_of(link), self.house.codec)
+
+    def came(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+        """See `Owner`."""
+        self.house.note(self._of(wire).name, Kind.RECEIVED, data)
+
+    def went(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+        """See `Owner`."""
+        self.house.note(self._of(wire).name, Kind.SENT, data)
+
+    def closed(self, wire: StreamWire) -> None:
+        """See `Owner`."""
+        self.house.note(self._of(wire).name, Kind.ENDED)
+
+    def greeter(self, wire: StreamWire, write: Write) -> Session | None:
+        """See `Owner`: before the SDK is connected all of its sockets are answered, later those it opens besides."""
+        if self.by_hand or not (self.greets or (wire.link and wire is self.lines[wire.link].wires[0])):
+            return None
+        if wire not in self._sessions:
+            self._greeter = self._greeter or self.house.greeter()
+            self._sessions[wire] = self.house.greet(self._greeter, write)
+        return self._sessions[wire]
+
+    def parted(self) -> None:
+        """See `Owner`: a server closes every socket of a client that goes."""
+        for line in self.lines.values():
+            for wire in line.wires:
+                if isinstance(wire, StreamWire):
+                    with suppress(OSError):
+                        wire.close()
+
+    def _of(self, wire: StreamWire | DatagramWire) -> Line:
+        return self.lines[wire.link or ""]

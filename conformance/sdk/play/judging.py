@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conformance.sdk.comparing import differences
 from conformance.sdk.driver_protocol import Answer, Event, Hello
 from protocols import Message
-from protocols.fields import Blob, Repeated, Rows, UInt
+from protocols.fields import Blob, Repeated, Rest, Rows, Split, Terminated, UInt
 
 __all__ = ["Difference", "Refusal", "byte_of", "event_differs", "report_differs", "shown", "told_error", "unlike"]
 
@@ -43,7 +43,7 @@ class Refusal:
                 value = getattr(one, name)
                 if isinstance(kind, UInt):
                     numbers.append(value)
-                elif isinstance(kind, Blob):
+                elif isinstance(kind, Blob | Split | Rest | Terminated):
                     texts.append(value)
         binary = not hello.binary_safe and not all(map(_is_text, texts))
         return cls(max(numbers, default=0) > int(hello.largest_number), binary)
@@ -78,9 +78,12 @@ def report_differs(expected: Mapping[str, Any], answer: Answer, place: int | Non
     return _first(differences(expected, got), expected, got)
 
 
-def event_differs(expected: Mapping[str, Any], event: Event) -> Difference | None:
+def event_differs(
+    expected: Mapping[str, Any], event: Event, optional: Collection[str] = frozenset()
+) -> Difference | None:
     """Return how an event differs from what was pushed; fields without a value are as good as none."""
     got = {name: value for name, value in event.fields.items() if value is not None}
+    expected = {name: value for name, value in expected.items() if name in got or name not in optional}
     return _first(differences(expected, got, "event"), expected, got)
 
 

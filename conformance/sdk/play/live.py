@@ -1,4 +1,4 @@
-"""Performs the actions of a play: a listener on loopback for each connection, and the driver of the SDK."""
+"""Performs the actions of a play: a door on loopback for each connection, and the driver of the SDK."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from conformance.sdk.driver_process import Call, DriverEndedError, DriverProcess
 from conformance.sdk.driver_protocol import Answer, DriverMessageError, Event
 from conformance.sdk.play import actions as act
 from conformance.sdk.play.actions import Action
-from conformance.sdk.play.doors import LOOPBACK, Door
+from conformance.sdk.play.authority import Authority
+from conformance.sdk.play.doors import LOOPBACK, Door, Line
 from conformance.sdk.play.player import Player, Playing
 from conformance.trace import Kind, Trace, TraceEvent
-from protocols import Message, ProtocolError, protocol
+from protocols import protocol as spoken
 from reference_server.clock import LoopClock
 from reference_server.registry import create_service
-from reference_server.service import Peer, Service, Session
+from reference_server.service import Peer, Service, Session, Write
 
 __all__ = ["Stage", "play_live"]
 
@@ -43,7 +44,9 @@ class Stage:
         tag: str,
     ) -> None:
         """`tag` is put before the names of connections, so that what comes late from an earlier play is not taken."""
-        self.protocol, self.profile, self.variant = protocol, profile, variant
+        self.profile, self.variant = profile, variant
+        self.spoken = spoken(protocol)
+        self.codec = self.spoken.codec(self.spoken.profiles[profile], variant)
         self._driver = driver
         self._trace = trace
         self._timeout = timeout
@@ -52,7 +55,7 @@ class Stage:
         self._moved = asyncio.Event()
         self._doors: dict[str, Door] = {}
         self._calls: dict[int, Call] = {}
-        self._greeters: list[Service] = []
+        self._pings: dict[str, int] = {}
         self._doing: Mapping[type, Callable[[Any], Any]] = {
             act.Connect: self._connect,
             act.Command: self._command,
@@ -65,6 +68,9 @@ class Stage:
             act.End: self._end,
             act.Listen: self._listen,
             act.Accept: self._accept,
+            act.Secure: self._secure,
+            act.Ping: self._ping,
+            act.Count: self._count,
             act.Pause: self._pause,
         }
 
@@ -76,8 +82,6 @@ class Stage:
         """Close every listener and connection."""
         for door in self._doors.values():
             door.close()
-        for one in self._greeters:
-            one.close()
 
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
         """Write down what happened, and wake who waits for it."""
@@ -101,22 +105,37 @@ class Stage:
                 continue
         return True
 
-    async def _connect(self, action: act.Connect) -> act.Reported:
+    def _door(self, connection: str) -> Door:
+        return self._doors[connection.partition(".")[0]]
+
+    def _line(self, connection: str) -> Line:
+        return self._door(connection).lines[connection.partition(".")[2]]
+
+    async def _connect(self, action: act.Connect) -> act.Reported | None:
         door = self._doors[action.connection] = Door(self, action.connection)
         await door.listen()
         fields: dict[str, Any] = {"host": LOOPBACK, "port": door.port, "profile": self.profile, "variant": self.variant}
         if action.reconnect:
             fields["reconnect"] = True
-        door.greets = True
-        died = await self._command(act.Command(0, "connect", action.connection, fields))
-        got = died or await self._report(act.Report(0))
+        door.by_hand, door.greets = action.by_hand, not action.by_hand
+        died = await self._command(
+            act.Command(action.call, "connect", action.connection, fields | self._own(action.fields))
+        )
+        if action.by_hand:
+            return died
+        got = died or await self._report(act.Report(action.call))
         door.greets = False
-        if not self._whole(door.greeting):
-            door.came = door.greeting + door.came
         return got
+
+    def _own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the protocol's own fields of `connect`, with the path of each certificate."""
+        paths = {one for one, kind in self.spoken.connect_fields.items() if kind == "path"}
+        return {name: str(Authority.get(value).path) if name in paths else value for name, value in fields.items()}
 
     async def _command(self, action: act.Command) -> act.Died | None:
         self._told(action.connection, Kind.TOLD, {"do": action.do, **action.fields})
+        if action.do == "close" and action.connection in self._doors:
+            self._doors[action.connection].part()
         try:
             call = self._driver.begin(action.do, connection=self._tag + action.connection, **action.fields)
         except DriverEndedError as error:
@@ -126,30 +145,36 @@ class Stage:
         return None
 
     async def _receive(self, action: act.Receive) -> act.Got:
-        door, expected = self._doors[action.connection], action.expected
+        line, expected = self._line(action.connection), action.expected
         seen = [call for call in action.calls if self._calls[call].result.done()]
+        alike = [False]
 
         def done() -> bool:
-            while door.turned_away:
-                door.renew()
-            data = door.came
+            while line.turned_away:
+                line.renew()
+            data = line.came
             if len(data) > len(expected) or (data and not expected.startswith(data)):
-                return True
-            if door.ended and not action.calls:
+                hope = _alike(line, action)
+                alike[0] = hope is True
+                if hope is not None:
+                    return True
+            if line.ended and not action.calls:
                 return True
             seen[:] = [call for call in action.calls if self._calls[call].result.done()]
             return bool(seen) or bool(expected and data == expected)
 
         await self._until(done, self._timeout)
-        if seen and not door.came:
+        if seen and not line.came:
             await asyncio.sleep(GAP)
-        data = door.take(len(expected)) if door.came.startswith(expected) and expected else door.take()
-        return act.Got(data, door.ended, seen[0] if seen else None)
+        messages = tuple(one for _, one in line.follower.messages) if line.follower else ()
+        data = line.take(len(expected)) if line.came.startswith(expected) and expected else line.take()
+        return act.Got(data, line.ended, seen[0] if seen else None, messages, alike[0])
 
     async def _drain(self, action: act.Drain) -> act.Got:
-        door = self._doors[action.connection]
-        await self._until(lambda: door.ended, action.seconds)
-        return act.Got(door.take(), door.ended)
+        line = self._line(action.connection)
+        if line.lasts:
+            await self._until(lambda: line.ended, action.seconds)
+        return act.Got(line.take(), line.ended)
 
     async def _report(self, action: act.Report) -> act.Reported:
         call = self._calls[action.call]
@@ -184,14 +209,16 @@ class Stage:
         return events
 
     async def _write(self, action: act.Write) -> None:
-        door = self._doors[action.connection]
+        line = self._line(action.connection)
         for number, segment in enumerate(action.segments):
             if number:
                 await asyncio.sleep(GAP)
-            door.write(segment)
+            line.write(segment)
 
     async def _end(self, action: act.End) -> None:
-        self._doors[action.connection].end(reset=action.reset)
+        lines = self._door(action.connection).lines.values() if action.whole else [self._line(action.connection)]
+        for line in lines:
+            line.end(reset=action.reset)
 
     async def _listen(self, action: act.Listen) -> None:
         door = self._doors[action.connection]
@@ -201,32 +228,49 @@ class Stage:
             door.shut()
 
     async def _accept(self, action: act.Accept) -> bool:
-        door = self._doors[action.connection]
-        return await self._until(door.renew, self._timeout)
+        return await self._until(self._line(action.connection).renew, self._timeout)
+
+    async def _secure(self, action: act.Secure) -> str:
+        door, link = self._door(action.connection), action.connection.partition(".")[2]
+        wire = door.secure(link, Authority.get(act.AUTHORITIES[0]).context)
+        if wire is None:
+            return "there is no connection"
+        await self._until(lambda: wire.is_secured or wire.ended, self._timeout)
+        if not wire.is_secured:
+            return wire.tls_error or ("it ended the connection" if wire.ended else f"none in {self._timeout:g} s")
+        self.note(action.connection, Kind.SECURED)
+        return ""
+
+    async def _ping(self, action: act.Ping) -> bool:
+        line, seen = self._line(action.connection), self._pings.get(action.connection, 0)
+        came = await self._until(lambda: line.follower is not None and line.follower.pings > seen, action.seconds)
+        self._pings[action.connection] = line.follower.pings if line.follower else 0
+        return came
+
+    async def _count(self, action: act.Count) -> int:
+        return len(self._line(action.connection).wires)
 
     async def _pause(self, action: act.Pause) -> None:
         await asyncio.sleep(action.seconds)
 
-    def _whole(self, greeting: bytes) -> bool:
-        """Say whether what came before the SDK was connected is requests and nothing else."""
-        spoken = protocol(self.protocol)
-        reader = spoken.link.server(spoken.codec(spoken.profiles[self.profile], self.variant))
-        if not greeting:
-            return True
-        reader.receive_data(greeting)
-        try:
-            while isinstance(reader.next_event(), Message):
-                pass
-        except ProtocolError:
-            return False
-        return not reader.buffered
-
-    def greeter(self, write: Callable[[bytes], None]) -> Session:
-        """Return a session of a reference server, for what an SDK asks before it says that it is connected."""
+    def greeter(self) -> Service:
+        """Return a reference server, for what an SDK asks before it says that it is connected."""
         clock = LoopClock(asyncio.get_running_loop())
-        service = create_service(self.protocol, profile=self.profile, variant=self.variant, clock=clock)
-        self._greeters.append(service)
+        return create_service(self.spoken.name, profile=self.profile, variant=self.variant, clock=clock)
+
+    def greet(self, service: Service, write: Write) -> Session:
+        """Return a session of it."""
         return service.connect(Peer(), write, lambda: None)
+
+
+def _alike(line: Line, action: act.Receive) -> bool | None:
+    """Return whether what came says what is expected in other bytes; None while it still may."""
+    if action.alike is None or line.follower is None:
+        return False
+    hope = action.alike([one for _, one in line.follower.messages])
+    if hope is True and not line.follower.is_whole:
+        return False
+    return hope
 
 
 def _answered(got: act.Reported) -> dict[str, Any]:

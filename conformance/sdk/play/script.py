@@ -9,11 +9,14 @@ from typing import Any
 
 from conformance.symbols import SymbolError, Symbols
 from protocols import Layout, Message
-from protocols.fields import Blob, Kind, Nested, Repeated, Rows
+from protocols.fields import Blob, Kind, Nested, Repeated, Rest, Rows, Split, Terminated
 from protocols.messages import Request
 from protocols.profile import fixed_size
 
 __all__ = ["Piece", "Script", "field_at", "marks", "segments"]
+
+BEHIND = Split | Terminated | Rest
+"""The kinds of fields that share a body, or stand where the one before them ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,10 @@ class Script:
     def pieces(self, spec: Any) -> list[Piece]:
         """Return what `answer` or `say` names."""
         return [piece for one in self._listed(spec) for piece in self._pieces(one)]
+
+    def data(self, spec: Any) -> bytes:
+        """Return bytes of a step."""
+        return self._symbols.data(spec)
 
     def number(self, spec: Any, what: str) -> float:
         """Return a number of a step."""
@@ -150,6 +157,8 @@ def marks(codec: Any, message: Message, start: int = 0) -> list[int]:
     layout: Layout = codec.layout(type(message))
     at = start + len(layout.lead)
     found = [at] if layout.lead else []
+    if any(isinstance(kind, BEHIND) for _, kind in layout.fields):
+        return found + [start + each for one in layout.places(message) for each in (one.start, one.stop)][1:]
     for name, kind in layout.fields:
         at += fixed_size(kind)
         found.append(at)
@@ -165,7 +174,12 @@ def marks(codec: Any, message: Message, start: int = 0) -> list[int]:
 
 def field_at(codec: Any, message: Message, at: int) -> str:
     """Return the field in which byte `at` of a message without tables lies: `type` first, `key_size` before `key`."""
-    fields = codec.layout(type(message)).fields
+    layout = codec.layout(type(message))
+    fields = layout.fields
+    if any(isinstance(kind, BEHIND) for _, kind in fields):
+        inside = [one for one in layout.places(message) if one.start <= at]
+        sized = isinstance(dict(fields)[inside[-1].field], Split) if inside else False
+        return f"{inside[-1].field}{'_size' * (sized and not inside[-1].body)}" if inside else "type"
     blobs = [name for name, kind in fields if isinstance(kind, Blob)]
     names = ["type", *(f"{name}_size" if isinstance(kind, Blob) else name for name, kind in fields), *blobs]
     place = sum(border <= at for border in marks(codec, message))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+from msgspec.structs import replace
 
 from conformance.outcome import Place, Stopped
 from conformance.sdk.driver_protocol import Answer, Event, Failure, Hello
@@ -14,13 +16,14 @@ from conformance.sdk.play.judging import Refusal, byte_of, event_differs, report
 from conformance.sdk.play.script import Piece, Script, field_at
 from conformance.symbols import SymbolError, Symbols
 from conformance.verdicts import Verdict
-from protocols import Push
+from protocols import LocalProtocolError, Message, Push
 from protocols.messages import Request
 from protocols.plain import Plain
 
-__all__ = ["Asking", "Talk", "Under"]
+__all__ = ["Asking", "Held", "Talk", "Under"]
 
 Asking = Generator[act.Action, Any, None]
+Alike = Callable[[Sequence[Message]], bool | None]
 ANY = tuple(kind for kind in Failure if kind is not Failure.UNSUPPORTED)
 REFUSALS = (Failure.TOO_WIDE, Failure.TOO_LONG, Failure.REFUSED, Failure.OTHER)
 
@@ -40,8 +43,28 @@ class Under:
     """What is under way on one connection."""
 
     due: deque[Due] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class Held:
+    """One connection of the SDK, with the lines that it opens for its links."""
+
+    name: str
+    lines: dict[str, Under] = field(default_factory=dict)
+    """Name of a line -> what is under way on it."""
+    opening: int | None = None
+    """The call of a connection that the case opens by hand, until it is reported."""
     free: bool = False
     """Pushes may be told of more or less often than they came."""
+
+    def under(self, line: str) -> Under:
+        """Return what is under way on a line."""
+        return self.lines.setdefault(line, Under())
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything waits for an answer."""
+        return self.opening is not None or any(one.due for one in self.lines.values())
 
 
 class Talk:
@@ -60,7 +83,9 @@ class Talk:
         """The driver does one command after the other, as a program with a blocking SDK does."""
         self.stuck = False
         """The driver did not answer: it has to be started again."""
+        self.spoken = symbols.protocol
         self._plain = Plain(symbols.protocol, symbols.profile, symbols.variant)
+        self._seen: dict[str, set[Any]] = {}
         self._answers: dict[int, Answer] = {}
         self._calls = 0
 
@@ -70,27 +95,74 @@ class Talk:
             told = "it does not begin another before the first is done"
             raise Stopped(Verdict.UNSUPPORTED, "several commands under way", told)
 
+    def number_of_call(self) -> int:
+        """Return a number for a call."""
+        self._calls += 1
+        return self._calls
+
+    def line(self, name: str, link: str) -> str:
+        """Return the name of a connection's line for a link."""
+        return name if link in ("", next(iter(self.spoken.links))) else f"{name}.{link}"
+
     def begin(self, do: str, name: str, fields: Mapping[str, Any]) -> Generator[act.Action, Any, int]:
         """Have the driver begin one command; return the call."""
-        self._calls += 1
-        call = self._calls
+        call = self.number_of_call()
         died = yield act.Command(call, do, name, fields)
         if died is not None:
             self.crashed(died)
         return call
 
     def told(
-        self, name: str, connection: Under, requests: Sequence[Request], *, batch: bool
+        self, name: str, line: Under, requests: Sequence[Request], spec: Mapping[str, Any]
     ) -> Generator[act.Action, Any, list[int]]:
         """Have the driver begin requests, in one batch perhaps; return the calls."""
-        done = [{"do": one.NAME.lower(), **self._plain.beside(one)} for one in requests]
+        batch, more = spec.get("batch", False), self.script.requests(spec.get("then", []))
+        beside = {name: value for one in more for name, value in self._plain.beside(one).items()}
+        done = [{"do": one.NAME.lower(), **self._plain.beside(one), **beside} for one in requests]
         calls = []
         commands: list[dict[str, Any]] = [{"do": "batch", "requests": done}] if batch else done
         for fields in commands:
             calls.append((yield from self.begin(fields.pop("do"), name, fields)))
         for at, request in enumerate(requests):
-            connection.due.append(Due(request, calls[0] if batch else calls[at], at if batch else None))
+            line.due.append(Due(request, calls[0] if batch else calls[at], at if batch else None))
         return calls
+
+    def written(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> bytes:
+        """Return the bytes that are expected; none where only what they say can be."""
+        return b"" if spec.get("sealed") else b"".join(self.script.codec.encode(one) for one in requests)
+
+    def alike(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> Alike | None:
+        """Return what tells whether messages say the same as `requests`; None where one way to write them is known."""
+        ignored = spec.get("ignore", [])
+        known, plain = self.spoken, type(self.spoken)
+        if not ignored and known.canonical is plain.canonical and known.unsealed is plain.unsealed:
+            return None
+
+        def compare(messages: Sequence[Message]) -> bool | None:
+            pairs = zip(messages, requests, strict=False)
+            if len(messages) > len(requests) or not all(self._same(one, other, ignored) for one, other in pairs):
+                return False
+            return True if len(messages) == len(requests) else None
+
+        return compare
+
+    def _same(self, came: Message, asked: Message, ignored: Sequence[str]) -> bool:
+        opened = self.spoken.unsealed(came, asked)
+        if type(opened) is type(asked):
+            asked = replace(asked, **{name: getattr(opened, name) for name in ignored})
+        return self.spoken.canonical(opened) == self.spoken.canonical(asked)
+
+    def fresh(self, spec: Mapping[str, Any], messages: Sequence[Message]) -> None:
+        """Stop where a field that must differ each time was sent before."""
+        name = spec.get("fresh")
+        if name is None:
+            return
+        seen = self._seen.setdefault(name, set())
+        for value in [getattr(one, name) for one in messages if hasattr(one, name)]:
+            if value in seen:
+                self._blame(spec, name)
+                raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
+            seen.add(value)
 
     def refused(self, name: str, connection: Under, calls: Sequence[int]) -> Asking:
         """Expect that the SDK takes none of it, and sends nothing."""
@@ -122,7 +194,10 @@ class Talk:
     def _field_at(self, connection: Under, at: int) -> str:
         """Return the field of the requests in which byte `at` lies."""
         for one in connection.due:
-            size = len(self.script.codec.encode(one.request))
+            try:
+                size = len(self.script.codec.encode(one.request))
+            except LocalProtocolError:
+                return ""
             if at < size:
                 return field_at(self.script.codec, one.request, at)
             at -= size
@@ -133,7 +208,7 @@ class Talk:
         self.at = Place(self.at.reply_to, field, self.at.asked)
         self.clause = spec.get("blame", {}).get(field, self.clause)
 
-    def judge(self, name: str, connection: Under, spec: Mapping[str, Any], pieces: Sequence[Piece]) -> Asking:
+    def judge(self, held: Held, connection: Under, spec: Mapping[str, Any], pieces: Sequence[Piece]) -> Asking:
         """Hold what the driver reports against replies and pushes that were written."""
         for one in pieces:
             if one.message is None or isinstance(one.message, Push):
@@ -146,10 +221,21 @@ class Talk:
             self._hold(spec, due, answer, one)
         pushes = [one.message for one in pieces if isinstance(one.message, Push)]
         if spec.get("events", "told") == "any":
-            connection.free = True
+            held.free = True
             return
         for push in pushes:
-            yield from self._event(name, push)
+            if type(push) not in self.spoken.own:
+                yield from self._event(held.name, push)
+
+    def unanswered(self, line: Under) -> Asking:
+        """Expect that what is never answered is reported done."""
+        while line.due:
+            due = line.due.popleft()
+            self.at = Place(due.request.NAME, "", self.at.asked)
+            answer = yield from self.reported(due.call)
+            self._unable(answer, [due.request])
+            if answer.error is not None:
+                raise Stopped(Verdict.FAIL, "a result", f"the error {told_error(answer)}")
 
     def _hold(self, spec: Mapping[str, Any], due: Due, answer: Answer, said: Piece) -> None:
         """Hold a report against the reply that the SDK was sent."""
@@ -172,7 +258,7 @@ class Talk:
         if isinstance(event, act.Died):
             self.crashed(event)
         if isinstance(event, Event):
-            found = event_differs(expected, event)
+            found = event_differs(expected, event, self.spoken.optional)
             if found is None:
                 return
             self._textual([push])
@@ -185,8 +271,24 @@ class Talk:
             return
         if "fails" not in spec:
             raise SymbolError(f"{connection.due[0].request.NAME} is neither answered nor told to fail")
-        kinds = ANY if spec["fails"] == "any" else tuple(Failure(one) for one in spec["fails"])
+        kinds = self.kinds(spec)
         yield from self._all_fail(connection, kinds, f"an error ({' or '.join(kinds)})")
+
+    def kinds(self, spec: Mapping[str, Any]) -> tuple[Failure, ...]:
+        """Return the kinds of errors that a step allows."""
+        return ANY if spec["fails"] == "any" else tuple(Failure(one) for one in spec["fails"])
+
+    def connect_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the protocol's own fields of `connect` as a driver is told them."""
+        known = self.spoken.connect_fields
+        if unknown := [name for name in given if name not in known]:
+            raise SymbolError(f"connect has no field {unknown[0]}; it has {', '.join(known) or 'none of its own'}")
+        return {name: self._connect_field(known[name], value) for name, value in given.items()}
+
+    def _connect_field(self, kind: str | tuple[str, ...], value: Any) -> Any:
+        if kind == "bytes":
+            return {"hex": self.script.data(value).hex()}
+        return f"{self.script.number(value, kind):g}" if kind == "seconds" else str(self.script.text(value))
 
     def _all_fail(self, connection: Under, kinds: Sequence[Failure], expected: str) -> Asking:
         while connection.due:
@@ -213,6 +315,12 @@ class Talk:
                 raise Stopped(Verdict.UNTESTABLE, "a line of the driver protocol", got.told)
             self._answers[call] = got
         return self._answers[call]
+
+    def has(self, features: Sequence[str]) -> None:
+        """Stop where the SDK lacks a feature."""
+        lacking = [one for one in features if one not in self.hello.features]
+        if lacking:
+            raise Stopped(Verdict.UNSUPPORTED, f"the feature {lacking[0]}", "hello does not name it")
 
     def able(self, requests: Sequence[Request]) -> None:
         """Stop where the SDK says that it cannot do this."""
