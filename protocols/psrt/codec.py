@@ -140,6 +140,8 @@ def _headed(decode: Decoder, lead: bytes) -> Decoder:
             if byte != lead[place]:
                 told = f"expected {lead.hex(' ')}, got {buf[at : at + place + 1].hex(' ')}"
                 raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, told, at + place)
+        if end - at < len(lead):
+            return None, end - at + 1
         return decode(buf, at, end, context)
 
     return checked

@@ -31,6 +31,8 @@ _MOVES: Mapping[type[Request], Move] = {
     ReplData: Move.REPL_DATA,
     Bye: Move.BYE,
 }
+_PUSHED_IN = (State.OPEN, State.ENDING)
+"""Where a data socket may stand when a push comes."""
 
 
 class PsrtConnection(Connection):
@@ -166,7 +168,7 @@ class DataClient(ControlClient):
         return False
 
     def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        if self._pending or self.state is State.SECURING:
+        if self._pending or self.state not in _PUSHED_IN:
             return super()._decode_next(data, at, end, context)
         push = self.codec.pushes.get(data[at])
         if push is None:

@@ -153,6 +153,18 @@ def test_a_server_refuses(name: str) -> None:
     assert (caught.value.code, caught.value.offset) == (code, offset)
 
 
+@pytest.mark.parametrize("chunks", [[b"\xee\xee"], [b"\xee", b"\xee"]])
+def test_a_wrong_header_is_refused_at_its_first_wrong_byte(chunks: list[bytes]) -> None:
+    server = ControlServer(CODEC)
+    for chunk in chunks[:-1]:
+        server.receive_data(chunk)
+        assert server.next_event() is NEED_DATA
+    server.receive_data(chunks[-1])
+
+    with pytest.raises(RemoteProtocolError, match=r"^unknown_type at byte 1: expected ee aa, got ee ee"):
+        server.next_event()
+
+
 def test_a_limit_is_held_on_the_head_alone() -> None:
     client = ControlClient(CODEC)
     server = ControlServer(CODEC, limits={Publish: 4, Subscribe: 3})
@@ -214,6 +226,19 @@ def test_a_push_that_is_none_is_refused() -> None:
     client.receive_data(b"\x02")
 
     with pytest.raises(RemoteProtocolError, match="expected a push"):
+        client.next_event()
+
+
+@pytest.mark.parametrize("greeted", [False, True])
+def test_a_push_before_the_token_is_answered_is_refused(greeted: bool) -> None:
+    client = DataClient(CODEC)
+    if greeted:
+        client.send(DataGreeting(0))
+        client.receive_data(b"\xee\xab\x01\x00")
+        assert isinstance(client.next_event(), Message)
+    client.receive_data(b"\x00")
+
+    with pytest.raises(RemoteProtocolError, match=r"^unexpected_message at byte"):
         client.next_event()
 
 
