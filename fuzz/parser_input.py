@@ -1,4 +1,4 @@
-"""The input of the parser's fuzz target: which side reads, under which profile and variant, what was asked, what comes.
+"""The input of the parser's fuzz target: which side of a link reads, standing where, what was asked, what comes.
 
 Three bytes choose the combination, the cuts and how many requests are pending (client side); a byte for each of these
 picks it from the seeds; the rest is the stream. So any bytes are an input, and every seed can be written as one.
@@ -13,16 +13,27 @@ from functools import cache, cached_property
 from typing import Any
 from zlib import crc32
 
-from fuzz.invariants.codec import check_economy, check_frame, check_requests, check_stream, check_written
-from fuzz.seeds import exchanges, requests
-from protocols import Connection, Request, protocol
-from protocols.frames import FrameContext
+from fuzz.invariants.codec import (
+    check_datagrams,
+    check_economy,
+    check_frame,
+    check_requests,
+    check_stream,
+    check_written,
+    pieces,
+)
+from fuzz.seeds import by_state, exchanges, requests
+from fuzz.ways import Way, both, examples, ways
+from protocols import Connection, LocalProtocolError, Request, protocol
+from protocols.frames import Decoder, FrameContext
 
 __all__ = ["HOLD", "Held", "Side", "check", "check_one", "combinations", "held", "renew", "seeds"]
 
 SHORTEST = 3
 MOST_PENDING = 7
 FRAME_LIMIT = 1 << 20
+NO_FRAME = b"\x16\x03\x01\x00"
+"""What begins TLS: a seed where nothing else may come."""
 BYTES_ALONE = 64
 CUTS = 32
 FRACTIONS = tuple(tuple(seed * step * 40503 & 0xFFFF for step in (1, 3, 7, 11)) for seed in range(CUTS))
@@ -45,70 +56,120 @@ DRAWN += [Held.FRAME] * (256 - len(DRAWN))
 
 
 class Side:
-    """One side of a connection under one profile and variant."""
+    """One side of a line under one profile and variant, standing where `way` leads."""
 
-    def __init__(self, name: str, profile: str, variant: str, role: str) -> None:
+    def __init__(self, name: str, profile: str, variant: str, role: str, link: str = "", way: Way = ()) -> None:
         spoken = protocol(name)
-        self.protocol, self.profile, self.variant, self.role = name, profile, variant, role
+        self.protocol, self.profile, self.variant, self.role, self.way = name, profile, variant, role, way
+        self.link_name = link or next(iter(spoken.links))
+        self.link = spoken.link_of(link)
         self.is_client = role == "client"
+        self.is_stream = self.link.transport == "stream"
         self.codec: Any = spoken.codec(spoken.profiles[profile], variant)
-        self._decode = self.codec.decode_answer if self.is_client else self.codec.decode_request
-        self._make: Any = spoken.link.client if self.is_client else spoken.link.server
+        self.stands_alone = hasattr(self.codec, "decode_request") and not way and self.is_stream
+        """Frames are read without a connection: what was said before them tells nothing."""
+        self._make: Any = self.link.client if self.is_client else self.link.server
 
     @cached_property
     def known(self) -> tuple[Request, ...]:
-        """The requests that bytes pick from."""
-        return requests(self.protocol, self.profile, self.variant)
+        """The requests that bytes pick from: those that may be sent here."""
+        found = requests(self.protocol, self.profile, self.variant)
+        return found if self.stands_alone else tuple(filter(self._may_be_asked, found))[:256]
+
+    def _may_be_asked(self, request: Request) -> bool:
+        client = both(self.link, self.codec, self.way)[0]
+        try:
+            client.send(request)
+        except LocalProtocolError:
+            return False
+        return True
+
+    @cached_property
+    def _decoders(self) -> tuple[Decoder, ...]:
+        """What decodes the first frame: of a server, or of a client that waits for nothing, then for each request."""
+        waits = [()] if not self.is_client else [(), *((one,) for one in self.known)]
+        return tuple(self.connection(pending)._decode for pending in waits)
 
     def check_frame(self, data: bytes) -> None:
         """Decode the first frame and nothing else: no connection is made."""
         context, at = FrameContext(FRAME_LIMIT), 3
-        if self.is_client:
+        if not self.stands_alone:
+            self._check_frame_here(data, context)
+        elif self.is_client:
             count, known = data[2] % (MOST_PENDING + 1), self.known
             context.request = known[data[3] % len(known)] if count else None
+            check_frame(self.codec.decode_answer, data, at + count, context)
+        else:
+            check_frame(self.codec.decode_request, data, at, context)
+
+    def _check_frame_here(self, data: bytes, context: FrameContext) -> None:
+        at, number, decoders = 3, 0, self._decoders
+        if self.is_client and len(decoders) > 1:
+            count = data[2] % (MOST_PENDING + 1)
+            number = 1 + data[3] % (len(decoders) - 1) if count else 0
             at += count
-        check_frame(self._decode, data, at, context)
+        if self.is_stream:
+            check_frame(decoders[number], data, at, context)
+        else:
+            check_frame(decoders[number], data[at:], 0, context)
 
     def check_written(self, data: bytes) -> None:
         """Read the stream whole; its messages are written as the bytes they were read from."""
-        if not self.is_client:
+        if self.stands_alone and not self.is_client:
             check_requests(self.codec, data, 3, FRAME_LIMIT)
             return
-        pending, stream = self._parts(data)
-        check_written(self.codec.encode, check_stream(lambda: self.connection(pending), stream), stream)
+        pending, stream = self.parts(data)
+        reading = check_stream(lambda: self.connection(pending), stream, tls=self.link.tls)
+        check_written(self.codec.encode, reading, stream)
 
     def check_segmentation(self, data: bytes) -> None:
-        """Read the stream whole and cut, and hold all that a connection is held to."""
-        pending, stream = self._parts(data)
-        check_stream(lambda: self.connection(pending), stream, _cuts(data[1] % CUTS, len(stream)))
+        """Read the stream whole and cut, and hold all that a connection is held to; datagrams each by itself."""
+        pending, stream = self.parts(data)
+        cuts = _cuts(data[1] % CUTS, len(stream))
+        if self.is_stream:
+            check_stream(lambda: self.connection(pending), stream, cuts, tls=self.link.tls)
+        else:
+            check_datagrams(lambda: self.connection(pending), pieces(stream, cuts) if stream else [])
 
     def check_economy(self, data: bytes) -> None:
         """Read the stream cut, and count bytes copied and memory taken."""
-        pending, stream = self._parts(data)
-        check_economy(lambda: self.connection(pending), stream, _cuts(data[1] % CUTS, len(stream)))
+        pending, stream = self.parts(data)
+        cuts = _cuts(data[1] % CUTS, len(stream)) if self.is_stream else ()
+        check_economy(lambda: self.connection(pending), stream, cuts)
 
-    def _parts(self, data: bytes) -> tuple[list[Request], bytes]:
+    def parts(self, data: bytes) -> tuple[list[Request], bytes]:
         """Return the requests that wait and the stream."""
-        if not self.is_client:
+        if not self.is_client or not self.known:
             return [], data[3:]
         known, count = self.known, data[2] % (MOST_PENDING + 1)
         return [known[byte % len(known)] for byte in data[3 : 3 + count]], data[3 + count :]
 
     def connection(self, pending: Sequence[Request] = ()) -> Connection:
-        """Return a fresh connection of this side that waits for the replies to `pending`."""
-        connection: Any = self._make(self.codec, max_frame=FRAME_LIMIT)
+        """Return a fresh connection that stands where the way leads and waits for the replies to `pending`.
+
+        Of those that may not be asked one behind the other, the first ones.
+        """
+        if self.way:
+            connection: Any = both(self.link, self.codec, self.way, max_frame=FRAME_LIMIT)[not self.is_client]
+        else:
+            connection = self._make(self.codec, max_frame=FRAME_LIMIT)
         for request in pending:
-            connection.await_reply(request)
+            try:
+                connection.await_reply(request)
+            except LocalProtocolError:
+                break
         return connection  # type: ignore[no-any-return]
 
 
 @cache
 def combinations(name: str) -> tuple[Side, ...]:
-    """Return both sides under every profile and variant."""
+    """Return both sides under every profile and variant, of every link, wherever it can stand."""
     return tuple(
-        Side(name, profile.name, variant, role)
+        Side(name, profile.name, variant, role, link, way)
         for profile in protocol(name).profiles.values()
         for variant in profile.variants
+        for link in protocol(name).links
+        for way in ways(name, profile.name, variant, link)
         for role in ("server", "client")
     )
 
@@ -162,12 +223,36 @@ def check(name: str, data: bytes) -> None:
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """Yield every exchange of the vectors as an input of both sides."""
+    """Yield every exchange of the vectors as an input of both sides; examples of what may come where a line stands."""
     for number, side in enumerate(combinations(name)):
-        known = {type(request): at for at, request in enumerate(requests(name, side.profile, side.variant)) if at < 256}
-        for one in exchanges(name, side.profile, side.variant):
+        known = {request: at for at, request in enumerate(side.known) if at < 256}
+        kinds = {type(request): at for request, at in known.items()}
+        for one in exchanges(name, side.profile, side.variant) if not side.way else ():
+            if protocol(name).link_of(one.link) is not side.link:
+                continue
             if side.role == "server":
                 yield bytes([number, len(one.sent) & 0xFF, 0]) + one.sent
-            elif len(one.asked) <= MOST_PENDING and all(type(asked) in known for asked in one.asked):
-                picked = bytes(known[type(asked)] for asked in one.asked)
+            elif len(one.asked) <= MOST_PENDING and all(type(asked) in kinds for asked in one.asked):
+                picked = bytes(kinds[type(asked)] for asked in one.asked)
                 yield bytes([number, len(one.received) & 0xFF, len(picked)]) + picked + one.received
+        if by_state(name, side.profile, side.variant):
+            yield from _examples(name, number, side)
+
+
+def _examples(name: str, number: int, side: Side) -> Iterator[bytes]:
+    """Yield what may come first where a side stands, and from the opening on all that leads anywhere."""
+    said = examples(name, side.profile, side.variant)
+    come: list[tuple[bytes, bytes]] = [(b"", NO_FRAME)]
+    if side.is_client:
+        pushes = [one for kind in side.codec.profile.pushes for one in said.get(kind, ())]
+        come += [(b"", side.codec.encode(one)) for one in pushes]
+        for at, request in enumerate(side.known):
+            replies = [one for kind in side.codec.profile.replies[type(request)] for one in said.get(kind, ())]
+            come += [(bytes([at]), side.codec.encode(one)) for one in replies]
+    else:
+        asked = [[one] for one in side.known]
+        led = ways(name, side.profile, side.variant, side.link_name) if not side.way else ()
+        asked += [[one for one in way if isinstance(one, Request)] for way in led]
+        come += [(b"", b"".join(map(side.codec.encode, some))) for some in asked]
+    for picked, data in come:
+        yield bytes([number, len(data) & 0xFF, len(picked)]) + picked + data

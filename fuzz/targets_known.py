@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from fuzz import parser_input, scheduler_input, store_input
-from protocols import protocol
+from protocols import protocol, protocol_names
+from reference_server.registry import server_model_of
 
-__all__ = ["TARGETS", "Target", "dictionary"]
+__all__ = ["TARGETS", "Target", "dictionary", "has_model", "usual"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Target:
     check: Callable[[str, bytes], None]
     """(protocol, input): raises `Violation`."""
     seeds: Callable[[str], Iterable[bytes]]
+    needs_model: bool = False
+    """It holds a server to the model of its document."""
 
 
 TARGETS: Mapping[str, Target] = {
@@ -33,9 +36,25 @@ TARGETS: Mapping[str, Target] = {
             lambda name, data: scheduler_input.check(data),
             lambda name: scheduler_input.seeds(),
         ),
-        Target("store", "fuzz.targets.store", store_input.check, store_input.seeds),
+        Target("store", "fuzz.targets.store", store_input.check, store_input.seeds, needs_model=True),
     )
 }
+
+
+def has_model(name: str) -> bool:
+    """Say whether a protocol has a model of a whole server, which some engines hold servers to."""
+    spoken = protocol(name)
+    where = {"profile": spoken.default_profile, "variant": spoken.default_variant}
+    try:
+        server_model_of(name, **where, tolerance_ns=0, shared=False)
+    except ValueError:
+        return False
+    return True
+
+
+def usual() -> str:
+    """Return the protocol that is meant where none is named: the first that every engine can fuzz."""
+    return next((name for name in protocol_names() if has_model(name)), protocol_names()[0])
 
 
 def dictionary(name: str) -> str:

@@ -31,7 +31,8 @@ from fuzz.findings.store import save
 from fuzz.live.campaign import Found
 from fuzz.live.ground import Ground
 from fuzz.live.target import LiveTarget
-from fuzz.targets_known import TARGETS
+from fuzz.targets_known import TARGETS, has_model
+from fuzz.targets_known import Target as Engine
 from protocols import protocol, protocol_names
 
 
@@ -130,7 +131,7 @@ class _Campaign:
         click.echo(f"replayed: {len(self.gone) + len(self.shown)}, {len(self.shown)} of them show{more}")
 
     def _known(self, kept: list[tuple[Path, Finding]]) -> Iterator[Replayed]:
-        for target in TARGETS.values():
+        for target in self._targets().values():
             for one in inputs(target, self.name, self.options["corpus"] / target.name):
                 if one.data:
                     result = Result(Progress(0, 0, 0, 0), one.data, "")
@@ -141,16 +142,23 @@ class _Campaign:
         yield from cases_made_of_findings(load_suite(self.name), ground, self.live)
         yield from kept_findings(kept, TARGETS, self.live)
 
+    def _targets(self) -> Mapping[str, Engine]:
+        """Return the engines of our own code that there are for the protocol."""
+        return {key: one for key, one in TARGETS.items() if not one.needs_model or has_model(self.name)}
+
     def _fuzz(self) -> None:
         options = self.options
         seconds = options["seconds"] or (0 if options["runs"] else 60)
-        engines = [*TARGETS, SERVER] if self.live else [*TARGETS]
+        targets = self._targets()
+        for left_out in TARGETS.keys() - targets.keys():
+            click.echo(f"engine {left_out} is left out: {self.name} has no model of a whole server")
+        engines = [*targets, SERVER] if self.live else [*targets]
         _check_engines()
         given = Given(self.name, options["corpus"], options["seed"], options["runs"] or 0)
         with _drawn(shares(engines, seconds), options["interval"]) as board:
             for row in board.rows:
                 if row.engine != SERVER:
-                    self._keep(fuzz_own_code(TARGETS[row.engine], given, board, row))
+                    self._keep(fuzz_own_code(targets[row.engine], given, board, row))
                 elif self.live is not None:
                     stopped = fuzz_server(self.live, given, board, row, self._keep_found, options["restarts"])
                     row.state = f"done: {stopped}" if stopped else row.state

@@ -9,7 +9,7 @@ import click
 
 from fuzz import corpus as corpora
 from fuzz.reached import minimal, reached, report
-from fuzz.targets_known import TARGETS
+from fuzz.targets_known import TARGETS, usual
 from protocols import protocol_names
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -24,7 +24,7 @@ def command() -> None:
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
 @click.option("--into", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to add to.")
 @click.option("--target", type=click.Choice(sorted(TARGETS)), help="Add only inputs that reach something new.")
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=protocol_names()[0], show_default=True)
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual(), show_default=True)
 def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) -> None:
     """Add the inputs of FOLDERS to a corpus; with --target, only those that reach a step of our code anew."""
     found = [data for folder in folders for data in corpora.inputs(folder).values()]
@@ -39,7 +39,7 @@ def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) 
 @command.command()
 @click.argument("folder", type=FOLDER)
 @click.option("--target", type=click.Choice(sorted(TARGETS)), required=True, help="What the inputs are for.")
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=protocol_names()[0], show_default=True)
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual(), show_default=True)
 def coverage(folder: Path, target: str, name: str) -> None:
     """Tell how many lines of each of our files the inputs of FOLDER reach."""
     check, kept = _check(target, name), corpora.inputs(folder)

@@ -27,6 +27,7 @@ from fuzz.live.ground import Ground
 from fuzz.places import InProcess
 from fuzz.steps import told
 from fuzz.stepwise import live_setting
+from fuzz.targets_known import has_model
 from protocols import protocol, protocol_names
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     wireproof fuzz machine throttr --effort deep --time 300
     wireproof fuzz machine throttr tcp://127.0.0.1:9000
     """
+    if not has_model(name):
+        raise click.UsageError(f"{name} has no model of a whole server, which store and machine hold servers to")
     try:
         code = _alone(name, options) if (target or options["target_command"]) is None else _live(name, target, options)
     except ImportError as error:

@@ -17,7 +17,7 @@ from fuzz.coverage_guided import Progress, Result
 from fuzz.findings.of_own_code import finding_of
 from fuzz.findings.store import save
 from fuzz.invariants.violation import Violation
-from fuzz.targets_known import TARGETS, Target
+from fuzz.targets_known import TARGETS, Target, has_model, usual
 from protocols import protocol_names
 
 MOST_SEEDS = 2000
@@ -132,7 +132,7 @@ def parser(context: click.Context, /, name: str, **options: Any) -> None:
 @click.pass_context
 def scheduler(context: click.Context, /, **options: Any) -> None:
     """Do any sequence of operations to the TTL scheduler and to its model, and compare."""
-    context.exit(_run("scheduler", protocol_names()[0], options))
+    context.exit(_run("scheduler", usual(), options))
 
 
 @click.command()
@@ -141,4 +141,6 @@ def scheduler(context: click.Context, /, **options: Any) -> None:
 @click.pass_context
 def store(context: click.Context, /, name: str, **options: Any) -> None:
     """Ask a reference server of PROTOCOL anything on several connections, let time pass, and hold it to its model."""
+    if not has_model(name):
+        raise click.UsageError(f"{name} has no model of a whole server, which store and machine hold servers to")
     context.exit(_run("store", name, options))

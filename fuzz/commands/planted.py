@@ -14,6 +14,7 @@ from fuzz.planted.engines import ENGINES
 from fuzz.planted.known import all_faults
 from fuzz.planted.planting import Planting
 from fuzz.planted.table import Row, as_json, as_markdown, rows
+from fuzz.targets_known import usual
 from protocols import protocol_names
 
 FOUND_ALL, MISSED = 0, 1
@@ -22,7 +23,7 @@ PRINTED_WIDTH = 150
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=protocol_names()[0])
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual())
 @click.option("--engine", type=click.Choice(list(ENGINES)), help="Only the faults that this engine is to find.")
 @click.option("--fault", "pattern", default="", help="Only faults with this in their name.")
 @click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Budgets times this.")

@@ -1,7 +1,8 @@
 """Invariants of any codec: of a stream read by one side of a connection, and of a message written.
 
 A stream cut anywhere is the stream whole; only named errors leave; what was consumed never shrinks and is what events
-were made of; what is kept is no more than what came; what was read is written as the same bytes, and the other way.
+were made of; what is kept is no more than what came; what was read is written as the same bytes, and the other way. A
+side that reads no more may drop what comes, all of it; one that hands over to TLS gives up what it kept, as it came.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from protocols.frames import Decoder, FrameContext
 __all__ = [
     "Make",
     "Reading",
+    "check_datagrams",
     "check_economy",
     "check_frame",
     "check_message",
@@ -54,6 +56,8 @@ class Reading:
     """Each event and its span in the stream."""
     error: tuple[str, str, int | None] | None
     """Code, message and offset of the error it ended with."""
+    over: bytes | None = None
+    """What it handed over to TLS."""
 
 
 def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
@@ -62,46 +66,89 @@ def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
     return [data[start:stop] for start, stop in pairwise(places) if start < stop]
 
 
-def read(connection: Connection, chunks: Sequence[bytes]) -> Reading:
-    """Feed chunks and the end of the stream, reading all events after each; `Violation` for what may never happen."""
-    events: list[tuple[Message | EndOfStream, tuple[int, int]]] = []
-    fed = consumed = 0
+def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) -> Reading:
+    """Feed chunks and the end of the stream, reading all events after each; `Violation` for what may never happen.
+
+    Offsets count from where the connection stands; `tls` says that it may hand over to TLS.
+    """
+    account = _Account(connection)
     try:
         for chunk in (*chunks, b""):
             connection.receive_data(chunk)
-            fed += len(chunk)
+            account.fed += len(chunk)
             while (event := connection.next_event()) is not NEED_DATA:
                 assert isinstance(event, Message | EndOfStream)
-                events.append((event, connection.span))
-                before, consumed = consumed, _account(connection, fed, consumed)
-                if consumed == before and isinstance(event, Message):
-                    raise Violation("consumption is monotone", f"{event.NAME} of no bytes at {before}", "consumed")
-            _account(connection, fed, consumed)
+                account.note(event)
+            account.balance()
+        over = _handed_over(connection, chunks, account.consumed) if tls else None
     except RemoteProtocolError as error:
-        return Reading(tuple(events), (error.code, error.message, error.offset))
+        return account.reading((error.code, error.message, account.here(error.offset)))
     except Violation:
         raise
     except Exception as error:
         raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
-    return Reading(tuple(events), None)
+    return account.reading(None, over)
 
 
-def _account(connection: Connection, fed: int, before: int) -> int:
-    """Return the bytes consumed; `Violation` when they went back or do not add up with what is kept."""
-    consumed = connection.received
-    if not before <= consumed <= fed:
-        raise Violation("consumption is monotone", f"{consumed} bytes consumed after {before}, of {fed}", "consumed")
-    if consumed + connection.buffered != fed:
-        told = f"{consumed} bytes consumed and {connection.buffered} kept of {fed}"
-        raise Violation("no byte is lost or kept twice", told, "kept")
-    return consumed
+class _Account:
+    """What was fed to a connection, and what became of it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._start = connection.received
+        self._events: list[tuple[Message | EndOfStream, tuple[int, int]]] = []
+        self.fed = self.consumed = self._dropped = 0
+
+    def here(self, offset: int | None) -> int | None:
+        """Return an offset of the connection's stream as one of what was fed."""
+        return None if offset is None else offset - self._start
+
+    def note(self, event: Message | EndOfStream) -> None:
+        """Take an event; a message takes bytes, and none is made once bytes were dropped."""
+        first, last = self._connection.span
+        self._events.append((event, (first - self._start, last - self._start)))
+        before = self.consumed
+        dropped = self._dropped
+        self.balance()
+        if isinstance(event, Message) and self.consumed == before:
+            raise Violation("consumption is monotone", f"{event.NAME} of no bytes at {before}", "consumed")
+        if isinstance(event, Message) and dropped:
+            raise Violation("no byte is lost or kept twice", f"{event.NAME} after {dropped} bytes were lost", "kept")
+
+    def balance(self) -> None:
+        """Count the bytes consumed; `Violation` when they went back or do not add up with what is kept."""
+        consumed, kept = self._connection.received - self._start, self._connection.buffered
+        if not self.consumed <= consumed <= self.fed:
+            told = f"{consumed} bytes consumed after {self.consumed}, of {self.fed}"
+            raise Violation("consumption is monotone", told, "consumed")
+        self.consumed, self._dropped = consumed, self.fed - consumed - kept
+        if self._dropped < 0 or (self._dropped and kept):
+            told = f"{consumed} bytes consumed and {kept} kept of {self.fed}"
+            raise Violation("no byte is lost or kept twice", told, "kept")
+
+    def reading(self, error: tuple[str, str, int | None] | None, over: bytes | None = None) -> Reading:
+        """Return all of it."""
+        return Reading(tuple(self._events), error, over)
 
 
-def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
+def _handed_over(connection: Connection, chunks: Sequence[bytes], consumed: int) -> bytes | None:
+    """Return what a connection that stands before TLS gives up, which is all that came since; None elsewhere."""
+    kept = connection.buffered
+    try:
+        over = connection.start_tls()
+    except LocalProtocolError:
+        return None
+    if over != b"".join(chunks)[consumed:] or connection.buffered:
+        told = f"{over.hex()} handed over of {kept} bytes kept, {connection.buffered} kept still"
+        raise Violation("no byte is lost or kept twice", told[:400], "handed over")
+    return over
+
+
+def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool = False) -> Reading:
     """Read `data` whole and cut at `cuts`; return the one reading, or raise `Violation`."""
     chunks = pieces(data, cuts)
-    whole = read(make(), [data] if data else [])
-    if len(chunks) > 1 and (cut := read(make(), chunks)) != whole:
+    whole = read(make(), [data] if data else [], tls=tls)
+    if len(chunks) > 1 and (cut := read(make(), chunks, tls=tls)) != whole:
         first = next((i for i, (a, b) in enumerate(zip(whole.events, cut.events, strict=False)) if a != b), None)
         at = min(len(whole.events), len(cut.events)) if first is None else first
         raise Violation("whole is any segmentation", f"event {at} differs: {whole} cut is {cut}"[:400], "segmentation")
@@ -110,6 +157,36 @@ def check_stream(make: Make, data: bytes, cuts: Iterable[int] = ()) -> Reading:
             told = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
             raise Violation("memory is linear in the input", told, event.NAME)
     return whole
+
+
+def check_datagrams(make: Make, datagrams: Sequence[bytes]) -> None:
+    """Read datagrams on one connection; `Violation` unless each is read as if it were alone."""
+    for data in datagrams:
+        check_stream(make, data)
+    together = make()
+    try:
+        for data in datagrams:
+            together.receive_data(data)
+        found = [_one(together) for _ in datagrams]
+    except Exception as error:
+        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+    alone = [read(make(), [data]) for data in datagrams]
+    for number, (one, (event, wrong)) in enumerate(zip(alone, found, strict=True)):
+        if wrong != (one.error and one.error[:2]) or (wrong is None and event != one.events[0][0]):
+            told = f"datagram {number} is {event or wrong} among others, {one} alone"
+            raise Violation("a datagram is read by itself", told[:400], "datagram")
+    if together.buffered or together.received != sum(map(len, datagrams)):
+        told = f"{together.received} bytes consumed and {together.buffered} kept of {sum(map(len, datagrams))}"
+        raise Violation("no byte is lost or kept twice", told, "kept")
+
+
+def _one(connection: Connection) -> tuple[Message | None, tuple[str, str] | None]:
+    """Return the next message, or code and text of the error that stands for it."""
+    try:
+        event = connection.next_event()
+    except RemoteProtocolError as error:
+        return None, (error.code, error.message)
+    return (event, None) if isinstance(event, Message) else (None, None)
 
 
 def check_economy(make: Make, data: bytes, cuts: Iterable[int] = ()) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzz.planted import parser, scheduler
 from fuzz.planted.planting import Planting
+from fuzz.targets_known import usual
 from reference_server.registry import deviations, planted
 
 __all__ = ["all_faults", "own_faults"]
@@ -15,10 +16,13 @@ def own_faults() -> dict[str, Planting]:
 
 
 def all_faults(name: str) -> list[Planting]:
-    """Return the faults of our own code, then those of the reference server of a protocol."""
+    """Return the faults of the reference server of a protocol, behind those of our own code where it is the usual one.
+
+    What is wrong in code that all protocols share is looked for with that one.
+    """
     told = deviations(name)
     return [
-        *own_faults().values(),
+        *(own_faults().values() if name == usual() else ()),
         *(
             Planting(
                 fault=one.fault,

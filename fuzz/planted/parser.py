@@ -23,7 +23,10 @@ def _decoder(old: str, new: str) -> Edit:
     return Edit(frames, "compile_decoder", old, new)
 
 
-STOP = 'bodies.append(f"{stop} = {start} + {local}")'
+BEFORE = """case Blob(width):
+                    start, stop = stop, f"stop_{name}"
+                    """
+STOP = BEFORE + 'bodies.append(f"{stop} = {start} + {local}")'
 LIMIT = 'lines.append(f"if {reading.stop} - at > context.limit: raise'
 
 FAULTS = (
@@ -34,11 +37,11 @@ FAULTS = (
     _fault("header-check-short-by-one", "The fixed parts of a frame are read one byte before they are there.",
            _decoder('f"if body > end: return', 'f"if body > end + 1: return')),
     _fault("size-wraps-at-64-bits", "The end of a name or value is taken modulo 2^64.",
-           _bodies(STOP, 'bodies.append(f"{stop} = {start} + {local} & 0xFFFFFFFFFFFFFFFF")')),
+           _bodies(STOP, BEFORE + 'bodies.append(f"{stop} = {start} + {local} & 0xFFFFFFFFFFFFFFFF")')),
     _fault("size-wraps-at-32-bits", "A size is taken modulo 2^32.",
-           _bodies(STOP, 'bodies.append(f"{stop} = {start} + ({local} & 0xFFFFFFFF)")')),
+           _bodies(STOP, BEFORE + 'bodies.append(f"{stop} = {start} + ({local} & 0xFFFFFFFF)")')),
     _fault("size-signed", "A size of 128 to 255 is taken for a negative one.",
-           _bodies(STOP, 'bodies.append(f"{stop} = {start} + ({local} ^ 128) - 128")')),
+           _bodies(STOP, BEFORE + 'bodies.append(f"{stop} = {start} + ({local} ^ 128) - 128")')),
     _fault("announced-size-unlimited", "As much is waited for as a frame announces.",
            _decoder(LIMIT, 'lines.append(f"if False: raise')),
     _fault("announced-size-reserved", "Memory is taken for a frame before it came.",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import atheris
 
-__all__ = ["PLANTED", "fuzz", "instrument_generated", "plant"]
+__all__ = ["PLANTED", "fuzz", "instrument_generated", "instrument_package", "plant"]
 
 PLANTED = "WIREPROOF_PLANTED"
 FOR_GOOD = ExitStack()
@@ -39,6 +39,21 @@ def instrument_generated() -> None:
         module.build = instrumented  # type: ignore[attr-defined]
     for function in (tables.Measure.__call__, tables.Measure._part_end):
         function.__code__ = atheris.patch_code(function.__code__, False)
+
+
+def instrument_package(*names: str) -> None:
+    """Instrument all functions of packages that were imported; before any codec is made."""
+    for module in [one for name, one in sys.modules.items() if name.startswith(names)]:
+        for function in set(_functions(module)):
+            function.__code__ = atheris.patch_code(function.__code__, False)
+
+
+def _functions(module: ModuleType) -> Iterator[FunctionType]:
+    """Yield the functions and plain methods that a module defines."""
+    for one in [*vars(module).values()]:
+        for found in vars(one).values() if isinstance(one, type) else (one,):
+            if isinstance(found, FunctionType) and found.__module__ == module.__name__:
+                yield found
 
 
 def plant() -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 
-from fuzz.parser_input import check_one, renew
-from fuzz.targets.instrumented import fuzz, instrument_generated, plant
+from fuzz.parser_input import check_one, combinations, renew
+from fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, plant
 from protocols import protocol_names
+from protocols.registry import PACKAGES
 
 OPTIONS = ("-max_len=300", "-reduce_inputs=0")
 """The longest name fits in one input; looking for shorter inputs takes as long as running them."""
@@ -18,9 +19,12 @@ OPTIONS = ("-max_len=300", "-reduce_inputs=0")
 def main() -> None:
     """Run the target."""
     name = os.environ.get("WIREPROOF_PROTOCOL") or protocol_names()[0]
+    alone = all(side.stands_alone for side in combinations(name))
     renew(name)
     plant()
     instrument_generated()
+    if not alone:
+        instrument_package(PACKAGES[name], "protocols.onepass")
     fuzz(lambda data: check_one(name, data), *OPTIONS)
 
 

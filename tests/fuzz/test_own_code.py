@@ -15,7 +15,7 @@ from fuzz.findings.finding import FindingError
 from fuzz.findings.shrink import fewer, smaller
 from fuzz.findings.store import load, load_all
 from fuzz.invariants.violation import Violation
-from fuzz.targets_known import TARGETS, Target, dictionary
+from fuzz.targets_known import TARGETS, Target, dictionary, usual
 
 
 def check_planted(name: str, data: bytes) -> None:
@@ -172,3 +172,18 @@ def test_smaller_zeroes_what_does_not_matter_and_stops_in_time() -> None:
     calls = []
     smaller(bytes(200), lambda data: bool(calls.append(data)) or len(data) > 100, tries=30)
     assert len(calls) <= 31
+
+
+@pytest.mark.parametrize("command", ["store", "machine"])
+def test_what_has_no_model_is_not_held_to_one(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("own", "machine"):
+        monkeypatch.setattr(f"fuzz.commands.{module}.has_model", lambda name: False)
+
+    result = run(command, "throttr")
+
+    assert result.exit_code == 2
+    assert "throttr has no model of a whole server" in result.output
+
+
+def test_where_no_protocol_is_named_the_one_that_every_engine_can_fuzz_is_meant() -> None:
+    assert usual() == "throttr"

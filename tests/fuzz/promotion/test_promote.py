@@ -141,7 +141,7 @@ SERVER = Finding("server", "x", "told", "x", "throttr", "7.1.0", "uint16", scrip
         (SERVER, (), "no clause is known that 'x' breaks here: name one with --clause"),
         (SERVER, ("--clause", "THR-NONE-1"), "there is no clause 'THR-NONE-1'"),
         (replace(SERVER, script=(Open("a"),)), ("--clause", "THR-QUERY-6"), "the script sends nothing"),
-        (replace(SERVER, protocol="other"), (), "expected a finding of throttr, got 'other'"),
+        (replace(SERVER, protocol="other"), (), "throttr, got 'other'"),
         (replace(SERVER, engine="scheduler", script=()), (), "without an input cannot be kept"),
         (SERVER, ("--clause", "THR-QUERY-6", "--id", "no id"), "cannot take it"),
     ],
