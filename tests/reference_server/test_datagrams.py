@@ -75,8 +75,9 @@ def test_without_udp_there_is_one_address(serving: Serve) -> None:
 
 def test_a_udp_port_in_use_is_named() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+            taken.bind(("127.0.0.1", port))
 
         async def go() -> None:
             await serve(lambda clock: Parrots(), Endpoints(port=port, udp=True), Limits(), lambda address: None)
