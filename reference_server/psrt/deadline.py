@@ -8,21 +8,27 @@ from reference_server.clock import Clock, Timer
 
 __all__ = ["Deadline"]
 
+BUSY_NS = 50_000_000
+"""A timer later than this says that the loop was busy: what came meanwhile is read before anybody is given up."""
+TURN_NS = 1_000_000
+
 
 class Deadline:
     """Calls `missed` once its moment is there and was not moved."""
 
-    __slots__ = ("_clock", "_missed", "_timer", "_wakes_at", "_when")
+    __slots__ = ("_clock", "_is_put_off", "_missed", "_timer", "_wakes_at", "_when")
 
     def __init__(self, clock: Clock, missed: Callable[[], object]) -> None:
         self._clock, self._missed = clock, missed
         self._timer: Timer | None = None
         self._when: int | None = None
         self._wakes_at = 0
+        self._is_put_off = False
 
     def set(self, when_ns: int) -> None:
         """Move the moment, monotonic ns."""
         self._when = when_ns
+        self._is_put_off = False
         if self._timer is None:
             self._arm(when_ns)
         elif when_ns < self._wakes_at:
@@ -44,8 +50,12 @@ class Deadline:
         self._timer = None
         if self._when is None:
             return
-        if self._clock.monotonic_ns() < self._when:
+        now = self._clock.monotonic_ns()
+        if now < self._when:
             self._arm(self._when)
+        elif now - self._wakes_at > BUSY_NS and not self._is_put_off:
+            self._is_put_off = True
+            self._arm(now + TURN_NS)
         else:
             self._when = None
             self._missed()
