@@ -84,6 +84,7 @@ class Link(asyncio.Protocol):
         `DeadlineError` when it takes more than `timeout` seconds; the connection is of no use then.
         """
         loop = asyncio.get_running_loop()
+        self._codec.start_tls()
         try:
             inside = await loop.start_tls(
                 self._transport,

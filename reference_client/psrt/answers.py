@@ -1,0 +1,26 @@
+"""What the one byte of an answer means to who asked."""
+
+from __future__ import annotations
+
+from protocols.messages import Reply
+from protocols.psrt import ResponseCode
+from protocols.psrt.replies import DatagramReply, Response
+from reference_client.errors import AccessError, BadReplyError, RefusedError
+
+__all__ = ["accepted"]
+
+
+def accepted(what: str, reply: Reply, *also: ResponseCode) -> ResponseCode:
+    """Return the code that says OK, or one of `also`; raises `AccessError` for ERR_ACCESS, `RefusedError` for others.
+
+    Raises `BadReplyError` for a byte that is no code.
+    """
+    assert isinstance(reply, Response | DatagramReply)
+    if reply.code not in list(ResponseCode):
+        raise BadReplyError(f"{what}: expected a response code, got {reply.code:02x}")
+    code = ResponseCode(reply.code)
+    if code is ResponseCode.OK or code in also:
+        return code
+    if code is ResponseCode.ERR_ACCESS:
+        raise AccessError(f"{what}: access denied", reply)
+    raise RefusedError(f"{what}: the server answered {code.name}", reply)

@@ -1,0 +1,222 @@
+"""The PSRT SDK: `async with Client.connect("127.0.0.1", 2873) as client: await client.publish(b"a/b", b"hello")`.
+
+Calls may overlap: they are sent in the order in which they begin, and each gets its own answer. Every wait ends within
+`timeout` seconds.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+import time
+from collections.abc import Callable, Generator, Iterable
+from types import TracebackType
+from typing import ClassVar
+
+from protocols.messages import Request
+from protocols.psrt import PROTOCOL, Codec, ControlClient, Encryption, ResponseCode
+from protocols.psrt.enums import DatagramOperation
+from protocols.psrt.requests import Bye, Content, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
+from reference_client.checks import check
+from reference_client.errors import BadRequestError
+from reference_client.line import OnLoss, Reconnect
+from reference_client.link import Link
+from reference_client.psrt.answers import accepted
+from reference_client.psrt.conversation import Conversation
+from reference_client.psrt.datagrams import exchange, packed
+from reference_client.psrt.session import Message, Session, Way
+
+__all__ = ["PRIORITY", "Client"]
+
+PRIORITY = 0x7F
+"""What messages have unless told otherwise (P14)."""
+
+
+class Client:
+    """One login at a server, over a control and a data socket; `Client.connect` makes one.
+
+    What the server does not do is raised as `RefusedError`, as `AccessError` where it says that the client may not.
+    Calls that wait when either socket is lost fail, for nobody knows whether the server did them.
+    """
+
+    features: ClassVar[tuple[str, ...]] = ("tls", "udp", "encryption", "replication", "accounts")
+    link_class: ClassVar[type[Link]] = Link
+    connection_class: ClassVar[type[ControlClient]] = ControlClient
+    conversation_class: ClassVar[type[Conversation]] = Conversation
+    session_class: ClassVar[type[Session]] = Session
+    nonce: ClassVar[Callable[[int], bytes]] = staticmethod(secrets.token_bytes)
+    """Size -> bytes never given before."""
+
+    def __init__(
+        self,
+        way: Way,
+        codec: Codec,
+        *,
+        reconnect: Reconnect | None,
+        on_message: Callable[[Message], object] | None,
+        on_loss: OnLoss | None,
+        on_mended: Callable[[], object] | None,
+    ) -> None:
+        self.timeout = way.timeout
+        self._way = way
+        self._codec = codec
+        self._topics: dict[bytes, None] = {}
+        """What the client subscribed to, and the server said it is."""
+        self._conversation = self.conversation_class(
+            way,
+            codec,
+            self.session_class(way, codec, on_message),
+            reconnect=reconnect,
+            on_loss=on_loss,
+            on_mended=on_mended,
+            restore=self._restore,
+            connection_class=self.connection_class,
+            link_class=self.link_class,
+        )
+
+    @classmethod
+    def connect(
+        cls,
+        host: str,
+        port: int = PROTOCOL.default_port,
+        *,
+        login: bytes = b"",
+        password: bytes = b"",
+        timeout: float = 5.0,
+        tls: str = "none",
+        ca: str | None = None,
+        profile: str = PROTOCOL.default_profile,
+        variant: str = PROTOCOL.default_variant,
+        reconnect: Reconnect | None = None,
+        on_message: Callable[[Message], object] | None = None,
+        on_loss: OnLoss | None = None,
+        on_mended: Callable[[], object] | None = None,
+    ) -> Client:
+        """Return a client to be used with `async with`, or awaited and closed later; raises `ValueError`.
+
+        `timeout`, in seconds: answers are waited for so long, the server hears something every half of it, and counts
+        as lost when it sends nothing for so long. `tls`: "starttls" goes on inside TLS on both sockets, trusting whom
+        the PEM file `ca` names, or whom the system trusts. With `reconnect`, a lost session is made again: calls wait
+        for it, subscriptions come back, and what was published meanwhile is lost. `on_message` is called with every
+        message as it comes, `on_loss` with why the session was lost and whether it will be made again, `on_mended`
+        once it was; none of them may block.
+        """
+        known = PROTOCOL.profiles
+        if profile not in known:
+            raise ValueError(f"unknown profile {profile!r}: expected {' or '.join(known)}")
+        if variant not in known[profile].variants:
+            raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
+        if tls not in ("none", "starttls"):
+            raise ValueError(f"tls: expected none or starttls, got {tls!r}")
+        context = _context(ca) if tls == "starttls" else None
+        return cls(
+            Way(host, port, timeout, login, password, context),
+            Codec.of(known[profile], variant),
+            reconnect=reconnect,
+            on_message=on_message,
+            on_loss=on_loss,
+            on_mended=on_mended,
+        )
+
+    async def publish(self, topic: bytes, message: bytes, *, priority: int = PRIORITY) -> ResponseCode:
+        """Publish a message; returns OK."""
+        return await self._do(Publish(priority, topic, message))
+
+    async def subscribe(self, topics: bytes | Iterable[bytes]) -> ResponseCode:
+        """Have the messages of a topic or mask, or of several, given to `on_message`; returns OK.
+
+        The server takes the first ones until it refuses one. Bytes may be several, with 00 between them.
+        """
+        request = Subscribe(_joined(topics))
+        code = await self._do(request)
+        self._topics |= dict.fromkeys(filter(None, request.topics.split(b"\0")))
+        return code
+
+    async def unsubscribe(self, topics: bytes | Iterable[bytes]) -> ResponseCode:
+        """Take back what `subscribe` asked for; returns OK."""
+        request = Unsubscribe(_joined(topics))
+        code = await self._do(request)
+        for topic in request.topics.split(b"\0"):
+            self._topics.pop(topic, None)
+        return code
+
+    async def publish_repl(
+        self, topic: bytes, message: bytes, *, priority: int = PRIORITY, timestamp: int | None = None
+    ) -> ResponseCode:
+        """Replicate a message published elsewhere at `timestamp`, in ns (None: now); returns OK or NOT_REQUIRED."""
+        asked = PublishRepl(topic)
+        data = ReplData(priority, time.time_ns() if timestamp is None else timestamp, message)
+        self._check(asked)
+        self._check(data)
+        answer = await self._conversation.replicate(asked, data)
+        return accepted(asked.NAME, answer, ResponseCode.NOT_REQUIRED)
+
+    async def datagram(
+        self,
+        topic: bytes,
+        message: bytes,
+        *,
+        priority: int = PRIORITY,
+        op: int = DatagramOperation.PUBLISH,
+        encryption: int = Encryption.PLAIN,
+        login: bytes = b"",
+        password: bytes = b"",
+    ) -> ResponseCode | None:
+        """Publish by a datagram to the same server; returns OK, or None where no answer is asked for.
+
+        With `encryption`, `password` is the key of the login: 32 bytes. Raises as `exchange`.
+        """
+        content = Content(op, priority, topic, message)
+        request = packed(self._codec, content, encryption, login, password, type(self).nonce)
+        asks = op != DatagramOperation.PUBLISH_NO_ACK
+        way = self._way
+        return await exchange(self._codec, way.host, way.port, request, acknowledged=asks, timeout=self.timeout)
+
+    async def bye(self) -> ResponseCode:
+        """End the session: the server says OK or just closes, and both sockets are closed; returns OK."""
+        return accepted(Bye.NAME, await self._conversation.leave())
+
+    async def close(self) -> None:
+        """Close both sockets: calls that wait fail with `ClosedError`. Harmless when that is done."""
+        await self._conversation.close()
+
+    async def __aenter__(self) -> Client:
+        await self._conversation.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __await__(self) -> Generator[None, None, Client]:
+        return self.__aenter__().__await__()
+
+    async def _do(self, request: Request) -> ResponseCode:
+        self._check(request)
+        return accepted(request.NAME, await self._conversation.ask(request))
+
+    def _check(self, request: Request) -> None:
+        check(request, self._codec.layout(type(request)))
+
+    async def _restore(self, link: Link) -> None:
+        if self._topics:
+            (answer,) = link.ask([Subscribe(b"\0".join(self._topics))])
+            accepted(Subscribe.NAME, await answer)
+
+
+def _joined(topics: bytes | Iterable[bytes]) -> bytes:
+    if isinstance(topics, bytes):
+        return topics
+    several = list(topics)
+    for one in several:
+        if not isinstance(one, bytes) or b"\0" in one:
+            raise BadRequestError(f"topics: expected bytes without 00, got {one!r}")
+    return b"\0".join(several)
+
+
+def _context(ca: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise BadRequestError(f"ca: expected a PEM file of certificates, got {ca}: {error}") from None

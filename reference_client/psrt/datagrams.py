@@ -1,0 +1,115 @@
+"""Publishing over UDP: one datagram, and its answer where one is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from protocols.errors import LocalProtocolError, RemoteProtocolError
+from protocols.messages import Request
+from protocols.psrt import Codec, DatagramClient, Encryption, ResponseCode
+from protocols.psrt.enums import NONCE_SIZE, PROTOCOL_VERSION
+from protocols.psrt.replies import DatagramReply
+from protocols.psrt.requests import Content, Datagram, Sealed
+from protocols.psrt.sealing import seal
+from reference_client.checks import check
+from reference_client.errors import (
+    BadReplyError,
+    BadRequestError,
+    ClientError,
+    ClosedError,
+    DeadlineError,
+    TooLongError,
+)
+from reference_client.psrt.answers import accepted
+
+__all__ = ["Answer", "exchange", "packed"]
+
+LARGEST = 65_507
+"""Bytes that a datagram of IPv4 can hold."""
+
+
+def packed(
+    codec: Codec, content: Content, encryption: int, login: bytes, password: bytes, nonce: Callable[[int], bytes]
+) -> Datagram | Sealed:
+    """Return the request that carries `content`, in clear or sealed with the key `password` and a nonce of a size.
+
+    Raises `BadRequestError` for values that none can carry.
+    """
+    check(content, codec.layout(Content))
+    if encryption == Encryption.PLAIN:
+        values = (content.op, content.priority, content.topic, content.message)
+        request: Datagram | Sealed = Datagram(PROTOCOL_VERSION, encryption, login, password, *values)
+    else:
+        once = nonce(NONCE_SIZE)
+        try:
+            sealed = seal(key=password, nonce=once, encryption=encryption, of=codec.encode(content))
+        except LocalProtocolError as error:
+            raise BadRequestError(error.message) from None
+        request = Sealed(PROTOCOL_VERSION, encryption, login, once, sealed)
+    check(request, codec.layout(type(request)))
+    return request
+
+
+class Answer(asyncio.DatagramProtocol):
+    """Takes the first datagram that comes back, from the server and nobody else."""
+
+    def __init__(self) -> None:
+        self.came: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        """It came."""
+        if not self.came.done():
+            self.came.set_result(data)
+
+    def error_received(self, exc: Exception) -> None:
+        """The system says that it did not get there."""
+        if not self.came.done():
+            self.came.set_exception(ClosedError(f"the datagram did not arrive: {exc}"))
+            self.came.exception()
+
+
+async def exchange(
+    codec: Codec, host: str, port: int, request: Datagram | Sealed, *, acknowledged: bool, timeout: float
+) -> ResponseCode | None:
+    """Send a datagram, and return the code of its answer; None where none is asked for.
+
+    Raises `AccessError` and `RefusedError` for what the server does not do, `DeadlineError` without an answer in
+    `timeout` seconds (servers leave many a bad datagram unanswered), `ClosedError` where nobody listens, and
+    `BadReplyError`.
+    """
+    data = codec.encode(request)
+    if len(data) > LARGEST:
+        raise TooLongError(f"{request.NAME}: expected at most {LARGEST} bytes, got {len(data)}")
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(timeout):
+            transport, answer = await loop.create_datagram_endpoint(Answer, remote_addr=(host, port))
+            try:
+                transport.sendto(data)
+                return _code(codec, request, await answer.came) if acknowledged else None
+            finally:
+                transport.close()
+    except TimeoutError as error:
+        if isinstance(error, ClientError):
+            raise
+        raise DeadlineError(f"no answer to {request.NAME} in {timeout:g} s") from None
+    except (OSError, OverflowError, UnicodeError) as error:
+        if isinstance(error, ClientError):
+            raise
+        raise ClosedError(f"cannot send to {host} port {port}: {error}") from None
+
+
+def _code(codec: Codec, request: Request, data: bytes) -> ResponseCode:
+    line = DatagramClient(codec)
+    line.await_reply(request)
+    line.receive_data(data)
+    try:
+        reply = cast(DatagramReply, line.next_event())
+    except RemoteProtocolError as error:
+        raise BadReplyError(f"the answer to {request.NAME}: {error}") from None
+    if reply.version != PROTOCOL_VERSION:
+        told = f"the answer to {request.NAME}: expected version {PROTOCOL_VERSION}, got {reply.version}"
+        raise BadReplyError(told)
+    return accepted(request.NAME, reply)

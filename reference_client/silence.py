@@ -1,0 +1,38 @@
+"""A connection on which the server must be heard from time to time. Knows no protocol."""
+
+from __future__ import annotations
+
+import asyncio
+
+from reference_client.errors import ClosedError
+from reference_client.link import Link
+
+__all__ = ["WatchedLink"]
+
+
+class WatchedLink(Link):
+    """A link that counts as lost once the server said nothing for longer than `watch` allows."""
+
+    _patience = 0.0
+    _heard = 0.0
+
+    def watch(self, seconds: float) -> None:
+        """Wait no longer than so many seconds for each next byte from now on."""
+        self._patience = seconds
+        self._heard = asyncio.get_running_loop().time()
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        """See `Link`."""
+        self._heard = asyncio.get_running_loop().time()
+        super().data_received(data)
+
+    def _look(self) -> None:
+        if self.ended is not None:
+            return
+        loop = asyncio.get_running_loop()
+        left = self._heard + self._patience - loop.time()
+        if left > 0:
+            loop.call_later(left, self._look)
+        else:
+            self.fail(ClosedError(f"the server said nothing for {self._patience:g} s"))
