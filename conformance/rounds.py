@@ -27,7 +27,7 @@ from conformance.probe import Spoken, reply_to
 from conformance.records import Record
 from conformance.sockets import SocketDriver
 from conformance.trace import Kind, Trace
-from conformance.traits import keeps_to_itself
+from conformance.traits import keeps_to_itself, reads_tables
 from conformance.verdicts import Guilty, Verdict
 from conformance.yardstick import Yardstick, whole
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from conformance.runner import Plan
 
 Report = Callable[[Record], None]
+HEAD_START = 1.0
+"""Seconds by which a case that looks at tables counts as longer."""
 SHOWN = 20
 """Cases named where many were under way; the record's `extra` has them all."""
 
@@ -132,12 +134,19 @@ class Round:
                 others.create_task(self._shared(lane, 0, others))
 
     def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
-        """Return the plays that may be beside each other, each with those that must follow it; the longest first."""
+        """Return the plays that may be beside each other, each with those that must follow it, in order.
+
+        The longest come first, and early what looks at tables, which grow with what other cases leave behind.
+        """
         lanes: dict[tuple[str, ...], list[Case]] = {}
         for case in cases:
             lane = (case.id, case.delivery) if keeps_to_itself(case) else (case.id,)
             lanes.setdefault(lane, []).append(case)
-        return sorted(lanes.values(), key=lambda lane: sum(map(self.plan.duration, lane)), reverse=True)
+
+        def urgency(lane: Sequence[Case]) -> float:
+            return sum(map(self.plan.duration, lane)) + (HEAD_START if reads_tables(lane[0]) else 0.0)
+
+        return sorted(lanes.values(), key=urgency, reverse=True)
 
     def following(self, case: Case) -> list[list[Case]]:
         """Return, once, the plays under other deliveries that are due now that a case was played whole."""

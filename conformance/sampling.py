@@ -27,8 +27,8 @@ BUDGET = 2.5
 """Seconds that a sample may take."""
 PLAY, PIECE, ALONE = 0.003, 0.00012, 0.002
 """Seconds that a play takes, each of its pieces more, and each of them when nobody plays beside."""
-LARGE, LARGER, LONG, PATIENT = 16, 100, 64, 1.0
-"""Requests, bytes of a field and seconds of waiting beyond which a case is among the last of a sample."""
+LARGE, LONG, PATIENT = (16, 50, 100), 64, 1.0
+"""Requests, bytes of a field and seconds of waiting beyond which a case comes later in a sample."""
 
 
 class ChoiceError(ValueError):
@@ -146,7 +146,7 @@ def _rank(case: Case, level: Level) -> Rank:
     """Sort what tells more and takes less time first."""
     late = case.slow or case.heavy or not sends_fields(case)
     asked = requests(case)
-    large = (asked > LARGE) + (asked > LARGER) + (longest(case) > LONG)
+    large = sum(asked > one for one in LARGE) + (longest(case) > LONG)
     return level is Level.MAY, late, case.exclusive or waits(case), patience(case) > PATIENT, large
 
 

@@ -61,6 +61,11 @@ def patience(case: Case) -> float:
     return waited
 
 
+def reads_tables(case: Case) -> bool:
+    """Say whether a case looks at the rows of a table."""
+    return _holds(case.steps, frozenset({"rows"}))
+
+
 def longest(case: Case) -> int:
     """Return the bytes of the longest filled field that a case names, as far as that can be told."""
     sizes = [_number(one["size"], case.variables) for one in _mappings(case.steps) if "fill" in one and "size" in one]
@@ -184,7 +189,8 @@ def applies(case: Case, delivery: Delivery, spoken: Protocol) -> bool:
     if case.pristine or case.budget or not keys.isdisjoint(TIMED) or keys.isdisjoint(WRITING):
         return False
     if delivery.joins:
-        return not case.exclusive and keys.isdisjoint(spoken.neighbour_moves)
+        timed_out = waits(case) and "closed" in keys
+        return not case.exclusive and not timed_out and keys.isdisjoint(spoken.neighbour_moves)
     if delivery.half_closes:
         return last_request(case.steps) is not None
     if case.exclusive and not keys.isdisjoint(spoken.time_moves):

@@ -106,6 +106,14 @@ def test_waiting_cases_begin_before_the_others() -> None:
     assert driver.order[0] == "waiting/1"
 
 
+def test_what_looks_at_tables_begins_before_others_fill_them_but_not_before_long_waits() -> None:
+    driver = CountingDriver(1)
+    looks = make_case({"send": "LIST", "expect": {"LIST_REPLY": {"rows": {"count": 0}}}}, id="looks/1")
+    run([*some(5), looks, make_case({"wait": 2}, id="waiting/1")], driver)
+
+    assert driver.order[:2] == ["waiting/1", "looks/1"]
+
+
 @pytest.mark.parametrize(
     ("step", "does"),
     [

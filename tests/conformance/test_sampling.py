@@ -137,8 +137,8 @@ def test_of_alike_cases_each_delivery_has_another_one() -> None:
 
 
 def test_what_takes_long_comes_last() -> None:
-    large = make_case({"send": {"each": {"i": [1, 50]}, "of": ASK}}, id="made/large")
-    larger = make_case({"send": {"each": {"i": [1, 500]}, "of": ASK}}, id="made/larger")
+    large = make_case({"send": {"each": {"i": [1, 40]}, "of": ASK}}, id="made/large")
+    larger = make_case({"send": {"each": {"i": [1, 60]}, "of": ASK}}, id="made/larger")
     waits, patient = (make_case({"send": ASK}, {"wait": number}, id=f"made/waits-{number}") for number in (1, 2))
     cases = [patient, larger, waits, large, make_case({"send": ASK}, id="made/short")]
     order = [one.id for one in chosen(cases, Choice(("bytes",), 60.0), SUITE, "7.1.0")]

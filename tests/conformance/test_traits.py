@@ -7,7 +7,7 @@ import pytest
 from conformance.cases import load_suite
 from conformance.delivery import DELIVERIES
 from conformance.selection import applicable
-from conformance.traits import applies, keeps_to_itself, last_request, longest, patience, requests, waits
+from conformance.traits import applies, keeps_to_itself, last_request, longest, patience, reads_tables, requests, waits
 from protocols import protocol
 from tests.conformance.scripted import ASK, INSERT, make_case
 
@@ -153,6 +153,11 @@ def test_most_cases_of_the_suite_can_be_delivered_in_every_way() -> None:
 )
 def test_how_long_a_case_waits(steps: list[Any], seconds: float) -> None:
     assert patience(make_case(*steps)) == seconds
+
+
+def test_what_looks_at_the_rows_of_a_table() -> None:
+    assert reads_tables(make_case({"send": "LIST", "expect": {"LIST_REPLY": {"rows": {"count": 0}}}}))
+    assert not reads_tables(make_case({"send": "LIST", "expect": "LIST_REPLY"}))
 
 
 def test_the_longest_field_of_a_case() -> None:
