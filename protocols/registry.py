@@ -12,7 +12,7 @@ from protocols.links import Link
 from protocols.messages import Message, Reply, Request
 from protocols.profile import Profile
 
-PACKAGES = {"throttr": "protocols.throttr"}
+PACKAGES = {"throttr": "protocols.throttr", "psrt": "protocols.psrt"}
 
 
 @dataclass(frozen=True)

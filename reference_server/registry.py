@@ -31,7 +31,7 @@ __all__ = [
     "server_packages",
 ]
 
-SERVICES = {"throttr": "reference_server.throttr"}
+SERVICES = {"throttr": "reference_server.throttr", "psrt": "reference_server.psrt"}
 """Protocol -> the package whose `create` makes its service."""
 
 
