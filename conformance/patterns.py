@@ -139,7 +139,7 @@ def _between(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
 
 
 def _save(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    symbols.saved[argument] = found
+    symbols.saved[symbols.filled(argument)] = found
     return ""
 
 
@@ -213,11 +213,15 @@ def _matching(pattern: Any, rows: Iterable[Any], symbols: Symbols) -> list[int]:
     fields = {name: value for name, value in pattern.items() if name not in ("position", "times")}
     rows = tuple(rows)
     exact = _exact_fields(fields, rows[0], symbols) if rows else {}
-    others = {name: value for name, value in fields.items() if name not in exact}
+    starts = _starts(fields, rows[0], symbols) if rows else {}
+    others = {name: value for name, value in fields.items() if name not in exact and name not in starts}
     found: Iterable[tuple[int, Any]] = enumerate(rows)
     for name, value in exact.items():
         get = attrgetter(name)
         found = [one for one in found if get(one[1]) == value]
+    for name, start in starts.items():
+        get = attrgetter(name)
+        found = [one for one in found if get(one[1]).startswith(start)]
     return [index for index, row in found if match_fields(others, row, symbols) is None]
 
 
@@ -231,6 +235,19 @@ def _exact_fields(fields: Mapping[str, Any], row: Message, symbols: Symbols) -> 
         and value != "any"
         and (bool(set(value) & DATA_FORMS) if isinstance(value, dict) else not isinstance(value, list))
         and not (saves and "@" in str(value))
+    }
+
+
+def _starts(fields: Mapping[str, Any], row: Message, symbols: Symbols) -> dict[str, bytes]:
+    """Return the fields of which only the beginning is told, made concrete once for all rows."""
+    return {
+        name: symbols.data(value["starts_with"])
+        for name, value in fields.items()
+        if type(value) is dict
+        and value.keys() == {"starts_with"}
+        and name in row.__struct_fields__
+        and isinstance(getattr(row, name), bytes)
+        and "@" not in str(value)
     }
 
 

@@ -138,15 +138,18 @@ class Round:
 
         The longest come first, and early what looks at tables, which grow with what other cases leave behind.
         """
-        lanes: dict[tuple[str, ...], list[Case]] = {}
+        by_case: dict[str, list[Case]] = {}
         for case in cases:
-            lane = (case.id, case.delivery) if keeps_to_itself(case) else (case.id,)
-            lanes.setdefault(lane, []).append(case)
+            by_case.setdefault(case.id, []).append(case)
+        lanes: list[list[Case]] = []
+        for plays in by_case.values():
+            apart = len(plays) > 1 and keeps_to_itself(plays[0])
+            lanes += [[one] for one in plays] if apart else [plays]
 
         def urgency(lane: Sequence[Case]) -> float:
             return sum(map(self.plan.duration, lane)) + (HEAD_START if reads_tables(lane[0]) else 0.0)
 
-        return sorted(lanes.values(), key=urgency, reverse=True)
+        return sorted(lanes, key=urgency, reverse=True)
 
     def following(self, case: Case) -> list[list[Case]]:
         """Return, once, the plays under other deliveries that are due now that a case was played whole."""

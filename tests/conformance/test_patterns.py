@@ -154,6 +154,9 @@ TABLES: list[tuple[Any, bool]] = [
     ({"each": {"total_writes": 0}}, True), ({"each": {"total_reads": 2}}, False),
     ({"contains": [{"key": "b", "position": 1}]}, True), ({"contains": [{"key": "b", "position": 0}]}, False),
     ({"contains": [{"key": {"starts_with": "b"}}]}, True), ({"contains": [{"key": "any", "times": 3}]}, True),
+    ({"contains": [{"key": {"starts_with": "bb"}}]}, False), ({"excludes": [{"key": {"starts_with": "d"}}]}, True),
+    ({"contains": [{"key": {"starts_with": "b"}, "total_reads": 1}]}, False),
+    ({"contains": [{"key": {"starts_with": "", "size": 1}, "total_reads": {"at_least": 2}, "times": 2}]}, True),
 ]  # fmt: skip
 
 
