@@ -8,12 +8,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from conformance import ours
 from conformance.processes import StartError, module_command, module_environment, running_server
 from conformance.records import wireproof_version
 from protocols import protocol, protocol_names
@@ -59,7 +61,7 @@ class Contestant:
 )
 @click.pass_context
 def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, simulate: bool) -> None:
-    """Test the reference servers under every profile and variant, and two wrong servers, then fold the matrix.
+    """Test the reference servers of every protocol, profile and variant, and wrong ones, then fold the matrix.
 
     Exits 0 when every reference server passes and every wrong one is found out.
     """
@@ -105,10 +107,14 @@ def _contestants() -> list[Contestant]:
 
 def _test(one: Contestant, folder: Path) -> Result:
     """Start the server and play the suite against it."""
-    serve = ["--profile", one.profile, "--variant", one.variant, *(["--fault", one.fault] if one.fault else [])]
     try:
-        with running_server(module_command("reference_server", one.protocol, *serve)) as address:
-            return _play(one, address, folder)
+        with TemporaryDirectory(prefix="wireproof-demo-") as scratch:
+            serve = ours.serving_arguments(
+                one.protocol, profile=one.profile, variant=one.variant, scratch=Path(scratch)
+            )
+            wrong = ["--fault", one.fault] if one.fault else []
+            with running_server(module_command("reference_server", *serve, *wrong)) as address:
+                return _play(one, address, folder)
     except StartError as error:
         click.echo(f"{one.folder}: {error}", err=True)
         return 3, {}
@@ -123,6 +129,7 @@ def _play(one: Contestant, target: str, folder: Path) -> Result:
     play = [
         "test", one.protocol, target, "--profile", one.profile, "--variant", one.variant, "--out", str(folder),
         "--name", one.name, "--implementation-version", wireproof_version(), "--quiet",
+        *(f"--feature={feature}" for feature in sorted(ours.features(one.protocol))),
     ]  # fmt: skip
     try:
         done = subprocess.run(
@@ -146,7 +153,7 @@ def _play(one: Contestant, target: str, folder: Path) -> Result:
 
 def _table(contestants: list[Contestant], results: list[Result]) -> Table:
     table = Table(title="wireproof demo", title_justify="left")
-    for name in ("server", "profile", "variant"):
+    for name in ("protocol", "server", "profile", "variant"):
         table.add_column(name)
     for name in ("MUST", "SHOULD", "MAY observed", "exit"):
         table.add_column(name, justify="right")
@@ -155,7 +162,7 @@ def _table(contestants: list[Contestant], results: list[Result]) -> Table:
         cells = [_score(counts.get(level, {})) for level in ("MUST", "SHOULD")]
         observed = str(sum(counts.get("MAY", {}).values()))
         style = "green" if code == 0 else "red"
-        table.add_row(one.name, one.profile, one.variant, *cells, observed, str(code), style=style)
+        table.add_row(one.protocol, one.name, one.profile, one.variant, *cells, observed, str(code), style=style)
     return table
 
 

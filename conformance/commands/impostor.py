@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from conformance import ours
 from conformance.cases import Suite, load_suite
 from conformance.selfcheck.departures import profiles_of
 from protocols import protocol, protocol_names
@@ -62,10 +65,12 @@ def command(
         profile = profile or profiles_of(told, suite, list(spoken.profiles))[0]
         usual = spoken.default_variant
         variant = variant or (usual if not told.variants or usual in told.variants else told.variants[0])
-    arguments = [name, "--fault", fault, "--host", host, "--port", str(port)]
-    arguments += ["--profile", profile] if profile else []
-    arguments += ["--variant", variant] if variant else []
-    context.exit(serve.main(arguments, prog_name="wireproof impostor", standalone_mode=False) or 0)
+    spoken = protocol(name)
+    profile, variant = profile or spoken.default_profile, variant or spoken.default_variant
+    with TemporaryDirectory(prefix="wireproof-impostor-") as scratch:
+        arguments = ours.serving_arguments(name, profile=profile, variant=variant, scratch=Path(scratch))
+        arguments += ["--fault", fault, "--host", host, "--port", str(port)]
+        context.exit(serve.main(arguments, prog_name="wireproof impostor", standalone_mode=False) or 0)
 
 
 def _list(names: Sequence[str], as_json: bool) -> None:

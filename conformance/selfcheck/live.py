@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from conformance import ours
 from conformance.cases import Suite
 from conformance.processes import module_command, module_environment
 from conformance.selfcheck.matrix import Trial
@@ -28,14 +29,14 @@ LONGEST = 240
 
 def try_live(suite: Suite, profile: str, variant: str, deviation: Deviation) -> Trial:
     """Serve the departure in a process and play the cases of its clauses against it, budgets too."""
-    server = module_command(
-        "reference_server", suite.protocol, "--fault", deviation.name, "--profile", profile, "--variant", variant
-    )
     with TemporaryDirectory(prefix="wireproof-live-") as place:
+        serve = ours.serving_arguments(suite.protocol, profile=profile, variant=variant, scratch=Path(place))
+        server = module_command("reference_server", *serve, "--fault", deviation.name)
         play = [
             "test", suite.protocol, "--target-command", f"{shlex.join(server)} --port {{port}}", "--profile", profile,
             "--variant", variant, "-k", " or ".join(deviation.clauses) or "not (none)", "--budgets",
             "--delivery", "whole", "--out", place, "--quiet",
+            *(f"--feature={feature}" for feature in sorted(ours.features(suite.protocol))),
         ]  # fmt: skip
         try:
             done = subprocess.run(
