@@ -77,6 +77,8 @@ class Drain:
 
     connection: str
     seconds: float
+    parting: bool = False
+    """Whether it may say that it goes before it does."""
 
 
 @dataclass(frozen=True, slots=True)

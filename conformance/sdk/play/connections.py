@@ -97,6 +97,8 @@ class Connections:
             return
         if failed:
             raise Stopped(Verdict.FAIL, "a handshake of TLS", failed, byte=0)
+        if "answer" in spec:
+            yield from self.write(spec["secure"], self.talk.script.pieces(spec["answer"]), spec.get("cut", "whole"))
 
     def receive(self, spec: Mapping[str, Any]) -> Asking:
         """Expect requests that nobody told the SDK to make now, such as subscriptions that it brings back."""
@@ -169,11 +171,22 @@ class Connections:
                 yield from self.talk.failing(one, spec)
 
     def _gone(self, line: str) -> Asking:
-        got = yield act.Drain(line, self.talk.timeout)
+        got = yield act.Drain(line, self.talk.timeout, parting=True)
         if got.data:
             raise Stopped(Verdict.FAIL, "nothing more, and the end of the connection", f"it sent {shown(got.data)}")
         if not got.ended:
             raise Stopped(Verdict.FAIL, "the end of the connection", f"it was open {self.talk.timeout:g} s later")
+
+    def end(self, line: str, spec: Mapping[str, Any]) -> Asking:
+        """End a line from our side; with `fails` what waits on any line of its connection ends so."""
+        yield act.End(line, reset="reset" in spec)
+        held = self.of(line)
+        for one in held.lines.values() if "fails" in spec else [held.under(line)]:
+            yield from self.talk.failing(one, spec)
+
+    def drop(self, spec: Mapping[str, Any]) -> Asking:
+        """Leave aside what came on a line: nothing can be said about it."""
+        yield act.Drain(spec["drop"], 0)
 
     def accept(self, spec: Mapping[str, Any]) -> Asking:
         """Expect that the SDK connects once more."""

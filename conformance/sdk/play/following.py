@@ -25,8 +25,8 @@ class Follower:
         """(offset behind it in the stream, message) of what came and was not taken yet."""
         self.pings = 0
         """Requests that came to keep the line alive."""
-        self.parting: Mapping[type[Request], Reply] = {}
-        """What may come from now on because the SDK was told to close, and is answered here."""
+        self._parting: Mapping[type[Request], Reply] = {}
+        """What may come from now on because the SDK goes, and is answered here."""
         self.parted = False
         """Whether such a request was answered: a server closes now."""
         self._codec = codec
@@ -93,6 +93,16 @@ class Follower:
         if self.messages:
             self.take(self.messages[-1][0] - self._gone)
 
+    def part(self, parting: Mapping[type[Request], Reply]) -> bytes:
+        """Answer `parting` here from now on, and what came of it already; return what must be written at once."""
+        self._parting = parting
+        last = type(self.messages[-1][1]) if self.messages and self.is_whole else None
+        if len(self.messages) == 1 and last in parting and self._due:
+            self.take()
+            self._due[-1] = parting[last]  # type: ignore[index]
+            return self._turn()
+        return b""
+
     def start_tls(self) -> bytes:
         """Go on inside TLS; return what came already and is the first of it. Raises `LocalProtocolError`."""
         self._reader.start_tls()
@@ -112,7 +122,7 @@ class Follower:
 
     def _accept(self, message: Message, answered: bool) -> None:
         start, end = self._reader.span
-        reply = self.parting.get(type(message))  # type: ignore[arg-type]
+        reply = self._parting.get(type(message))  # type: ignore[arg-type]
         if message == self._ping:
             self.pings += 1
             reply = self._pong
@@ -158,7 +168,7 @@ class Follower:
                 continue
             data = bytes(self._codec.encode(reply))
             written += data
-            self.parted = self.parted or reply in self.parting.values()
+            self.parted = self.parted or reply in self._parting.values()
             if not self._mirrored(data):
                 self._due.popleft()
         return written

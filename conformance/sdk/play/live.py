@@ -172,6 +172,8 @@ class Stage:
 
     async def _drain(self, action: act.Drain) -> act.Got:
         line = self._line(action.connection)
+        if action.parting:
+            self._door(action.connection).part()
         if line.lasts:
             await self._until(lambda: line.ended, action.seconds)
         return act.Got(line.take(), line.ended)

@@ -86,6 +86,7 @@ class Player:
             "accept": lines.accept,
             "pings": lines.pings,
             "only": lines.only,
+            "drop": lines.drop,
         }
         for verb, step in steps.items():
             if verb in spec:
@@ -93,8 +94,7 @@ class Player:
                 return
         match spec:
             case {"close": name} | {"reset": name}:
-                yield act.End(name, reset="reset" in spec)
-                yield from self.talk.failing(lines.of(name).under(name), spec)
+                yield from lines.end(name, spec)
             case {"down": name} | {"up": name}:
                 yield act.Listen(name, up="up" in spec)
             case {"wait": seconds}:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from conformance.cases import Case, CaseError, Suite, cases_in, load_suite
+from conformance.declared import parameters
 from conformance.documents import read_document, vectors_root
 from conformance.outcome import Outcome, harness_error
 from conformance.records import Record, Run, record
@@ -17,7 +18,7 @@ from conformance.sdk.driver_protocol import DriverMessageError
 from conformance.sdk.play.live import Stage, play_live
 from conformance.sdk.play.player import Player
 from conformance.sdk.wires import StartError
-from conformance.symbols import Symbols
+from conformance.symbols import DEFAULT_PARAMETERS, Symbols
 from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
 from protocols import Message, protocol
@@ -49,7 +50,7 @@ def sdk_cases(name: str) -> tuple[Case, ...]:
         document = read_document(path, "sdk-cases.schema.json")
         if document["protocol"] != name:
             raise CaseError(f"{path.name}: protocol: expected {name}, got {document['protocol']}")
-        cases += cases_in(document, suite.clauses, path.name)
+        cases += cases_in(document, suite.clauses, path.name, features=suite.features)
     seen: set[str] = set()
     for one in cases:
         for clause in [each for step in one.steps for each in step.get("blame", {}).values()]:
@@ -79,12 +80,14 @@ class SdkPlan:
             case=case.id,
             namespace=self.run.namespace,
             variables=case.variables,
+            parameters={**DEFAULT_PARAMETERS, **parameters(self.run.protocol)},
         )
 
 
 async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
     """Say whether a started driver does one command after the other: of two requests asked at once only one is sent."""
-    request, reply = protocol(plan.run.protocol).link.neighbour(b"wireproof probe")
+    spoken = protocol(plan.run.protocol)
+    request, reply = (spoken.probe or spoken.link.neighbour)(b"wireproof probe")
     if driver.hello is None or request.NAME.lower() not in driver.hello.operations:
         return False
     steps = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}

@@ -6,9 +6,11 @@ import asyncio
 import socket
 import ssl
 import struct
+from collections.abc import Mapping
 from typing import Protocol, cast
 
 from conformance.sdk.play.following import Follower
+from protocols.messages import Reply, Request
 from reference_server.service import Session, Write
 from reference_server.tls import ServerTls, TlsError
 
@@ -159,18 +161,24 @@ class StreamWire(asyncio.Protocol):
         self._owner.came(self, data)
         session = self._owner.greeter(self, self._greet)
         if session is None:
-            answer = self.follower.received(data)
-            if answer:
-                self._owner.went(self, answer)
-                self.write(answer)
-            if self.follower.parted:
-                self._owner.parted()
+            self._answer(self.follower.received(data))
             return
         self.follower.received(data, answered=False)
         self.follower.take_messages()
         self._session, self._is_greeted = session, True
         session.data_received(data)
         self._is_greeted = False
+
+    def part(self, parting: Mapping[type[Request], Reply]) -> None:
+        """Answer from now on, and what came already, that the SDK says because it goes."""
+        self._answer(self.follower.part(parting))
+
+    def _answer(self, data: bytes) -> None:
+        if data:
+            self._owner.went(self, data)
+            self.write(data)
+        if self.follower.parted:
+            self._owner.parted()
 
     def _greet(self, data: bytes) -> None:
         """Write what the greeter says, in answer to what came; nothing that it says by itself."""
@@ -219,6 +227,9 @@ class DatagramWire(asyncio.DatagramProtocol):
     def close(self) -> None:
         """Take no more."""
         self.transport.close()
+
+    def part(self, parting: Mapping[type[Request], Reply]) -> None:
+        """Nobody says that datagrams end."""
 
     def abort(self, *, reset: bool = False) -> None:
         """Take no more."""

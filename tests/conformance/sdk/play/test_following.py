@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.sdk.play.following import Follower
-from protocols.psrt import PROTOCOL, Codec, V1
+from protocols.psrt import PROTOCOL, V1, Codec
 
 CODEC = Codec.of(V1, "standard")
 GREETING, LOGIN, NOP = b"\xee\xaa\0", b"\1\0\0\0\0", b"\0"
@@ -74,11 +74,15 @@ def test_a_reply_that_is_none_leaves_pings_answered_all_the_same() -> None:
     assert follower.received(NOP) == b"\1"
 
 
-def test_a_parting_request_is_answered_once_the_sdk_was_told_to_close() -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_a_parting_request_is_answered_once_the_sdk_may_go(late: bool) -> None:
     follower = opened()
-    follower.parting = PROTOCOL.parting
+    if late:
+        follower.received(b"\xff")
 
-    assert follower.received(b"\xff") == b"\1"
+    answers = follower.part(PROTOCOL.parting) + (b"" if late else follower.received(b"\xff"))
+
+    assert answers == b"\1"
     assert (follower.came, follower.parted) == (b"", True)
 
 
