@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Deviation"]
+__all__ = ["Deviation", "by_name"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,3 +25,13 @@ class Deviation:
     """Variants in which it shows; () = all."""
     live: bool = False
     """Ends the process it runs in, so that it needs one of its own."""
+
+
+def by_name(*groups: tuple[Deviation, ...]) -> Mapping[str, Deviation]:
+    """Return name -> fault; raises ValueError when two have the same."""
+    found: dict[str, Deviation] = {}
+    for one in (each for group in groups for each in group):
+        if one.name in found:
+            raise ValueError(f"two faults are called {one.name!r}")
+        found[one.name] = one
+    return found
