@@ -8,9 +8,10 @@ from typing import Any
 from protocols.messages import Request
 from protocols.psrt import ResponseCode
 from protocols.psrt.replies import Response
-from reference_client.errors import AccessError, DeadlineError, RefusedError
+from reference_client.errors import AccessError, BadReplyError, DeadlineError, RefusedError
+from reference_client.link import Link
 from reference_client.psrt.client import Client
-from reference_client.psrt.faults.fault import fault
+from reference_client.psrt.faults.fault import control_link, fault
 
 __all__ = ["FAULTS"]
 
@@ -60,6 +61,15 @@ class _WaitingIsOk(Client):
             return ResponseCode.OK
 
 
+class _Hasty(Link):
+    """Takes half an answer for a broken one."""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.ended is None and self._codec.buffered:
+            self.fail(BadReplyError("the answer is too short"))
+
+
 class _Sure(Client):
     """Does not look into the answers to datagrams."""
 
@@ -89,6 +99,8 @@ FAULTS = (
           client=_told(lambda _: ResponseCode.OK)),
     fault("error-is-denied", "Every answer but 01 is reported as access denied.", "CLIENT-5", client=_told(_is_denied)),
     fault("waiting-is-ok", "02 and E0 are success for every operation.", "CLIENT-6", client=_WaitingIsOk),
+    fault("half-answers-are-broken", "An answer that comes in several segments is broken.", "CLIENT-20",
+          client=control_link(_Hasty)),
     fault("datagram-codes-ignored", "Every answer to a datagram is success.", "CLIENT-17", client=_Sure),
     fault("unanswered-datagram-is-ok", "A datagram that is not answered in time is success.", "CLIENT-17",
           client=_Hopeful),
