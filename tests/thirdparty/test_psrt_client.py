@@ -215,8 +215,8 @@ def test_a_datagram_sealed_with_another_key_is_not_answered(server: Server, auth
 
 @pytest.mark.parametrize(("topic", "told"), [("a/+", "0x0"), ("a/#", "0x0"), ("a/b/c/d/e", "0xff")])
 def test_topics_that_cannot_be_published_to_end_its_session(server: Server, topic: str, told: str) -> None:
-    # The server closes on a wildcard, which is told as the answer 00. On a topic too deep it answers FF and stays: it is
-    # the client that closes.
+    # The server closes on a wildcard, which is told as the answer 00. On a topic too deep it answers FF and stays, and
+    # the client closes.
     with connected(server) as client:
         with pytest.raises(RuntimeError, match=f"server error .*: {told}$"):
             client.publish(topic, "m")
