@@ -274,13 +274,17 @@ class Conversation:
     def _settled(self, line: Line) -> Asking[None]:
         """Take the answers to neighbours that are still due, where nothing else is due before them."""
         neighbours = line.neighbours
+        if line.ended and line.may_be_closed and neighbours.only_last_due:
+            return
         if neighbours.due and neighbours.alone:
             try:
                 event = yield from self._await(line, self.timeout, lambda: not neighbours.due)
             except Stopped as stop:
+                if not neighbours.due and not line.framed:
+                    return
                 stop.expected = stop.expected if neighbours.due else "nothing more"
                 raise
-            if isinstance(event, Message):
+            if isinstance(event, Message) and line.framed:
                 raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
             if neighbours.due:
                 raise neighbours.missing(line.ended)

@@ -24,6 +24,8 @@ class Line:
         self.received = bytearray()
         self.ended: Kind | None = None
         """How the target ended it."""
+        self.may_be_closed = False
+        """The case says that the target closes it there: a neighbour behind its last request may be left unanswered."""
         self.half_closed = False
         self.framed = True
         """False once bytes were sent that no request stands for: what may come after the last step is then open."""

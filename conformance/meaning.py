@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 from conformance.ledger import Meant
 from conformance.wording import describe
@@ -47,6 +48,16 @@ class Meaning:
         """Return the event of the write of the byte at `offset`, if the case gives that byte by hand."""
         frame = self._frame(offset)
         return frame.event if frame is not None and frame.message is None else None
+
+    def as_encoded_since(self, offset: int, codec: Any) -> int | None:
+        """Return the event of the write of the message at `offset`, if it was written as its encoder says.
+
+        Its layout holds values that the protocol does not allow: a case that names one means it.
+        """
+        frame = self._frame(offset)
+        if frame is None or frame.message is None or codec.encode(frame.message) != frame.data:
+            return None
+        return frame.event
 
     def told(self, offset: int) -> str:
         """Return the message that the byte at `offset` was to be part of, in words."""

@@ -31,6 +31,7 @@ class Neighbours:
         self._due: deque[Message] = deque()
         self._open = link.has_neighbours
         """Only whole requests were sent so far, so that others can be told from them."""
+        self._behind: Message | None = None
         self._before = False
         """One stands before the write that is made."""
 
@@ -38,6 +39,11 @@ class Neighbours:
     def due(self) -> int:
         """How many answers have not come."""
         return len(self._due)
+
+    @property
+    def only_last_due(self) -> bool:
+        """Whether nothing but the request behind the last write has no answer."""
+        return len(self._due) == 1 and self._due[0] is self._behind
 
     @property
     def alone(self) -> bool:
@@ -52,7 +58,11 @@ class Neighbours:
     def behind(self, event: int, *, whole: bool) -> list[Meant]:
         """Return the request behind a write that has one before, if one may stand there; `whole`: it is requests."""
         self._open = self._open and whole
-        return [self._another(event)] if self._before and self._open and self._codec.settled else []
+        if not (self._before and self._open and self._codec.settled):
+            return []
+        meant = self._another(event)
+        self._behind = meant.message
+        return [meant]
 
     def _another(self, event: int) -> Meant:
         request, _ = self._link.neighbour(self._symbols.data(NAME))

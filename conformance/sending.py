@@ -140,7 +140,10 @@ class Sending:
 
     def _malformed(self, error: RemoteProtocolError) -> None:
         start = self._answering.span[1]
-        self.unframed = self._meaning.by_hand_since(start) if self._meaning is not None else None
+        if self._meaning is not None:
+            self.unframed = self._meaning.by_hand_since(start)
+            if error.code is ErrorCode.BAD_VALUE and self.unframed is None:
+                self.unframed = self._meaning.as_encoded_since(start, self._codec)
         if self.unframed is None:
             offset = start if error.offset is None else error.offset
             self.fault = Fault(offset, error.code, error.message, error.clause)
@@ -183,5 +186,9 @@ class Sending:
                 reader.next_event()
             reader.receive_data(frame.data)
             return reader.next_event() == frame.message and not reader.buffered
-        except (RemoteProtocolError, LocalProtocolError):
+        except RemoteProtocolError as error:
+            if error.code is not ErrorCode.BAD_VALUE or frame.message is None:
+                return False
+            return writes_back(self._codec, frame.message, frame.data)
+        except LocalProtocolError:
             return False

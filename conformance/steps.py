@@ -43,6 +43,7 @@ def play_step(talk: Conversation, spec: Any) -> Asking[None]:
             except Stopped:
                 if not spec.get("or_closed") or on not in talk.lines or talk.lines[on].ended is None:
                     raise
+                talk.lines[on].may_be_closed = True
     talk.clause, talk.given = outer
 
 
@@ -190,6 +191,7 @@ def _observe(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[Non
         named = (label for label, one in patterns.items() if match(one, event, talk.symbols) is None)
         talk.observed.append(next(named, f"other: {describe(event)}"))
     else:
+        line.may_be_closed = True
         talk.observed.append("silent" if event is None else "closed")
 
 
@@ -240,6 +242,7 @@ def _closed(talk: Conversation, spec: str | Mapping[str, Any], on: str) -> Askin
     line = yield from talk.line(talk.symbols.filled(named))
     event = yield from talk.event(line, seconds)
     talk.note("closed", line.name)
+    line.may_be_closed = True
     if isinstance(event, Message):
         raise Stopped(Verdict.FAIL, "the target closes the connection", describe(event), byte=0)
     if event is None:

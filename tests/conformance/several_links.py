@@ -86,6 +86,7 @@ class SmallSession(Session):
         self._close = close
         self._line: ControlServer | DataServer | None = None
         self._first = b""
+        self._closed = False
 
     def data_received(self, data: bytes) -> None:
         """See `Session`."""
@@ -96,7 +97,7 @@ class SmallSession(Session):
             self._line = DataServer(CODEC) if data.startswith(DATA_HEADER) else ControlServer(CODEC)
         self._line.receive_data(data)
         try:
-            while isinstance(message := self._line.next_event(), Message):
+            while not self._closed and isinstance(message := self._line.next_event(), Message):
                 self._answer(message, self._line)
         except ProtocolError:
             self._close()
@@ -108,7 +109,8 @@ class SmallSession(Session):
             early = line.start_tls()
             assert self._peer.secure is not None
             self._peer.secure(early)
-        if isinstance(message, Login) and message.password == b"wrong":
+        if getattr(message, "password", b"") == b"wrong" or getattr(message, "topics", b"") == b"end":
+            self._closed = True
             self._close()
             return
         self._write(line.send(self._reply(message, line)))

@@ -50,6 +50,12 @@ GOOD: dict[str, tuple[Step, ...]] = {
         {"send": "NOP", "expect": OK},
     ),
     "a greeting by hand": ({"send": {"raw": "eeaa00", "as": GREET["send"]}, "expect": "GREETING_REPLY"}, LOGIN),
+    "a request that ends the session": (
+        *SESSION,
+        {"send": {"raw": {"message": {"SUBSCRIBE": {"topics": "end"}}}}},
+        {"closed": "a"},
+    ),
+    "a case that means a wrong value": ({"send": {"GREETING": {"mode": 5}}}, {"closed": "a"}),
     "a refused login": (
         GREET,
         {"send": {"LOGIN": {"login": "x", "password": "wrong"}}},
@@ -85,6 +91,19 @@ def test_neighbours_stand_only_where_a_session_has_begun_and_goes_on() -> None:
     assert [len(one) for one in sent] == [3, 5, 1 + 13 + 1, 1 + 1]
     assert (sent[2][0], sent[2][-1]) == (0, 0)
     assert sent[3] == b"\x00\xff"
+
+
+def test_a_neighbour_behind_a_request_that_ends_the_session_may_stay_unanswered() -> None:
+    ends = {"send": {"raw": {"message": {"SUBSCRIBE": {"topics": "end"}}}}}
+    known, unknown = (
+        simulated(*SESSION, ends, *closing, delivery="joined") for closing in (({"closed": "a"},), ({"wait": 0.1},))
+    )
+
+    assert known.verdict is Verdict.PASS
+    assert (unknown.verdict, unknown.expected) == (
+        Verdict.FAIL,
+        "an answer to a NOP sent in one segment with the case's own requests",
+    )
 
 
 def test_the_trace_tells_what_was_spoken_and_plays_again() -> None:
