@@ -231,7 +231,7 @@ def frames_in(document: Mapping[str, Any], clauses: Mapping[str, Clause], where:
         common = _common(entry, clauses, where)
         body = {
             key: entry[key]
-            for key in ("message", "hex", "reply_to", "error", "direction", "flags", "link")
+            for key in ("message", "hex", "reply_to", "error", "direction", "flags", "link", "after")
             if key in entry
         }
         for suffix, variables in _combinations(entry):

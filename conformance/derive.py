@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from conformance import ours
@@ -15,13 +16,14 @@ from conformance.cases import Case, Frame, Suite
 from conformance.delivery import DELIVERIES
 from conformance.outcome import Note
 from conformance.player import Player
+from conformance.reading_back import named, readings
 from conformance.records import level_of
-from conformance.resolve import plain, resolved
+from conformance.resolve import resolved
 from conformance.simulation import SimulationDriver
 from conformance.symbols import SymbolError, Symbols
 from conformance.traits import is_concurrent
 from conformance.verdicts import Verdict
-from protocols import NEED_DATA, Message, Protocol, ProtocolError, Push, Request, protocol
+from protocols import Message, Protocol, ProtocolError, Push, Request, protocol
 
 SCHEMA = "wireproof.vectors/1"
 NAMESPACE = "v"
@@ -34,15 +36,6 @@ NOTES = {"boundary": "holds a boundary value of a field", "binary": "holds bytes
 
 class DeriveError(ValueError):
     """Raised when a case cannot be derived; it names the case, profile and variant, and why."""
-
-
-def named(message: Message) -> dict[str, Any]:
-    """Return a message as `{name, fields}`; a message inside a message likewise."""
-    fields = {
-        name: named(inner) if isinstance(inner := getattr(message, name), Message) else plain(inner)
-        for name in message.__struct_fields__
-    }
-    return {"name": message.NAME, "fields": fields}
 
 
 class Deriver:
@@ -128,12 +121,36 @@ class Deriver:
         else:
             message = symbols.message(body["message"])
             data = symbols.codec.encode(message)
-            vector.update(hex=data.hex(), message=named(message), direction=direction_of(message))
-        got = read_back(self.protocol, symbols.codec, vector["direction"], data, request)
-        wanted = vector.get("error") or vector["message"]
-        if got != wanted:
-            raise self._error(frame, f"our codec reads {got}, the vector says {wanted}")
+            vector.update(hex=data.hex(), message=named(message), direction=self._direction(message))
+        if "after" in body:
+            after = [symbols.message(one) for one in body["after"]]
+            vector["after"] = [{"hex": symbols.codec.encode(one).hex(), "message": named(one)} for one in after]
+        link = self._place(frame, body, symbols, vector, data)
+        if link != next(iter(self.protocol.links)):
+            vector["link"] = link
         return vector
+
+    def _place(self, frame: Frame, body: Mapping[str, Any], symbols: Symbols, vector: Any, data: bytes) -> str:
+        """Return the kind of line on which our codec reads the frame as it says; `DeriveError` where it never does."""
+        if vector["direction"] == "inner":
+            got: Any = named(symbols.codec.decode(symbols.message_class(vector["message"]["name"]), data))
+            tried = [("", got)]
+        else:
+            request = symbols.message(body["reply_to"]) if "reply_to" in body else None
+            after = [symbols.message(one) for one in body["after"]] if "after" in body else None
+            known = readings(
+                self.protocol, symbols.codec, vector["direction"], data, request, link=body.get("link"), after=after
+            )
+            tried = list(known) if vector["result"] == "valid" else list(islice(known, 1))
+        wanted = vector.get("error") or vector["message"]
+        for link, got in tried:
+            if got == wanted:
+                return link
+        told = tried[0][1] if tried else "nothing: no line can have it there"
+        raise self._error(frame, f"our codec reads {told}, the vector says {wanted}")
+
+    def _direction(self, message: Message) -> str:
+        return "inner" if type(message) in self.protocol.profiles[self.profile].inner else direction_of(message)
 
     def conversation(self, case: Case) -> dict[str, Any]:
         """Return one conversation vector; `DeriveError` unless the reference server passes the case."""
@@ -179,22 +196,6 @@ class Deriver:
 def direction_of(message: Message) -> str:
     """Return request, push or reply."""
     return "request" if isinstance(message, Request) else "push" if isinstance(message, Push) else "reply"
-
-
-def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, request: Message | None) -> Any:
-    """Return what our own codec makes of the bytes: `{name, fields}`, or the code of the error."""
-    reader = protocol.link.server(codec) if direction == "request" else protocol.link.client(codec)
-    try:
-        if request is not None:
-            reader.send(request)
-        reader.receive_data(data)
-        event = reader.next_event()
-        if event is NEED_DATA:
-            reader.receive_data(b"")
-            event = reader.next_event()
-    except ProtocolError as error:
-        return error.code.value
-    return named(event) if isinstance(event, Message) else str(event)
 
 
 def canonical(document: Mapping[str, Any]) -> str:

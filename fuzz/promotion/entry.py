@@ -9,9 +9,10 @@ from typing import Any
 from conformance.actions import Open, Write
 from conformance.cases import Case, Frame, Suite, cases_in
 from conformance.delivery import WHOLE
-from conformance.derive import DeriveError, Deriver, read_back
+from conformance.derive import DeriveError, Deriver
 from conformance.outcome import Outcome
 from conformance.player import Player
+from conformance.reading_back import read_back
 from conformance.records import level_of, weigh
 from conformance.selfcheck.departures import applicable
 from conformance.selfcheck.tape import play
