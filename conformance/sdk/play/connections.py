@@ -13,7 +13,6 @@ from conformance.sdk.play.script import Piece, segments
 from conformance.sdk.play.talk import Asking, Held, Talk
 from conformance.symbols import SymbolError
 from conformance.verdicts import Verdict
-from protocols import Push
 
 __all__ = ["Connections", "root"]
 
@@ -134,10 +133,10 @@ class Connections:
         run: list[Piece] = []
         at = line
         for one in [*pieces, Piece(pause=0.0)]:
-            mine = pushing if isinstance(one.message, Push) else line
+            mine = pushing if one.is_pushed else line
             goes_on = one.pause is None and not one.end
             if run and (not goes_on or mine != at):
-                yield act.Write(at, segments(run, "apart" if self._in_datagrams(at) else self.talk.script.text(cut)))
+                yield act.Write(at, segments(run, "apart" if self._in_datagrams(at) else self.talk.script.cut(cut)))
                 run = []
             at = mine
             if goes_on:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from conformance.symbols import SymbolError, Symbols
-from protocols import Layout, Message
+from protocols import Layout, Message, Push
 from protocols.fields import Blob, Kind, Nested, Repeated, Rest, Rows, Split, Terminated
 from protocols.messages import Request
 from protocols.profile import fixed_size
@@ -31,6 +31,8 @@ class Piece:
     pause: float | None = None
     end: str = ""
     """`close` or `reset`."""
+    is_pushed: bool = False
+    """Whether it is a push, or part of one."""
 
 
 class Script:
@@ -66,6 +68,13 @@ class Script:
         """Return a word of a step, a variable's value where it is the name of one."""
         return self._symbols.variables.get(spec, spec) if isinstance(spec, str) else spec
 
+    def cut(self, spec: Any) -> Any:
+        """Return how to cut, as `segments` takes it."""
+        match spec:
+            case {"at": at, **rest} if not rest:
+                return {"at": int(self.number(at, "at"))}
+        return self.text(spec)
+
     def _listed(self, spec: Any) -> list[Any]:
         return list(_spread(spec if isinstance(spec, list) else [spec]))
 
@@ -73,27 +82,29 @@ class Script:
         match spec:
             case {"slowly": inner, "at": at, "pause": seconds}:
                 whole, cut = self._piece(inner), int(self.number(at, "at"))
+                first = Piece(whole.data[:cut], is_pushed=whole.is_pushed)
                 pause = Piece(pause=self.number(seconds, "pause"))
-                return [Piece(whole.data[:cut]), pause, Piece(whole.data[cut:], whole.message)]
+                return [first, pause, Piece(whole.data[cut:], whole.message, is_pushed=whole.is_pushed)]
         return [self._piece(spec)]
 
     def _piece(self, spec: Any) -> Piece:
-        match spec:
-            case "close" | "reset":
+        match self._symbols.filled(spec) if isinstance(spec, str) else spec:
+            case "close" | "reset" as spec:
                 return Piece(end=spec)
             case {"pause": seconds}:
                 return Piece(pause=self.number(seconds, "pause"))
             case {"raw": text}:
                 return Piece(self._symbols.data({"hex": text}))
             case {"part": inner, "size": size}:
-                whole = self.codec.encode(self._message(inner))
-                return Piece(whole[: int(self.number(size, "size"))])
+                whole = self._piece(inner)
+                return Piece(whole.data[: int(self.number(size, "size"))], is_pushed=whole.is_pushed)
             case {"push": fields}:
                 return self._whole(self._push(fields))
         return self._whole(self._message(spec))
 
     def _whole(self, message: Message) -> Piece:
-        return Piece(self.codec.encode(message), message, tuple(marks(self.codec, message)))
+        borders = tuple(marks(self.codec, message))
+        return Piece(self.codec.encode(message), message, borders, is_pushed=isinstance(message, Push))
 
     def _push(self, fields: Any) -> Message:
         kind = self.codec.profile.pushes[0]
