@@ -19,6 +19,7 @@ from conformance.targets import Address
 from conformance.trace import Kind
 from conformance.wording import describe
 from protocols import NEED_DATA, Message, ProtocolError, Push, protocol
+from protocols.connection import Client
 
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
@@ -76,29 +77,36 @@ async def _ask(wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST
 
 
 async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, timeout: float) -> Message | None:
-    """Return what a new connection is answered to one request; None when nothing that can be read comes in time.
+    """Return what a new client is answered to one request; None when nothing that can be read comes in time.
 
     `ask` is a symbolic message, or None for the protocol's barrier, which any server answers at once.
     """
     symbols = _symbols(suite, spoken.profile, spoken.variant)
-    client = symbols.protocol.link.client(symbols.codec)
-    event: Any = NEED_DATA
+    link = symbols.protocol.link
+    client, event = link.client(symbols.codec), None
     try:
         async with asyncio.timeout(timeout):
             wire = await connect(address, timeout)
             try:
-                request = symbols.protocol.link.barrier() if ask is None else symbols.message(ask)
-                await wire.write(client.send(request), timeout)
-                while event is NEED_DATA or isinstance(event, Push):
-                    event = client.next_event()
-                    if event is NEED_DATA:
-                        kind, data = await wire.read(timeout)
-                        client.receive_data(data if kind is Kind.RECEIVED else b"")
+                for request in (*link.opening(), link.barrier() if ask is None else symbols.message(ask)):
+                    event = await _answer(wire, client, request, timeout)
             finally:
                 await wire.close()
     except (OSError, ProtocolError):
         return None
     return event if isinstance(event, Message) else None
+
+
+async def _answer(wire: Wire, client: Client, request: Message, timeout: float) -> Any:
+    """Return what comes of one request, which is no push."""
+    event: Any = NEED_DATA
+    await wire.write(client.send(request), timeout)
+    while event is NEED_DATA or isinstance(event, Push):
+        event = client.next_event()
+        if event is NEED_DATA:
+            kind, data = await wire.read(timeout)
+            client.receive_data(data if kind is Kind.RECEIVED else b"")
+    return event
 
 
 async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
