@@ -13,7 +13,7 @@ from reference_client.line import Reconnect
 
 __all__ = ["CLIENTS", "Batching", "DrivenBatch", "DrivenClient", "client_class", "client_faults", "driven_protocols"]
 
-CLIENTS = {"throttr": "reference_client.throttr"}
+CLIENTS = {"psrt": "reference_client.psrt", "throttr": "reference_client.throttr"}
 """Protocol -> the package whose `Client` is its SDK."""
 
 

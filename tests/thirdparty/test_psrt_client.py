@@ -19,7 +19,6 @@ import pytest
 
 from protocols.psrt import PROFILES
 from reference_server.certificates import self_signed
-from reference_server.registry import served_protocols
 
 psrt = pytest.importorskip("psrt")
 
@@ -32,7 +31,6 @@ KEY = bytes(range(32))
 LIM = {"user": "lim", "password": "secret"}
 USER = {"user": "user1", "password": "secret"}
 pytestmark = [
-    pytest.mark.skipif("psrt" not in served_protocols(), reason="psrt is not registered"),
     pytest.mark.filterwarnings("ignore:ssl.PROTOCOL_TLSv1_2 is deprecated:DeprecationWarning"),
     # It leaves sockets of datagrams and of refused logins to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
