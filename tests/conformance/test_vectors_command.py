@@ -55,7 +55,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 
 
 def test_building_writes_a_file_of_each_topic_profile_and_variant(call: Call, tmp_path: Path) -> None:
-    assert call("build").output == "throttr: 8 files, 8 written, 0 removed\n"
+    assert call("build", "throttr").output == "throttr: 8 files, 8 written, 0 removed\n"
     assert len(list(tmp_path.glob("throttr/*/*/made.json"))) == 8
 
 
@@ -106,7 +106,7 @@ def test_building_mends_what_checking_found(call: Call, tmp_path: Path) -> None:
     (tmp_path / "throttr/7.1.0/uint8/made.json").write_text("{}")
     (tmp_path / "throttr/7.3.2/uint8/old.json").write_text("{}")
 
-    assert call("build").output == "throttr: 8 files, 1 written, 1 removed\n"
+    assert call("build", "throttr").output == "throttr: 8 files, 1 written, 1 removed\n"
     assert call("check").exit_code == 0
 
 
