@@ -3,8 +3,8 @@
 Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
 next and give up their place while they wait, so waiting costs the longest, not the sum. A case that passed is played
 under other deliveries at once, beside cases that are still played whole; plays of a case that names keys which are not
-its own follow one another. Cases that came too late to tell are played again among themselves; what
-is still doubtful, alone. What goes wrong in one case becomes its record.
+its own follow one another. What did not pass whole beside such plays, or came too late to tell, is played again without
+them, among its like; what is still doubtful, alone. What goes wrong in one case becomes its record.
 
 A target that goes away is a crash of the case that was alone with it. Where several were under way nobody can tell:
 they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is the crash.
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from conformance.runner import Plan
 
 Report = Callable[[Record], None]
+DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
+"""What a target that is wrong under another delivery may do to cases beside it."""
 HEAD_START = 1.0
 """Seconds by which a case that looks at tables counts as longer."""
 SHOWN = 20
@@ -68,6 +70,8 @@ class Round:
         self.yardstick = Yardstick(plan.settings.deliveries.budget)
         self._begun: set[tuple[str, str]] = set()
         """Case and delivery of what is played beside cases."""
+        self._company, self._accompanied = 0, 0.0
+        """How many plays under other deliveries are under way, and when the last one ended."""
         self._under_way: list[tuple[Case, Outcome, float]] = []
         """The cases side by side that lost the target, with no chance to be played again."""
 
@@ -90,7 +94,7 @@ class Round:
         await self.one_by_one(sorted(alone, key=lambda case: not case.pristine))
         await self.side_by_side([case for case in cases if not case.exclusive])
         first, self._again = self._again, []
-        late = [case for case, outcome, _ in first if outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable]
+        late = [case for case, outcome, _ in first if _late(outcome) or self._is_disturbed(case, outcome)]
         self._again = [one for one in first if one[0] not in late]
         await self.side_by_side(late, attempt=1)
         for case, outcome, began in self._again:
@@ -130,8 +134,8 @@ class Round:
                 began = time.monotonic()
                 outcome = nobody_there(self.gone) if self.gone else await self.play(case, attempt)
             self.settle(case, outcome, began)
-            for lane in self.following(case):
-                others.create_task(self._shared(lane, 0, others))
+            for later in self.following(case) if not attempt else ():
+                others.create_task(self._shared(later, 0, others))
 
     def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
         """Return the plays that may be beside each other, each with those that must follow it, in order.
@@ -161,10 +165,15 @@ class Round:
 
     def settle(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case, or keep it for another try when its outcome is doubtful."""
-        if _doubtful(outcome) or self.yardstick.doubts(case, outcome):
+        disturbed = self._is_disturbed(case, outcome) and (self._company > 0 or began <= self._accompanied)
+        if disturbed or _doubtful(outcome) or self.yardstick.doubts(case, outcome):
             self._again.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
+
+    def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
+        """Say whether plays under other deliveries, if any were beside it, may be why a case did not pass whole."""
+        return case.delivery == WHOLE.name and outcome.verdict in DISTURBED and not outcome.unreachable
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case; who is reported as a crash has ended the target."""
@@ -214,10 +223,15 @@ class Round:
         if (undeclared := self.plan.undeclared(case)) is not None:
             return undeclared
         player = player or self.plan.player(case, attempt)
+        other = case.delivery != WHOLE.name
+        self._company += other
         try:
             outcome = await self.driver.play(player)
         except Exception as error:
             return broken(player, error)
+        finally:
+            self._company -= other
+            self._accompanied = time.monotonic() if other else self._accompanied
         if _unanswered(outcome) and not await self._serves():
             return self.deaf(case, outcome)
         return outcome
@@ -289,6 +303,11 @@ def _unanswered(outcome: Outcome) -> bool:
         happened = [one.kind for one in outcome.trace if one.kind is not Kind.CLOSED]
         return happened[-1:] == [Kind.SILENT]
     return outcome.verdict is Verdict.HANG
+
+
+def _late(outcome: Outcome) -> bool:
+    """The harness came too late to tell, or a step that prepares failed."""
+    return outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable
 
 
 def _doubtful(outcome: Outcome) -> bool:

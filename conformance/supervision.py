@@ -122,11 +122,11 @@ class SupervisedRound(Round):
         """Play a case; under other deliveries once it has passed and the server has outlived it long enough."""
         for case in lane:
             await self._play_one(batch, case, attempt)
-            if case.delivery == WHOLE.name and self.plan.others_of(case):
+            if not attempt and case.delivery == WHOLE.name and self.plan.others_of(case):
                 await asyncio.wait({batch.death}, timeout=GRACE + TICK)
                 self._flush(batch, GRACE)
-                for lane in self.following(case) if not batch.death.done() else ():
-                    others.create_task(self._play_each(batch, lane, 0, others))
+                for later in self.following(case) if not batch.death.done() else ():
+                    others.create_task(self._play_each(batch, later, 0, others))
 
     async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
         async with self.gate.place(case.delivery):

@@ -285,3 +285,32 @@ def test_a_case_played_whole_is_not_refused_when_the_time_for_others_is_over() -
 
     assert {delivery for _, delivery in driver.order} == {"whole"}
     assert [one["verdict"] for one in records] == ["pass"] * 3
+
+
+def test_what_does_not_pass_beside_plays_under_other_deliveries_is_played_again_without_them() -> None:
+    playing: set[tuple[str, str]] = set()
+
+    class Spoilt(Driver):
+        async def play(self, player: Player) -> Outcome:
+            key = player.case.id, player.case.delivery
+            playing.add(key)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            spoilt = key[1] == "whole" and any(delivery != "whole" for _, delivery in playing)
+            playing.discard(key)
+            outcome = await super().play(player)
+            return FAIL if spoilt else outcome
+
+    cases = some(30)
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    driver, records = Spoilt(lambda *_: PASS), list[Record]()
+    asyncio.run(Round(plan, driver, records.append).go())  # type: ignore[arg-type]
+
+    assert max(Counter(driver.order).values()) == 2
+    assert found(records) == {(case.id, name): "pass" for case in cases for name in ("whole", *OTHERS)}
+
+
+def test_what_fails_with_nothing_beside_it_is_played_once() -> None:
+    _, driver, _ = run(lambda *_: FAIL, some(8))
+
+    assert set(Counter(driver.order).values()) == {1}
