@@ -27,7 +27,9 @@ def command() -> None:
 
 @command.command()
 @click.argument("driver", metavar="[COMMAND]", required=False)
-@click.option("--protocol", type=click.Choice(protocol_names()), default=protocol_names()[0], show_default=True)
+@click.option(
+    "--protocol", type=click.Choice(protocol_names()), help="Protocol to try it with.  [default: the driver's]"
+)
 @click.option("--profile", help="Profile to try it with.  [default: the protocol's, if the driver speaks it]")
 @click.option("--variant", help="Variant to try it with.  [default: the protocol's, if the driver speaks it]")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, show_default=True, help="Seconds for an answer.")
@@ -38,7 +40,7 @@ def check(
     context: click.Context,
     /,
     driver: str | None,
-    protocol: str,
+    protocol: str | None,
     profile: str | None,
     variant: str | None,
     timeout: float,
@@ -70,7 +72,7 @@ async def _check(
     console: Console,
     wires: Wires,
     deadline: float,
-    protocol: str,
+    protocol: str | None,
     profile: str | None,
     variant: str | None,
     *,

@@ -13,8 +13,9 @@ from conformance.sdk.samples import Samples
 from conformance.sdk.stage import staged
 from conformance.sdk.trials import at_the_end, connecting, each_operation, pushes, refusals, together
 from conformance.sdk.wires import StartError
-from protocols import Profile, protocol
+from protocols import Profile, protocol, protocol_names
 from protocols.plain import Plain
+from protocols.registry import Protocol
 
 __all__ = ["Check"]
 
@@ -26,11 +27,13 @@ class Check:
     """One check of a driver that is not started yet; whoever makes it closes the driver."""
 
     driver: DriverProcess
-    protocol: str
+    protocol: str | None = None
+    """None: the one that the driver speaks."""
     profile: str | None = None
     variant: str | None = None
     """None: what the driver speaks, the protocol's usual one if it can."""
     hello: Hello = field(init=False)
+    spoken: Protocol = field(init=False)
     plain: Plain = field(init=False)
 
     async def run(self) -> AsyncIterator[Finding]:
@@ -49,7 +52,7 @@ class Check:
         if hello.wrong:
             return
         yield await self._nonsense()
-        async with staged(self.protocol, self.plain.profile.name, self.plain.variant.name) as stage:
+        async with staged(self.spoken.name, self.plain.profile.name, self.plain.variant.name) as stage:
             ground = Ground(self.driver, stage, self.plain, Samples(self.plain), "a")
             connected = await connecting(ground, "connect")
             yield connected
@@ -71,15 +74,16 @@ class Check:
         wrong = self._unknown(hello)
         if not wrong:
             profile, variant = self._spoken(hello)
-            self.plain = Plain(protocol(self.protocol), profile, variant)
+            self.plain = Plain(self.spoken, profile, variant)
             sdk += f", tried with profile {profile}, variant {variant}"
         return Finding(f"hello from {sdk}", tuple(wrong))
 
     def _unknown(self, hello: Hello) -> list[str]:
         """Return what hello names that there is not, and what is asked for and it does not name."""
-        known = protocol(self.protocol)
-        if hello.protocol != self.protocol:
-            return [f"protocol: expected {self.protocol!r}, got {hello.protocol!r}"]
+        tried = (self.protocol,) if self.protocol else protocol_names()
+        if hello.protocol not in tried:
+            return [f"protocol: expected {' or '.join(map(repr, tried))}, got {hello.protocol!r}"]
+        self.spoken = known = protocol(hello.protocol)
         profiles = list(known.profiles)
         wrong = _strangers("profiles", hello.profiles, profiles)
         mine = [known.profiles[one] for one in hello.profiles if one in profiles]
@@ -94,7 +98,7 @@ class Check:
         return wrong
 
     def _spoken(self, hello: Hello) -> tuple[str, str]:
-        known = protocol(self.protocol)
+        known = self.spoken
         profile = self.profile or _usual(known.default_profile, hello.profiles)
         return profile, self.variant or _usual(known.default_variant, hello.variants)
 
@@ -116,7 +120,7 @@ class Check:
         most = min((1 << (8 * _width(plain))) - 1, int(self.hello.largest_number))
         samples = Samples(plain, most, binary=self.hello.binary_safe)
         kinds = ", bytes of all kinds" if self.hello.binary_safe else ""
-        async with staged(self.protocol, plain.profile.name, plain.variant.name) as stage:
+        async with staged(self.spoken.name, plain.profile.name, plain.variant.name) as stage:
             ground = Ground(self.driver, stage, plain, samples, "b")
             connected = await connecting(ground, f"connect under {plain.variant.name}, for the number {most}{kinds}")
             yield connected

@@ -30,7 +30,7 @@ def test_a_right_driver_is_told_so_in_every_line() -> None:
 
 
 def test_a_wrong_driver_is_told_what_was_expected() -> None:
-    done = run(f"{sys.executable} -I {TOY}")
+    done = run(f"{sys.executable} -I {TOY}", "--protocol", "throttr")
 
     assert done.exit_code == 1
     assert done.output.splitlines() == [
