@@ -6,13 +6,14 @@ A script is a tuple of the player's actions. Played on sockets or in simulation 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 from conformance.actions import Action, Open, Read, Shut, Sleep, Write
 from conformance.conversation import Asking
 from conformance.trace import Kind, Trace, TraceEvent
 
-__all__ = ["Script", "ScriptError", "acting", "from_json", "performing", "size", "to_json"]
+__all__ = ["Filling", "Script", "ScriptError", "acting", "from_json", "performing", "size", "to_json"]
 
 Script = tuple[Action, ...]
 
@@ -28,8 +29,10 @@ def to_json(script: Script) -> list[dict[str, Any]]:
 
 def _told(action: Action) -> dict[str, Any]:
     match action:
-        case Open(connection):
-            return {"do": "open", "connection": connection}
+        case Open(connection, link, transport):
+            usual = {"link": "", "transport": "stream"}
+            how = {key: one for key, one in (("link", link), ("transport", transport)) if one != usual[key]}
+            return {"do": "open", "connection": connection, **how}
         case Write(connection, data):
             return {"do": "write", "connection": connection, "hex": data.hex()}
         case Read(connection, timeout):
@@ -49,8 +52,8 @@ def from_json(steps: Iterable[Mapping[str, Any]]) -> Script:
 def _read(number: int, step: Mapping[str, Any]) -> Action:
     try:
         match step["do"]:
-            case "open":
-                return Open(str(step["connection"]))
+            case "open" if step.get("transport", "stream") in ("stream", "datagram"):
+                return Open(str(step["connection"]), str(step.get("link", "")), step.get("transport", "stream"))
             case "write":
                 return Write(str(step["connection"]), bytes.fromhex(step["hex"]))
             case "read":
@@ -69,33 +72,48 @@ def size(script: Script) -> int:
     return sum(len(action.data) for action in script if isinstance(action, Write))
 
 
-def acting(script: Script, trace: Trace) -> Asking[None]:
-    """Ask a driver for every action, as a player does, and keep what came of each in `trace`.
+class Filling(Protocol):
+    """Puts into writes what a server told before."""
 
-    A connection that could not be opened, or that the script closed, is not used any more, nor written to after its
-    sending side ended; all are closed at the end.
-    """
+    def see(self, event: TraceEvent) -> None:
+        """Take the next event of the play."""
+
+    def filled(self, data: bytes) -> bytes:
+        """Return what is to be written."""
+
+
+def acting(script: Script, trace: Trace) -> Asking[None]:
+    """Do as `performing`, and close all connections at the end."""
     open_ones = yield from performing(script, trace)
     for name in sorted(open_ones):
         yield Shut(name, "close")
 
 
-def performing(script: Script, trace: Trace) -> Asking[frozenset[str]]:
-    """Do as `acting`, but leave connections open; return which."""
+def performing(script: Script, trace: Trace, filling: Filling | None = None) -> Asking[frozenset[str]]:
+    """Ask a driver for every action, as a player does, and keep what came of each in `trace`; return what is open.
+
+    A connection that could not be opened, or that the script closed, is not used any more, nor written to after its
+    sending side ended.
+    """
     open_ones: set[str] = set()
     half: set[str] = set()
     for action in script:
         name: str = getattr(action, "connection", "")
         if not _is_sensible(action, name in open_ones, name in half):
             continue
+        if filling is not None and isinstance(action, Write):
+            action = replace(action, data=filling.filled(action.data))
         answer = yield action
         shown = action.data if isinstance(action, Write) and answer.kind is Kind.SENT else answer.data
-        trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
+        link = action.link if isinstance(action, Open) else ""
+        trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown, link))
+        if filling is not None:
+            filling.see(trace[-1])
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             open_ones.add(name)
             half.discard(name)
         elif isinstance(action, Shut):
-            (half.add if action.how == "half" else open_ones.discard)(name)
+            (half.add if answer.kind is Kind.HALF_CLOSED else open_ones.discard)(name)
     return frozenset(open_ones)
 
 

@@ -101,5 +101,5 @@ def _on_server(found: Finding, live: LiveTarget) -> str | None:
 def _serving(live: LiveTarget) -> None:
     """Start a server of ours again that what was played has ended, or keeps from serving."""
     probe = live.play((), patience=1.0)
-    if probe.death is not None or probe.probe is None or not probe.probe.answered:
+    if probe.death is not None or not probe.serves:
         live.restart("after a finding was played")

@@ -18,8 +18,7 @@ def unlike_reference(live: LiveTarget, found: Finding) -> str | None:
     Raises `TargetError` for a server that serves nobody before anything was played.
     """
     side, reference = LiveSide("the target", "", live), SimulatedSide("the reference", live.ground)
-    probe = side.play(()).probe
-    if probe is None or not probe.answered:
+    if not side.play(()).serves:
         raise TargetError(f"{live.address} serves nobody, before anything was played")
     script = fresh(found.script)
     for one in differences([side.play(script), reference.play(script)]):

@@ -247,10 +247,9 @@ class DiffCampaign:
 
 def _is_served(side: Side, play: Play) -> bool:
     """Say whether a server took a connection behind a play; one that is only slow gets more time."""
-    if play.death is None and play.probe is not None and play.probe.answered:
+    if play.death is None and play.serves:
         return True
-    probe = None if play.death is not None else side.play((), SERVED).probe
-    return probe is not None and bool(probe.answered)
+    return play.death is None and side.play((), SERVED).serves
 
 
 def _settled(script: Script) -> Iterator[Action]:

@@ -17,8 +17,7 @@ __all__ = ["in_reference", "shown"]
 def shown(live: LiveTarget, found: Finding) -> str | None:
     """Return what the oracle of a finding says now, None when it is silent; raises `TargetError` for a dead target."""
     key = found.oracle, found.clause or "", found.shape
-    probe = live.play((), patience=PATIENCE).probe
-    if probe is None or not probe.answered:
+    if not live.play((), patience=PATIENCE).serves:
         raise TargetError(f"{live.address} serves nobody, before anything was played")
     live.begin()
     play = live.play(fresh(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED)

@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from conformance.actions import Action, Open, Read, Shut, Write
+from conformance.actions import Action, Open, Shut, Write
 from conformance.processes import StartError
 from fuzz.findings.shrink import fewer, smaller
+from fuzz.live.echoes import moved
 from fuzz.live.marks import fresh
 from fuzz.live.oracles import FRESH, SAMPLED, judged
 from fuzz.live.play import Play, Suspicion
@@ -114,7 +115,7 @@ class Attribution:
         for number, script in enumerate(scripts, 1):
             sample = sampled and number == len(scripts)
             play = self._live.play(fresh(script), patience=PATIENCE, sample=sample)
-            self._down = play.death is not None or play.probe is None or not play.probe.answered
+            self._down = play.death is not None or not play.serves
             found = next((one for one in judged(play) if one.key == self._suspicion.key), None)
             if found is not None:
                 self._suspicion, self._play = found, play
@@ -139,13 +140,7 @@ def joined(scripts: Sequence[Script]) -> Script:
         return tuple(scripts[0])
     steps: list[Action] = []
     for number, script in enumerate(scripts):
-        steps += [_moved(step, f"{number}.") for step in script]
+        steps += moved(script, lambda name, number=number: f"{number}.{name}")  # type: ignore[misc]
         names = dict.fromkeys(step.connection for step in script if isinstance(step, Open))
         steps += [Shut(f"{number}.{name}", "close") for name in names]
     return tuple(steps)
-
-
-def _moved(step: Action, prefix: str) -> Action:
-    if isinstance(step, Open | Write | Read | Shut):
-        return replace(step, connection=prefix + step.connection)
-    return step

@@ -172,7 +172,7 @@ class Campaign:
     def _revive(self, play: Play) -> None:
         if play.death is not None and self._recent:
             self._restart(f"it {play.death}")
-        elif play.probe is None or not play.probe.answered:
+        elif not play.serves:
             if not self._restart("it served nobody") and not self._is_served():
                 self.stopped = "the server serves nobody any more, and it is not ours to start again"
         elif self.progress.executions % REST == 0:
@@ -181,12 +181,10 @@ class Campaign:
 
     def _was_slow(self) -> bool:
         """Say whether others are served after all beside the script that was played last, given more time."""
-        probe = self._live.play(fresh(self._recent[-1]), patience=5 * PATIENCE).probe
-        return probe is not None and bool(probe.answered)
+        return self._live.play(fresh(self._recent[-1]), patience=5 * PATIENCE).serves
 
     def _is_served(self) -> bool:
-        probe = self._live.play((), patience=5 * PATIENCE).probe
-        return probe is not None and bool(probe.answered)
+        return self._live.play((), patience=5 * PATIENCE).serves
 
     def _restart(self, why: str) -> bool:
         done = self._live.restart(why)

@@ -10,13 +10,16 @@ from zlib import crc32
 import msgspec
 
 from conformance.actions import Action, Open, Read, Write
-from conformance.anatomy import Anatomy, anatomy
+from conformance.anatomy import anatomy, field_boundaries
 from conformance.symbols import Symbols
+from fuzz.following import Following
+from fuzz.live import talks
+from fuzz.live.echoes import SHORTEST, Echoes, has_places
 from fuzz.live.marks import mark, renumbered
 from fuzz.script import Script
-from fuzz.seeds import exchanges
+from fuzz.seeds import by_state, exchanges
 from protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, Request, protocol
-from protocols.fields import Blob
+from protocols.fields import Blob, Raw
 from reference_server.model import Model
 from reference_server.registry import model_of
 
@@ -51,9 +54,77 @@ class Ground:
         except ValueError:
             return None
 
-    def anatomy(self, data: bytes) -> Anatomy:
-        """Return where the requests and fields of bytes begin."""
-        return anatomy(self.symbols, data)
+    @cached_property
+    def by_state(self) -> bool:
+        """Whether requests are read by what was said before them."""
+        return by_state(self.name, self.profile, self.variant)
+
+    @cached_property
+    def echoed(self) -> frozenset[tuple[str, int]]:
+        """Name and size of the fields in which requests repeat what replies told."""
+        replies = self.symbols.codec.profile.replies
+        asked, told = (
+            {
+                (name, kind.size)
+                for one in some
+                for name, kind in self.symbols.codec.layout(one).fields
+                if isinstance(kind, Raw) and kind.size >= SHORTEST
+            }
+            for some in (replies, [one for answers in replies.values() for one in answers])
+        )
+        return frozenset(asked & told)
+
+    @cached_property
+    def probe(self) -> tuple[Request, ...]:
+        """What a new connection asks to see whether it is served."""
+        link = self.symbols.protocol.link
+        return (*link.opening(), link.barrier())
+
+    def following(self, link: str = "") -> Following:
+        """Return what reads both directions of a new line."""
+        return Following(self.symbols.protocol.link_of(link), self.symbols.codec, by_state=self.by_state)
+
+    def filling(self, script: Script) -> Echoes | None:
+        """Return what fills the places of a script; None where it has none."""
+        return Echoes(self.following, self.echoed) if has_places(script) else None
+
+    def edges(self, script: Script, at: int) -> tuple[int, ...]:
+        """Return where the requests and fields of a write begin and end, its own ends left out."""
+        write = script[at]
+        assert isinstance(write, Write)
+        if not self.by_state:
+            return anatomy(self.symbols, write.data).boundaries
+        line = self._line_before(script, at)
+        before, known, marks = line.sent_size, len(line.stops), set[int]()
+        start = line.stops[-1] if known else 0
+        for request, stop in zip(line.sent(write.data), line.stops[known:], strict=False):
+            layout = self.symbols.codec.layout(type(request))
+            marks.update(
+                one - before for one in (start, stop, *(start + at for at in field_boundaries(layout, request)))
+            )
+            start = stop
+        return tuple(sorted(one for one in marks if 0 < one < len(write.data)))
+
+    def _line_before(self, script: Script, at: int) -> Following:
+        """Return the line of a write as it stands before it, as far as that can be told without answers."""
+        line = self.following()
+        name = getattr(script[at], "connection", "")
+        for step in script[:at]:
+            if isinstance(step, Open) and step.connection == name:
+                line = self.following(step.link)
+            elif isinstance(step, Write) and step.connection == name:
+                line.sent(step.data)
+        return line
+
+    def opened(self, script: Script, at: int) -> tuple[Action, ...]:
+        """Return the steps that bring another connection to where a write's stands: its opening, and what was sent."""
+        name, steps = getattr(script[at], "connection", ""), list[Action]()
+        for step in script[:at]:
+            if isinstance(step, Open) and step.connection == name:
+                steps = [step]
+            elif self.by_state and isinstance(step, Write) and step.connection == name:
+                steps.append(step)
+        return tuple(steps)
 
     def requests(self, data: bytes) -> tuple[list[Request], bool]:
         """Return the requests at the beginning of bytes, and whether they are nothing else."""
@@ -76,7 +147,13 @@ class Ground:
         return [name for name, kind in self.symbols.codec.layout(type(message)).fields if isinstance(kind, Blob)]
 
     def seeds(self) -> Iterator[Script]:
-        """Yield valid scripts: each conversation of the vectors on one connection, its names marked."""
+        """Yield valid scripts: each exchange of the vectors on one connection, its names marked.
+
+        Where requests are read by what was said before, whole conversations, and scripts that ask anything.
+        """
+        if self.by_state:
+            yield from talks.seeds(self)
+            return
         for exchange in exchanges(self.name, self.profile, self.variant):
             writes = [self._marked(request) for request in exchange.asked]
             if writes and sum(map(len, writes)) <= LONGEST:

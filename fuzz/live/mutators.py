@@ -11,6 +11,7 @@ from itertools import pairwise
 from random import Random
 
 from conformance.actions import Action, Open, Read, Shut, Sleep, Write
+from fuzz.live.echoes import moved
 from fuzz.live.ground import PAUSE, Ground
 from fuzz.live.marks import renumbered
 from fuzz.script import Script, size
@@ -50,61 +51,66 @@ def _a_write(random: Random, script: Script) -> tuple[int, Write] | None:
     return random.choice(places) if places else None
 
 
-def _in_a_write(random: Random, script: Script, change: Callable[[bytes], bytes]) -> Script:
+Edges = Callable[[], tuple[int, ...]]
+"""Tells where the fields of a write begin and end."""
+
+
+def _in_a_write(random: Random, script: Script, ground: Ground, change: Callable[[bytes, Edges], bytes]) -> Script:
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
-    return (*script[:at], replace(action, data=change(action.data)), *script[at + 1 :])
+    changed = change(action.data, lambda: ground.edges(script, at))
+    return (*script[:at], replace(action, data=changed), *script[at + 1 :])
 
 
-def _at_a_field(random: Random, data: bytes, ground: Ground) -> tuple[int, int]:
+def _at_a_field(random: Random, data: bytes, edges: Edges) -> tuple[int, int]:
     """Return where a field begins and ends."""
-    edges = (0, *ground.anatomy(data).boundaries, len(data))
-    number = random.randrange(len(edges) - 1)
-    return edges[number], edges[number + 1]
+    places = (0, *edges(), len(data))
+    number = random.randrange(len(places) - 1)
+    return places[number], places[number + 1]
 
 
 def lie_in_a_field(random: Random, script: Script, ground: Ground) -> Script:
     """Make a field, a length among them, a number from the edge of its width, or off by one."""
 
-    def change(data: bytes) -> bytes:
-        first, last = _at_a_field(random, data, ground)
+    def change(data: bytes, edges: Edges) -> bytes:
+        first, last = _at_a_field(random, data, edges)
         last = min(last, first + 8)
         value, most = int.from_bytes(data[first:last], "little"), (1 << 8 * (last - first)) - 1
         lie = random.choice((0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)) & most
         return data[:first] + lie.to_bytes(last - first, "little") + data[last:]
 
-    return _in_a_write(random, script, change)
+    return _in_a_write(random, script, ground, change)
 
 
 def flip_a_type(random: Random, script: Script, ground: Ground) -> Script:
     """Make the first byte of a request another one."""
 
-    def change(data: bytes) -> bytes:
+    def change(data: bytes, edges: Edges) -> bytes:
         return bytes([random.choice((data[0] ^ 1 << random.randrange(8), random.randrange(256)))]) + data[1:]
 
-    return _in_a_write(random, script, change)
+    return _in_a_write(random, script, ground, change)
 
 
 def flip_bytes(random: Random, script: Script, ground: Ground) -> Script:
     """Change one to three bytes anywhere."""
 
-    def change(data: bytes) -> bytes:
+    def change(data: bytes, edges: Edges) -> bytes:
         changed = bytearray(data)
         for _ in range(random.randint(1, 3)):
             changed[random.randrange(len(changed))] = random.choice((random.randrange(256), random.choice(EDGES)))
         return bytes(changed)
 
-    return _in_a_write(random, script, change)
+    return _in_a_write(random, script, ground, change)
 
 
 def truncate(random: Random, script: Script, ground: Ground) -> Script:
     """Cut a write short, at a boundary of a field or anywhere; nothing follows, or all that did."""
 
-    def change(data: bytes) -> bytes:
-        return data[: random.choice((_at_a_field(random, data, ground)[0], random.randrange(len(data))))]
+    def change(data: bytes, edges: Edges) -> bytes:
+        return data[: random.choice((_at_a_field(random, data, edges)[0], random.randrange(len(data))))]
 
-    return _in_a_write(random, script, change)
+    return _in_a_write(random, script, ground, change)
 
 
 def splice(random: Random, script: Script, ground: Ground) -> Script:
@@ -116,12 +122,12 @@ def splice(random: Random, script: Script, ground: Ground) -> Script:
     if random.random() < 0.4:
         return script + tuple(step for step in other if not isinstance(step, Open) or step not in script)
 
-    def change(data: bytes) -> bytes:
-        at = _at_a_field(random, data, ground)[0]
+    def change(data: bytes, edges: Edges) -> bytes:
+        at = _at_a_field(random, data, edges)[0]
         rest = random.choice((data[at:], data[at + len(foreign.data) :], b""))
         return data[:at] + foreign.data + rest
 
-    return _in_a_write(random, script, change)
+    return _in_a_write(random, script, ground, change)
 
 
 def repeat(random: Random, script: Script, ground: Ground) -> Script:
@@ -155,33 +161,33 @@ def interleave(random: Random, script: Script, ground: Ground) -> Script:
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))
     taken = {step.connection for step in script if isinstance(step, Open)}
-    two = [_moved(step, taken) for step in other]
+    names = {step.connection for step in other if isinstance(step, Open | Write | Read | Shut)}
+    called = {name: _apart(name, taken) for name in names}
+    two = moved(other, lambda name: called[name])
     one, mixed = list(script), list[Action]()
     while one and two:
         mixed.append((one if random.random() < 0.5 else two).pop(0))
     return (*mixed, *one, *two)
 
 
-def _moved(step: Action, taken: set[str]) -> Action:
-    if not isinstance(step, Open | Write | Read | Shut):
-        return step
+def _apart(name: str, taken: set[str]) -> str:
     number = 1
-    while f"{step.connection}{number}" in taken:
+    while f"{name}{number}" in taken:
         number += 1
-    return replace(step, connection=f"{step.connection}{number}")
+    return f"{name}{number}"
 
 
 def pipeline(random: Random, script: Script, ground: Ground) -> Script:
     """Send one request very often in one write: the same, or each with names of its own."""
     number = random.choice((16, 16, 100, 500, 2000))
 
-    def change(data: bytes) -> bytes:
+    def change(data: bytes, edges: Edges) -> bytes:
         times = max(1, min(number, MOST_BYTES // 4 // len(data)))
-        if len(ground.anatomy(data).boundaries) > MANY:
+        if len(edges()) > MANY:
             return data
         return data * times if random.random() < 0.5 else ground.many(data, times)
 
-    return _in_a_write(random, script, change)
+    return _in_a_write(random, script, ground, change)
 
 
 def join(random: Random, script: Script, ground: Ground) -> Script:
@@ -194,7 +200,7 @@ def burst(random: Random, script: Script, ground: Ground) -> Script:
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
-    if len(ground.anatomy(action.data).boundaries) > MANY:
+    if len(ground.edges(script, at)) > MANY:
         return script
     times = max(1, min(random.choice((20, 100, 500)), MOST_BYTES // 4 // len(action.data)))
     many = Write(action.connection, ground.many(action.data, times))
@@ -210,14 +216,15 @@ def announce_much(random: Random, script: Script, ground: Ground) -> Script:
         return script
     at, action = found
     data = action.data
-    first, last = _at_a_field(random, data, ground)
+    first, last = _at_a_field(random, data, lambda: ground.edges(script, at))
     last = min(last, first + 8)
     most = (1 << 8 * (last - first)) - 1
     announced = min(most, random.choice((most, *SIZES)))
     rest = data[last : last + random.choice((0, 0, 16))]
     changed = replace(action, data=data[:first] + announced.to_bytes(last - first, "little") + rest)
     number = random.choice((0, 0, 0, CROWD))
-    crowd = [one for n in range(number) for one in (Open(f"crowd{n}"), replace(changed, connection=f"crowd{n}"))]
+    each = (*ground.opened(script, at), changed)
+    crowd = [one for n in range(number) for one in moved(each, lambda _, n=n: f"crowd{n}")]  # type: ignore[misc]
     return (*script[:at], changed, *crowd, *script[at + 1 :])
 
 
@@ -225,11 +232,11 @@ def fill(random: Random, script: Script, ground: Ground) -> Script:
     """Put a run of equal bytes into a write, at a boundary of a field."""
     number, byte = random.choice((16, 255, 600, 5000)), random.choice((*EDGES, random.randrange(256)))
 
-    def change(data: bytes) -> bytes:
-        at = _at_a_field(random, data, ground)[0]
+    def change(data: bytes, edges: Edges) -> bytes:
+        at = _at_a_field(random, data, edges)[0]
         return data[:at] + bytes([byte]) * number + data[at:]
 
-    return _in_a_write(random, script, change)
+    return _in_a_write(random, script, ground, change)
 
 
 def crowd(random: Random, script: Script, ground: Ground) -> Script:
@@ -257,7 +264,8 @@ def hang_up(random: Random, script: Script, ground: Ground) -> Script:
     if not names:
         return script
     at, name = random.randint(1, len(script)), random.choice(names)
-    again = [Open(name)] if random.random() < 0.5 else []
+    opened = next(step for step in script if isinstance(step, Open) and step.connection == name)
+    again = [opened] if random.random() < 0.5 else []
     return (*script[:at], Shut(name, random.choice(("half", "half", "close", "reset"))), *again, *script[at:])
 
 

@@ -16,8 +16,11 @@ def shapes(found: Iterable[Line]) -> Iterator[str]:
         if line.name == PROBE:
             continue
         before = "nothing"
+        ground = line.ground
+        enums = ground.symbols.protocol.names if ground.by_state else ()
+        yield from {f"push {shape_of(one)}" for one, request in line.messages if request is None and ground.by_state}
         for request, reply in line.answered:
-            shape = shape_of(reply)
+            shape = shape_of(reply, enums)
             yield f"{before} > {request.NAME} > {shape}"
             before = shape
         end = line.ended.value if line.ended else "open"

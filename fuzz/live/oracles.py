@@ -14,6 +14,8 @@ from conformance.verdicts import Guilty
 from fuzz.live.lines import BY_TARGET, Line
 from fuzz.live.meaning import disagreement, leak
 from fuzz.live.play import Play, Suspicion, normalised
+from fuzz.live.playing import barrier_of
+from fuzz.live.simulated import simulated
 from protocols import Request
 
 __all__ = ["FRESH", "ORACLES", "SAMPLED", "judged"]
@@ -50,7 +52,7 @@ def death(play: Play) -> Suspicion | None:
 
 def hang(play: Play) -> Suspicion | None:
     """Nobody is served any more."""
-    if play.death is not None or (play.probe is not None and play.probe.answered):
+    if play.death is not None or play.serves:
         return None
     if play.probe is None:
         return Suspicion("others are served", "no new connection is taken", "no connection")
@@ -80,7 +82,7 @@ def stuck(play: Play) -> Suspicion | None:
 def lost(play: Play) -> Suspicion | None:
     """Fewer replies came than requests were sent, and the connection goes on."""
     for line in _undisturbed(play):
-        asked_again = line.requests[-1:] == [play.ground.symbols.protocol.link.barrier()]
+        asked_again = line.requests[-1:] == [barrier_of(line)]
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
             told = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
             return Suspicion("every request is answered", told, " ".join(sorted({one.NAME for one in line.requests})))
@@ -88,13 +90,23 @@ def lost(play: Play) -> Suspicion | None:
 
 
 def ended(play: Play) -> Suspicion | None:
-    """The target ended a connection that asked nothing wrong."""
+    """The target ended a connection that asked nothing wrong, and that the reference server does not end."""
     for line in _undisturbed(play):
+        if line.link.transport == "datagram" or _ends_in_reference(play, line):
+            continue
         if line.ended in BY_TARGET and line.requests and not any(map(_is_large, line.requests)):
             told = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
             where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
             return Suspicion("valid requests end no connection", told, where)
     return None
+
+
+def _ends_in_reference(play: Play, line: Line) -> bool:
+    """Say whether a connection of this name ends on the reference server, too: what was asked may be refused so."""
+    if line.ended not in BY_TARGET or not play.ground.by_state:
+        return False
+    played = simulated(play.ground, play.script)
+    return any(one.name == line.name and one.ended in BY_TARGET for one in played.lines)
 
 
 def _is_large(request: Request) -> bool:

@@ -64,6 +64,11 @@ class Play:
         return found[-1] if found else None
 
     @property
+    def serves(self) -> bool:
+        """Whether the connection that was opened last was answered all it asked."""
+        return self.probe is not None and bool(self.probe.answered) and self.probe.due <= 0
+
+    @property
     def memory(self) -> int | None:
         """Resident bytes while the connections were open, where that was measured."""
         told = [event.data for event in self.trace if event.kind is Kind.MEASURED and event.data]

@@ -12,8 +12,9 @@ from conformance.trace import Kind, Trace, TraceEvent
 from fuzz.live.ground import Ground
 from fuzz.live.lines import BY_TARGET, Line, lines
 from fuzz.script import Script, performing
+from protocols import Request
 
-__all__ = ["PROBE", "playing"]
+__all__ = ["PROBE", "barrier_of", "playing"]
 
 PROBE = "~probe"
 """The connection that is opened last: whoever asked what, it has to be answered."""
@@ -26,7 +27,7 @@ def playing(script: Script, ground: Ground, *, patience: float, measure: bool = 
     connections are open.
     """
     trace = Trace()
-    held = yield from performing(script, trace)
+    held = yield from performing(script, trace, ground.filling(script))
     for line in lines(trace, ground):
         if line.name in held and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, ground, trace, patience)
@@ -56,31 +57,41 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
 
 def _wait_for_due(line: Line, ground: Ground, trace: Trace, patience: float) -> Asking[None]:
     """Read until nothing is due; where it stays so, ask once more, to tell a lost answer from a stuck connection."""
-    client = ground.symbols.protocol.link.client(ground.symbols.codec)
     if line.ended is not Kind.HALF_CLOSED and not line.valid:
         patience = min(patience, 0.05)
-    due, began = line.due, trace[-1].at_us if trace else 0
-    while due > 0:
+    began = trace[-1].at_us if trace else 0
+    while line.due > 0:
         answer = yield from _do(trace, Read(line.name, patience), line.name)
         if answer.kind is not Kind.RECEIVED:
             break
-        grown = Line(line.name, ground, line.sent, line.received + answer.data)
-        line.received, due = grown.received, grown.due
+        line.see(trace[-1])
         if answer.now - began / 1e6 > 4 * patience + 1:
             break
-    if due > 0 and line.valid and answer.kind is Kind.SILENT:
-        data = client.send(ground.symbols.protocol.link.barrier())
+    if line.due > 0 and line.valid and answer.kind is Kind.SILENT and (barrier := barrier_of(line)) is not None:
+        data = ground.encode(barrier)
         asked = yield from _do(trace, Write(line.name, data), line.name, data)
         if asked.kind is Kind.SENT:
             yield from _do(trace, Read(line.name, patience), line.name)
 
 
+def barrier_of(line: Line) -> Request | None:
+    """Return a request that is answered at once where a line stands; None where there is none."""
+    try:
+        return line.link.barrier() if line.may_ask else None
+    except LookupError:
+        return None
+
+
 def _somebody_else(ground: Ground, trace: Trace, patience: float) -> Asking[None]:
-    client = ground.symbols.protocol.link.client(ground.symbols.codec)
-    data = client.send(ground.symbols.protocol.link.barrier())
+    data = b"".join(map(ground.encode, ground.probe))
     opened = yield from _do(trace, Open(PROBE), PROBE)
     if opened.kind is not Kind.OPENED:
         return
-    yield from _do(trace, Write(PROBE, data), PROBE, data)
-    yield from _do(trace, Read(PROBE, patience), PROBE)
+    line = Line(PROBE, ground)
+    for action in (Write(PROBE, data), Read(PROBE, patience)):
+        answer = yield from _do(trace, action, PROBE, data)
+        line.see(trace[-1])
+    while line.due > 0 and answer.kind is Kind.RECEIVED:
+        answer = yield from _do(trace, Read(PROBE, patience), PROBE)
+        line.see(trace[-1])
     yield Shut(PROBE, "close")

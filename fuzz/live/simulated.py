@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from conformance.conversation import Asking, Result
+from conformance.ours import service
 from conformance.simulation import Simulation
 from fuzz.live.ground import Ground
 from fuzz.live.play import Play
 from fuzz.live.playing import playing
 from fuzz.script import Script
-from reference_server.registry import create_service
-from reference_server.service import seeded_ids
 
 __all__ = ["carried_out", "new_server", "simulated"]
 
@@ -17,16 +16,9 @@ PATIENCE = 1.0
 
 
 def new_server(ground: Ground, fault: str | None = None) -> Simulation:
-    """Return a server of its own; `fault` makes it wrong on purpose."""
+    """Return a server of its own, set up as the cases of its protocol say; `fault` makes it wrong on purpose."""
     return Simulation(
-        lambda clock: create_service(
-            ground.name,
-            profile=ground.profile,
-            variant=ground.variant,
-            clock=clock,
-            ids=seeded_ids(1),
-            fault=fault,
-        )
+        lambda clock: service(ground.name, profile=ground.profile, variant=ground.variant, clock=clock, fault=fault)
     )
 
 
