@@ -148,6 +148,8 @@ class Ping:
 
     connection: str
     seconds: float
+    holds: bool = False
+    """Whether it is answered only when something else is written."""
 
 
 @dataclass(frozen=True, slots=True)

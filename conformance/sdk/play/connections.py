@@ -170,11 +170,12 @@ class Connections:
                 yield from self.talk.failing(one, spec)
 
     def _gone(self, line: str) -> Asking:
-        got = yield act.Drain(line, self.talk.timeout, parting=True)
+        seconds = self.talk.patience or self.talk.timeout
+        got = yield act.Drain(line, seconds, parting=True)
         if got.data:
             raise Stopped(Verdict.FAIL, "nothing more, and the end of the connection", f"it sent {shown(got.data)}")
         if not got.ended:
-            raise Stopped(Verdict.FAIL, "the end of the connection", f"it was open {self.talk.timeout:g} s later")
+            raise Stopped(Verdict.FAIL, "the end of the connection", f"it was open {seconds:g} s later")
 
     def end(self, line: str, spec: Mapping[str, Any]) -> Asking:
         """End a line from our side; with `fails` what waits on any line of its connection ends so."""
@@ -197,9 +198,11 @@ class Connections:
         """Expect what keeps a line alive, `times` in turn, each `within` so many seconds of the one before."""
         asked = spec["pings"]
         line, seconds = asked["on"], self.talk.script.number(asked["within"], "within")
+        holds = asked.get("held", False)
+        self.talk.together(holds)
         yield from self.needed(line)
         for number in range(int(self.talk.script.number(asked.get("times", 1), "times"))):
-            if not (yield act.Ping(line, seconds)):
+            if not (yield act.Ping(line, seconds, holds)):
                 raise Stopped(
                     Verdict.FAIL, f"a ping within {seconds:g} s of the last", f"none, after {number} that came"
                 )

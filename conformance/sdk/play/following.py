@@ -25,6 +25,8 @@ class Follower:
         """(offset behind it in the stream, message) of what came and was not taken yet."""
         self.pings = 0
         """Requests that came to keep the line alive."""
+        self.holds = False
+        """Whether what is answered here waits until something is written."""
         self._parting: Mapping[type[Request], Reply] = {}
         """What may come from now on because the SDK goes, and is answered here."""
         self.parted = False
@@ -70,7 +72,9 @@ class Follower:
         return self._turn() if answered else b""
 
     def wrote(self, data: bytes) -> bytes:
-        """Take what is to be written; return it with the replies that are due in between."""
+        """Take what is to be written; return it with the replies that are due before, in between and behind."""
+        self.holds = False
+        before = self._turn()
         if self._blind or not any(self._due):
             self._mirrored(data)
             written = data
@@ -78,7 +82,7 @@ class Follower:
             parts = [bytes([byte]) + (self._turn() if self._mirrored(bytes([byte])) else b"") for byte in data]
             written = b"".join(parts)
         self._read(True)
-        return written + self._turn()
+        return before + written + self._turn()
 
     def take(self, size: int | None = None) -> bytes:
         """Take the first `size` bytes of what came, or all."""
@@ -161,7 +165,7 @@ class Follower:
     def _turn(self) -> bytes:
         """Return the replies of ours whose turn it is."""
         written = b""
-        while self._due and (self._due[0] is not None or self._blind):
+        while self._due and not self.holds and (self._due[0] is not None or self._blind):
             reply = self._due[0]
             if reply is None:
                 self._due.popleft()

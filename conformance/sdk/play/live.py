@@ -245,6 +245,8 @@ class Stage:
 
     async def _ping(self, action: act.Ping) -> bool:
         line, seen = self._line(action.connection), self._pings.get(action.connection, 0)
+        if action.holds and line.follower is not None:
+            line.follower.holds = True
         came = await self._until(lambda: line.follower is not None and line.follower.pings > seen, action.seconds)
         self._pings[action.connection] = line.follower.pings if line.follower else 0
         return came

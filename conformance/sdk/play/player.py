@@ -58,8 +58,10 @@ class Player:
                 self._step = number
                 self.talk.clause = spec.get("clause", self.case.clauses[0])
                 self._given = spec.get("given", False)
+                self._be_patient(spec)
                 yield from self._play(spec)
             self.talk.clause = self.case.clauses[0]
+            self.talk.patience = None
             yield from self._finish(judged=True)
         except Stopped as stop:
             outcome = self._stopped(stop)
@@ -71,6 +73,10 @@ class Player:
         except (SymbolError, LocalProtocolError, LookupError) as error:
             return harness_error(str(error), self.trace, self._step)
         return Outcome(Verdict.PASS, self.trace, observed=", ".join(dict.fromkeys(self.talk.observed)) or None)
+
+    def _be_patient(self, spec: Mapping[str, Any]) -> None:
+        talk = self.talk
+        talk.patience = max(talk.timeout, talk.script.number(spec["within"], "within")) if "within" in spec else None
 
     def _play(self, spec: Mapping[str, Any]) -> Asking:
         lines = self.connections

@@ -79,6 +79,8 @@ class Talk:
         self.at = Place("", "", frozenset())
         self.observed: list[str] = []
         """What the SDK did where it may choose."""
+        self.patience: float | None = None
+        """Seconds that what becomes of this step may take, where the case says it."""
         self.one_at_a_time = False
         """The driver does one command after the other, as a program with a blocking SDK does."""
         self.stuck = False
@@ -305,6 +307,7 @@ class Talk:
     def reported(self, call: int, seconds: float | None = None) -> Generator[act.Action, Any, Answer]:
         """Return the driver's answer to a call; `Stopped` when there is none."""
         if call not in self._answers:
+            seconds = seconds or self.patience
             got = yield act.Report(call, seconds)
             if isinstance(got, act.Silent):
                 self.stuck = True
