@@ -50,6 +50,6 @@ def compare(baseline: frozenset[str], records: Iterable[Record], known_cases: It
     """Return what is new and what is stale."""
     records = list(records)
     bad = {one["case"] for one in failing(records)}
-    played = {one["case"] for one in records}
+    played = {one["case"] for one in records if one["verdict"] != Verdict.UNSUPPORTED}
     stale = (baseline & played) - bad | baseline - set(known_cases)
     return Comparison(tuple(sorted(bad - baseline)), tuple(sorted(stale)))

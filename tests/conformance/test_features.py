@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from conformance.baseline import compare
 from conformance.cases import Suite, load_suite
 from conformance.commands import test as command
 from conformance.console import score, summary_table, undeclared_told
@@ -117,3 +118,10 @@ def test_a_feature_that_is_none_is_a_usage_error(wireproof: Any) -> None:
 
     assert code == 2
     assert "--feature: expected tls, udp; got 'quic'" in output
+
+
+def test_a_known_failure_that_is_not_asked_is_not_stale(suite: Suite) -> None:
+    needy, other = records_of(suite, frozenset())
+
+    assert compare(frozenset({needy["case"]}), [needy, other], [needy["case"]]).stale == ()
+    assert compare(frozenset({other["case"]}), [needy, other], [other["case"]]).stale == (other["case"],)

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from conformance.cases import Clause, Suite
 from conformance.delivery import DELIVERIES
-from conformance.replay import ReplayDriver, ReplayError
+from conformance.records import Run, record
+from conformance.replay import ReplayDriver, ReplayError, trace_of
 from conformance.trace import Kind
-from conformance.verdicts import Guilty, Verdict
+from conformance.verdicts import Guilty, Level, Verdict
 from protocols import registry
 from tests.conformance import several_links as small
 from tests.conformance.several_links import (
@@ -115,6 +117,19 @@ def test_the_trace_tells_what_was_spoken_and_plays_again() -> None:
     elsewhere = [{**one, "connect": {"name": "u", "link": "data"}} if one is UDP else one for one in steps]
     with pytest.raises(ReplayError, match="the case speaks data, it was datagram"):
         ReplayDriver(outcome.trace).play(small.player(elsewhere))
+
+
+def test_a_record_tells_what_was_spoken_and_plays_again() -> None:
+    steps = (*SECURED, *DATA, PUBLISH, PUSHED)
+    player = small.player(steps)
+    clause = Clause("PSRT-X-1", "X", {"1": Level.MUST}, "A clause.", "1", ())
+    suite = Suite("psrt", {clause.id: clause}, (player.case,), (), {})
+    made = record(Run("psrt", "1", "standard", "t", "t"), suite, player.case, simulated(*steps), duration_us=1)
+    opened = [one.get("link") for one in made["exchange"] if one["text"].startswith("opened")]
+
+    assert opened == [None, "data"]
+    assert any(one["text"] == "secured" for one in made["exchange"])
+    assert ReplayDriver(trace_of(made)).play(player).verdict is Verdict.PASS
 
 
 def test_the_default_link_by_name_is_the_same() -> None:

@@ -113,6 +113,15 @@ def test_what_does_not_pass_whole_tells_nothing_otherwise(pytester: pytest.Pytes
     result.stdout.fnmatch_lines(["*SKIPPED*bytes: it does not pass whole either*"])
 
 
+def test_cases_that_need_what_is_not_declared_are_skipped(pytester: pytest.Pytester) -> None:
+    options = ("--wireproof-protocol", "psrt", "--wireproof-target", "simulation", "-k", "datagram/by-hand", "-rs")
+    declared, lacking = (run(pytester, *options, *more) for more in ((), ("--wireproof-feature", "tls")))
+
+    assert set(declared.parseoutcomes()) & {"passed", "skipped", "failed"} == {"passed"}
+    assert set(lacking.parseoutcomes()) & {"passed", "skipped", "failed"} == {"skipped"}
+    lacking.stdout.fnmatch_lines(["*unsupported: expected udp, got the target does not declare*"])
+
+
 def test_levels_select(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--wireproof-target", "simulation", "--collect-only", "-q", "--wireproof-level", "must")
     must = select(load_suite("throttr"), "7.1.0", "uint16", level=Level.MUST, heavy=False)
@@ -131,6 +140,7 @@ def test_levels_select(pytester: pytest.Pytester) -> None:
         ("--wireproof-profile=9", "--wireproof-profile: expected 7.1.0, 7.3.2; got '9'"),
         ("--wireproof-variant=u1", "--wireproof-variant: expected uint8, uint16, uint32, uint64; got 'u1'"),
         ("--wireproof-delivery=halves", "--wireproof-delivery: expected sample, all or some of whole, bytes, "),
+        ("--wireproof-feature=tls", "--wireproof-feature: expected none: this protocol has no features; got 'tls'"),
         ("--wireproof-level=all", "--wireproof-level: expected must, should or may; got 'all'"),
         ("--wireproof-timeout=soon", "--wireproof-timeout: expected seconds, more than 0; got 'soon'"),
         ("--wireproof-timeout=-1", "--wireproof-timeout: expected seconds, more than 0; got '-1'"),
