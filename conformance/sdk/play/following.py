@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from protocols import Message, ProtocolError
 from protocols.links import Link
 from protocols.messages import Reply, Request
 
 __all__ = ["Follower"]
+
+
+class _Due(NamedTuple):
+    """What a request without a reply gets."""
+
+    reply: Reply | None = None
+    """Given here; None: the case gives it."""
+    parts: bool = False
+    """It is the last one: the SDK goes."""
 
 
 class Follower:
@@ -40,8 +49,8 @@ class Follower:
         self._raw = bytearray()
         self._gone = 0
         """Offset in the stream of the first byte not taken, those left out before it counted."""
-        self._due: deque[Reply | None] = deque()
-        """For each request without a reply: the one that is given here; None: the case gives it."""
+        self._due: deque[_Due] = deque()
+        """One for each request without a reply."""
         self._lost = False
         """What comes cannot be read any more."""
         self._broken = False
@@ -75,7 +84,7 @@ class Follower:
         """Take what is to be written; return it with the replies that are due before, in between and behind."""
         self.holds = False
         before = self._turn()
-        if self._blind or not any(self._due):
+        if self._blind or not any(one.reply for one in self._due):
             self._mirrored(data)
             written = data
         else:
@@ -103,7 +112,7 @@ class Follower:
         last = type(self.messages[-1][1]) if self.messages and self.is_whole else None
         if len(self.messages) == 1 and last in parting and self._due:
             self.take()
-            self._due[-1] = parting[last]  # type: ignore[index]
+            self._due[-1] = _Due(parting[last], parts=True)  # type: ignore[index]
             return self._turn()
         return b""
 
@@ -126,18 +135,18 @@ class Follower:
 
     def _accept(self, message: Message, answered: bool) -> None:
         start, end = self._reader.span
-        reply = self._parting.get(type(message))  # type: ignore[arg-type]
+        due = _Due(self._parting.get(type(message)), parts=True)  # type: ignore[arg-type]
         if message == self._ping:
             self.pings += 1
-            reply = self._pong
-        if reply is not None:
+            due = _Due(self._pong)
+        if due.reply is not None:
             at = start - self._gone
             del self._raw[at : at + end - start]
             self._gone += end - start
         else:
             self.messages.append((end, message))
         if self.link.transport == "stream":
-            self._due.append(reply if answered else None)
+            self._due.append(due if answered and due.reply else _Due())
             self._await(message)
 
     def _await(self, message: Message) -> None:
@@ -165,14 +174,14 @@ class Follower:
     def _turn(self) -> bytes:
         """Return the replies of ours whose turn it is."""
         written = b""
-        while self._due and not self.holds and (self._due[0] is not None or self._blind):
-            reply = self._due[0]
-            if reply is None:
+        while self._due and not self.holds and (self._due[0].reply or self._blind):
+            due = self._due[0]
+            if due.reply is None:
                 self._due.popleft()
                 continue
-            data = bytes(self._codec.encode(reply))
+            data = bytes(self._codec.encode(due.reply))
             written += data
-            self.parted = self.parted or reply in self._parting.values()
+            self.parted = self.parted or due.parts
             if not self._mirrored(data):
                 self._due.popleft()
         return written

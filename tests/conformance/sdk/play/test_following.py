@@ -86,6 +86,22 @@ def test_a_parting_request_is_answered_once_the_sdk_may_go(late: bool) -> None:
     assert (follower.came, follower.parted) == (b"", True)
 
 
+def test_a_ping_is_no_parting() -> None:
+    follower = opened()
+    follower.part(PROTOCOL.parting)
+
+    assert follower.received(NOP) == b"\1"
+    assert not follower.parted
+
+
+def test_a_ping_that_is_held_is_answered_before_what_is_written_next() -> None:
+    follower = opened()
+    follower.holds = True
+
+    assert follower.received(NOP + PUBLISH + NOP) == b""
+    assert follower.wrote(b"\xfe") == b"\1\xfe\1"
+
+
 @pytest.mark.parametrize("early", [b"", b"\x16\3\1"])
 def test_what_came_behind_the_request_for_tls_is_the_first_of_it(early: bytes) -> None:
     follower = Follower(PROTOCOL.links["data"], CODEC)
