@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -12,10 +12,13 @@ from conformance.trace import Kind, TraceEvent
 from conformance.wording import describe
 from fuzz.findings.capture import is_available, write_capture
 from fuzz.findings.finding import Finding
+from fuzz.following import Following
+from fuzz.live.echoes import place, told_in
 from fuzz.live.ground import Ground
-from fuzz.live.lines import BY_TARGET, lines
+from fuzz.live.lines import BY_TARGET, Line, lines
 from fuzz.live.playing import PROBE
 from fuzz.script import to_json
+from protocols import Request
 
 __all__ = ["exchange", "write_evidence"]
 
@@ -30,17 +33,21 @@ def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterabl
     events = list(trace)
     text = "\n".join(line[:LONGEST] for line in exchange(events, ground))
     (place / "exchange.txt").write_text(f"{finding.oracle}: {finding.told}\n\n{text}\n", encoding="utf-8")
+    found = lines(events, ground)
     came = {
         line.name: [len(line.received), str(line.ended) if line.ended in BY_TARGET else "open"]
-        for line in lines(events, ground)
+        for line in found
         if line.name != PROBE
     }
+    served = [len(line.received) for line in found if line.name == PROBE and line.due == 0]
     environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True)
     text = environment.get_template("replay.py.j2").render(
         finding=finding,
         script=json.dumps(to_json(finding.script), indent=1),
         came=json.dumps(came),
-        probe=ground.encode(ground.symbols.protocol.link.barrier()).hex(),
+        probe=b"".join(map(ground.encode, ground.probe)).hex(),
+        enough=max(1, *served[-1:]) if served else len(ground.probe),
+        told=json.dumps(dict(_told(found, ground))),
         serves_nobody=finding.oracle in SERVES_NOBODY,
     )
     (place / "replay.py").write_text(text, encoding="utf-8")
@@ -48,19 +55,41 @@ def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterabl
         write_capture(place / "capture.pcapng", events, ground.symbols.protocol.default_port)
 
 
+def _told(found: Iterable[Line], ground: Ground) -> Iterator[tuple[str, tuple[str, int, int]]]:
+    """Yield what stands for bytes that were told, in hexadecimal, and where they lie in what a connection was sent."""
+    for line in found:
+        for message, _ in line.messages:
+            for value in told_in(message, ground.echoed):
+                at = line.received.find(value)
+                yield place(line.name, len(value)).hex(), (line.name, at, at + len(value))
+
+
 def exchange(events: Iterable[TraceEvent], ground: Ground) -> Iterator[str]:
     """Yield the events of a trace in words: messages where bytes are messages, hexadecimal beside them."""
     events = list(events)
+    open_ones: dict[str, Following] = {}
     for event in events:
         when = f"{event.at_us / 1e6:9.4f} s  {event.connection or '-':8}"
+        if event.kind is Kind.OPENED:
+            open_ones[event.connection] = ground.following(event.link)
         if event.kind is Kind.SENT:
-            requests, whole = ground.requests(event.data)
+            requests, whole = _asked(event, ground, open_ones)
             told = [*map(describe, requests), *([] if whole else ["(what follows is no whole request)"])]
             yield f"{when} > {'; '.join(told)}  [{event.data.hex()}]"
         elif event.kind is Kind.RECEIVED:
+            if event.connection in open_ones:
+                open_ones[event.connection].came(event.data)
             yield f"{when} < {len(event.data)} bytes  [{event.data.hex()}]"
         else:
-            yield f"{when} {event.kind}"
+            yield f"{when} {event.kind}{f' ({event.link})' if event.link else ''}"
     for line in lines(events, ground):
         for request, reply in line.answered:
             yield f"{line.name}: {describe(request)} -> {describe(reply)}"
+
+
+def _asked(event: TraceEvent, ground: Ground, open_ones: Mapping[str, Following]) -> tuple[list[Request], bool]:
+    """Return the requests of a write, and whether it is nothing else; by itself where requests stand by themselves."""
+    if not ground.by_state or event.connection not in open_ones:
+        return ground.requests(event.data)
+    line = open_ones[event.connection]
+    return line.sent(event.data), line.whole

@@ -1,6 +1,6 @@
-"""A Throttr server that does one thing wrong once it is sent two bytes 0xff in one piece; started by tests.
+"""A server that does one thing wrong once it is sent two bytes 0xff in one piece; started by tests.
 
-python wrong_server.py WRONG PORT
+python wrong_server.py WRONG PORT [PROTOCOL PROFILE VARIANT]
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ class Wrong(asyncio.Protocol):
             self.wrong(self)
 
 
-async def main(wrong: str, port: int) -> None:
+async def main(wrong: str, port: int, name: str = "throttr", profile: str = "7.1.0", variant: str = "uint16") -> None:
     loop = asyncio.get_running_loop()
-    service = create_service("throttr", profile="7.1.0", variant="uint16", clock=LoopClock(loop))
+    service = create_service(name, profile=profile, variant=variant, clock=LoopClock(loop))
     connections = StreamConnections(service, Limits(), 1000)
     server = await loop.create_server(lambda: Wrong(connections.protocol(), WRONG[wrong]), "127.0.0.1", port)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))

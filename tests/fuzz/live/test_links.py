@@ -1,0 +1,186 @@
+"""Scripts on lines of several kinds: followed by state, filled with what was told, judged as far as that goes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.actions import Open, Read, Write
+from conformance.processes import ServerProcess, parse_command
+from conformance.trace import Kind, TraceEvent
+from fuzz.commands.replay import command as replay
+from fuzz.commands.server import keep_found
+from fuzz.findings.evidence import exchange, write_evidence
+from fuzz.findings.finding import Finding
+from fuzz.live.campaign import Bounds, Campaign
+from fuzz.live.drawing import Drawing
+from fuzz.live.echoes import moved, place
+from fuzz.live.ground import Ground
+from fuzz.live.mutators import MUTATORS
+from fuzz.live.oracles import judged
+from fuzz.live.play import Play
+from fuzz.live.simulated import simulated
+from fuzz.live.target import LiveTarget
+from fuzz.script import Script, from_json, to_json
+from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, Nop, Publish, Subscribe
+from tests.fuzz.live.simulated import first_suspicion
+
+PSRT = "psrt", "1", "standard"
+GROUND = Ground(*PSRT)
+TOKEN = place("a", 32)
+WITHIN = 150
+
+
+def asking(name: str, *requests: object) -> Script:
+    return tuple(one for asked in requests for one in (Write(name, GROUND.encode(asked)), Read(name, 0.02)))  # type: ignore[arg-type]
+
+
+SESSION = (
+    Open("a"),
+    *asking("a", Greeting(0), Login(b"", b"")),
+    Open("d", "data"),
+    *asking("d", DataGreeting(0), Attach(TOKEN, 255)),
+    *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
+    Read("d", 0.02),
+    Open("u", "datagram", "datagram"),
+    Write("u", GROUND.encode(GROUND.symbols.protocol.links["datagram"].barrier())),
+    Read("u", 0.02),
+)
+
+
+def spoken(play: Play) -> str | None:
+    return next((one.oracle for one in judged(play)), None)
+
+
+def with_event(play: Play, name: str, kind: Kind, data: bytes = b"") -> Play:
+    """Return the play with one more event, the last of a connection."""
+    events = list(play.trace)
+    at = max(at for at, event in enumerate(events) if event.connection == name and event.kind is not Kind.CLOSED)
+    events.insert(at + 1, TraceEvent(0, name, kind, data))
+    return replace(play, trace=type(play.trace)(events))
+
+
+def test_a_token_is_filled_in_and_what_is_pushed_comes_elsewhere() -> None:
+    play = simulated(GROUND, SESSION)
+    heard = {line.name: [message.NAME for message, _ in line.messages] for line in play.lines}
+
+    assert heard == {
+        "a": ["GREETING_REPLY", "TOKEN", "RESPONSE", "RESPONSE"],
+        "d": ["DATA_GREETING_REPLY", "RESPONSE", "MESSAGE"],
+        "u": ["DATAGRAM_REPLY"],
+    }
+    assert all(line.valid and line.clear and line.due == 0 for line in play.lines)
+    assert spoken(play) is None
+    assert "d: ATTACH" in "\n".join(exchange(play.trace, GROUND))
+
+
+def test_what_was_told_on_a_connection_is_asked_for_under_its_other_name() -> None:
+    steps = moved(SESSION, lambda name: f"7.{name}")
+
+    assert [step for step in steps if isinstance(step, Open)][1] == Open("7.d", "data")
+    assert Write("7.d", GROUND.encode(Attach(place("7.a", 32), 255))) in steps
+    assert spoken(simulated(GROUND, tuple(steps))) is None
+
+
+def test_scripts_say_what_is_spoken_where() -> None:
+    assert from_json(to_json(SESSION)) == SESSION
+
+
+def test_fields_are_known_behind_what_was_said_before() -> None:
+    at = next(at for at, step in enumerate(SESSION) if isinstance(step, Write) and step.data[:1] == b"\1")
+    publish = next(at for at, step in enumerate(SESSION) if isinstance(step, Write) and step.data[:2] == b"\1\7")
+
+    assert GROUND.edges(SESSION, at) == (4,)
+    assert GROUND.edges(SESSION, publish) == (1, 2, 6, 7, 8)
+    assert GROUND.opened(SESSION, publish)[:2] == (SESSION[0], SESSION[1])
+
+
+@pytest.mark.parametrize("name", MUTATORS)
+def test_every_mutator_takes_lines_of_every_kind(name: str) -> None:
+    GROUND.others[:] = [SESSION]
+    for seed in range(10):
+        assert spoken(simulated(GROUND, MUTATORS[name](Random(seed), SESSION, GROUND))) is None
+
+
+def test_scripts_that_ask_anything_are_answered_on_every_link() -> None:
+    drawing, seen = Drawing(GROUND, Random(1)), set[str]()
+    for _ in range(40):
+        play = simulated(GROUND, drawing.script())
+        seen.update(message.NAME for line in play.lines for message, _ in line.messages)
+
+    assert seen >= {"TOKEN", "RESPONSE", "DATAGRAM_REPLY", "MESSAGE"}
+
+
+def test_the_faultless_server_shows_nothing() -> None:
+    assert first_suspicion(GROUND, 120) is None
+
+
+def test_what_is_wrong_is_noticed_on_each_kind_of_line() -> None:
+    play = simulated(GROUND, (*SESSION, *asking("a", Nop())))
+
+    assert spoken(play) is None
+    assert spoken(with_event(play, "a", Kind.ENDED)) == "valid requests end no connection"
+    assert spoken(with_event(play, "a", Kind.RECEIVED, b"\1")) == "replies are well formed"
+    assert spoken(with_event(play, "d", Kind.RECEIVED, b"\x55")) == "replies are well formed"
+    assert spoken(with_event(play, "u", Kind.RECEIVED, b"\xee\xaa")) == "replies are well formed"
+    assert spoken(with_event(play, "u", Kind.RESET)) is None
+
+
+def test_a_session_that_may_end_is_let_go() -> None:
+    play = simulated(GROUND, (*SESSION, *asking("a", Bye())))
+    refused = simulated(GROUND, (*SESSION, *asking("a", Publish(1, b"#", b"m"))))
+
+    assert [line.ended for line in play.lines][:2] == [Kind.ENDED, Kind.ENDED]
+    assert (spoken(play), spoken(refused)) == (None, None)
+
+
+def test_nothing_is_owed_where_tls_is_asked_for() -> None:
+    play = simulated(GROUND, (Open("a"), *asking("a", Greeting(1)), Write("a", b"\x16\x03\x01")))
+
+    assert not play.lines[0].valid
+    assert spoken(play) is None
+
+
+def test_others_are_served_once_they_are_let_in_and_answered() -> None:
+    play = simulated(GROUND, SESSION)
+    events = [one for one in play.trace if (one.connection, one.kind) != ("~probe", Kind.RECEIVED)]
+    greeted = [*events, TraceEvent(0, "~probe", Kind.RECEIVED, b"\xee\xaa\1\0")]
+
+    assert spoken(replace(play, trace=type(play.trace)(greeted))) == "others are served"
+
+
+def test_a_wrong_server_is_found_and_replayed(tmp_path: Path) -> None:
+    wrong = f"{sys.executable} {Path(__file__).with_name('wrong_server.py')} {{}} {{port}} {' '.join(PSRT)}"
+    dies = wrong.replace("{}", "dies")
+    with ServerProcess(parse_command(dies)) as server, LiveTarget(Ground(*PSRT), None, server) as live:
+        campaign = Campaign(live, seed=2, bounds=Bounds(runs=WITHIN, findings=1, shrink_s=0.3))
+        (found,) = campaign.run()
+        finding, kept = keep_found(found, live.ground, tmp_path, "", "", 2)
+
+    assert (finding.oracle, finding.again[0] > 0, kept is not None) == ("the process stays", True, True)
+    again = CliRunner().invoke(replay, [str(kept), "--target-command", dies])
+    assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED"), again.output
+
+
+def test_the_script_of_a_finding_fills_tokens_in_and_sends_datagrams(tmp_path: Path) -> None:
+    finding = Finding("server", "every request is answered", "told", "s", *PSRT, script=SESSION)
+    write_evidence(tmp_path, finding, GROUND, simulated(GROUND, SESSION).trace)
+    reference = f"{sys.executable} -m reference_server psrt --udp --port {{port}}"
+
+    with ServerProcess(parse_command(reference)) as server:
+        played = subprocess.run(
+            [sys.executable, "-I", "replay.py", "127.0.0.1", str(server.address.port)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+
+    assert (played.returncode, played.stdout.split()[-1]) == (1, "REPRODUCED"), played.stdout + played.stderr
+    assert "u < eeaa010001" in played.stdout
