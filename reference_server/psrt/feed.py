@@ -32,7 +32,8 @@ class Feed:
         self._size = 0
         self._is_held = self._is_over = False
         self._last = self._tick = state.clock.monotonic_ns()
-        self._timer: Timer = state.clock.call_at(self._last + self.interval_ns, self.wake)
+        self._due = self._last + self.interval_ns
+        self._timer: Timer = state.clock.call_at(self._due, self.wake)
 
     def interval(self, timeout_s: int) -> int:
         """Return the nanoseconds of silence after which a beacon is due."""
@@ -80,12 +81,12 @@ class Feed:
 
     def wake(self) -> None:
         """Say that the server is there, when nothing was said for long enough; look again later."""
-        now = self._state.clock.monotonic_ns()
-        is_silent = now - self._last >= self.interval_ns
+        is_silent = self._due - self._last >= self.interval_ns
         if is_silent and not self._is_held:
-            self._last = now
+            self._last = self._due  # not now: a look that came late must not put off the next beacon
             self._write(self._beacon)
-        self._timer = self._state.clock.call_at(self.next_look(now), self.wake)
+        self._due = self.next_look(self._state.clock.monotonic_ns())
+        self._timer = self._state.clock.call_at(self._due, self.wake)
 
     def next_look(self, now: int) -> int:
         """Return when a beacon may be due next (P17)."""

@@ -97,6 +97,17 @@ def test_beacons_come_twice_in_each_timeout(server: Server) -> None:
         assert data.take() == BEACON
 
 
+def test_a_look_that_comes_late_puts_off_no_other_beacon(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_time = server.clock.call_at
+    monkeypatch.setattr(server.clock, "call_at", lambda when, callback: in_time(when + 2_000_000, callback))
+    control, data = server.both("a", timeout=2)
+    for _ in range(4):
+        keep(server, control, 0.99)
+        assert data.take() == b""
+        keep(server, control, 0.01)
+        assert data.take() == BEACON
+
+
 def test_a_beacon_comes_half_the_timeout_after_the_last_message(document: Server) -> None:
     control, data = document.both("a", timeout=2)
     document.wait(0.7)
