@@ -101,10 +101,11 @@ def test_a_look_that_comes_late_puts_off_no_other_beacon(server: Server, monkeyp
     in_time = server.clock.call_at
     monkeypatch.setattr(server.clock, "call_at", lambda when, callback: in_time(when + 2_000_000, callback))
     control, data = server.both("a", timeout=2)
+    keep(server, control, 0.005)
     for _ in range(4):
-        keep(server, control, 0.99)
+        keep(server, control, 0.9)
         assert data.take() == b""
-        keep(server, control, 0.01)
+        keep(server, control, 0.1)
         assert data.take() == BEACON
 
 
