@@ -53,6 +53,8 @@ class Protocol:
     connect_fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """What connecting takes besides host and port, all optional: name -> "bytes", "seconds", "path", or its words."""
 
+    samples: Mapping[str, int | bytes] = field(default_factory=dict)
+    """Field of a request -> a value that servers take, where not any will do."""
     optional: frozenset[str] = frozenset()
     """Fields of pushes that an SDK need not tell of."""
     parting: Mapping[type[Request], Reply] = field(default_factory=dict)

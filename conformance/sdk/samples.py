@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from protocols.fields import Blob, Kind, Raw, UInt
+from protocols.fields import Blob, Kind, Raw, Rest, Split, Terminated, UInt
 from protocols.messages import Message, Reply, declared_layout
 from protocols.plain import Plain
 
@@ -58,8 +58,10 @@ class Samples:
                 self._seen[name, kind.size] = getattr(reply, name)
 
     def _value(self, name: str, kind: Kind) -> object:
+        if name in self.plain.protocol.samples:
+            return self.plain.protocol.samples[name]
         match kind:
-            case Blob():
+            case Blob() | Split() | Rest() | Terminated():
                 return BINARY if self.binary else TEXT
             case Raw(size):
                 return self._seen.get((name, size), bytes(size))

@@ -23,6 +23,8 @@ class _Due(NamedTuple):
     """Given here; None: the case gives it."""
     parts: bool = False
     """It is the last one: the SDK goes."""
+    request: Message | None = None
+    """What is answered; None: a request that the SDK makes by itself."""
 
 
 class Follower:
@@ -32,6 +34,8 @@ class Follower:
         self.link = link
         self.messages: list[tuple[int, Message]] = []
         """(offset behind it in the stream, message) of what came and was not taken yet."""
+        self.replies: list[Reply] = []
+        """What was written as a reply, those to what the SDK asks by itself left out."""
         self.pings = 0
         """Requests that came to keep the line alive."""
         self.holds = False
@@ -146,7 +150,7 @@ class Follower:
         else:
             self.messages.append((end, message))
         if self.link.transport == "stream":
-            self._due.append(due if answered and due.reply else _Due())
+            self._due.append(due if answered and due.reply else _Due(request=None if due.reply else message))
             self._await(message)
 
     def _await(self, message: Message) -> None:
@@ -165,7 +169,9 @@ class Follower:
             while isinstance(message := self._mirror.next_event(), Message):
                 if isinstance(message, Reply):
                     count += 1
-                    self._due.popleft()
+                    request = self._due.popleft().request
+                    if request is not None:
+                        self.replies.append(message)
                     self._reader.send(message)
         except (ProtocolError, IndexError):
             self._blind = True
