@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -98,8 +99,8 @@ def test_beacons_come_twice_in_each_timeout(server: Server) -> None:
 
 
 def test_a_look_that_comes_late_puts_off_no_other_beacon(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_time = server.clock.call_at
-    monkeypatch.setattr(server.clock, "call_at", lambda when, callback: in_time(when + 2_000_000, callback))
+    in_time, late_ns = server.clock.call_at, cycle([1_000_000, 3_000_000])
+    monkeypatch.setattr(server.clock, "call_at", lambda when, callback: in_time(when + next(late_ns), callback))
     control, data = server.both("a", timeout=2)
     keep(server, control, 0.005)
     for _ in range(4):
