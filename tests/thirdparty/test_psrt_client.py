@@ -6,27 +6,21 @@ that is no good, a comment says so. What the server did is what counts.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from queue import Queue
 from typing import Any
 
 import pytest
 
-from protocols.psrt import PROFILES
-from reference_server.certificates import self_signed
+from tests.thirdparty.conftest import Server
 
 psrt = pytest.importorskip("psrt")
 
-ROOT = Path(__file__).parents[2]
-ACCOUNTS = ROOT / "vectors" / "psrt" / "accounts"
 PATIENCE = 20
-TIMEOUT = 1.0
-"""Seconds: the server's, and the client's."""
+TIMEOUT = Server.timeout
+"""Seconds: the client's, too."""
 KEY = bytes(range(32))
 LIM = {"user": "lim", "password": "secret"}
 USER = {"user": "user1", "password": "secret"}
@@ -35,49 +29,6 @@ pytestmark = [
     # It leaves sockets of datagrams and of refused logins to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
-
-
-class Server:
-    """Our server in a process of its own."""
-
-    def __init__(self, profile: str, folder: Path) -> None:
-        certificate, key = self_signed(folder)
-        self.ca = str(certificate)
-        accounts = [word for name in ("users", "acl", "keys") for word in (f"--{name}", str(ACCOUNTS / name))]
-        options = [
-            "--profile",
-            profile,
-            "--udp",
-            "--tls-cert",
-            self.ca,
-            "--tls-key",
-            str(key),
-            "--timeout",
-            str(TIMEOUT),
-        ]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "reference_server", "psrt", *accounts, *options, "--max-topic-depth", "3"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        told = self._process.stdout.readline()
-        assert told.startswith("listening tcp://"), self._process.stderr
-        self.path = told.split("//")[1].strip()
-
-    def close(self) -> str:
-        """Stop; return what it had to say."""
-        self._process.terminate()
-        return self._process.communicate(timeout=PATIENCE)[1]
-
-
-@pytest.fixture(scope="module", params=PROFILES)
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(request.param, tmp_path_factory.mktemp("server"))
-    yield running
-    assert running.close() == ""
 
 
 @contextmanager
