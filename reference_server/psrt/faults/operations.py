@@ -1,0 +1,257 @@
+"""Faults of NOP, BYE, the numbers and codes of all requests, and of what closes a connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from protocols.errors import ErrorCode, MalformedFrameError
+from protocols.profile import Profile
+from protocols.psrt import ControlServer
+from protocols.psrt.profiles import OPERATIONS
+from protocols.psrt.requests import Attach, Bye, Nop, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
+from reference_server.psrt.faults.fault import Fault, fault
+from reference_server.psrt.faults.patches import Ask, client_of, decoding, saying, with_answer, with_handler
+from reference_server.psrt.session import PsrtSession
+from reference_server.psrt.state import DENIED, ERROR, OK, OK_WAITING, Answer, Handler, State
+from reference_server.psrt.topics import normalised
+
+__all__ = ["FAULTS"]
+
+REFUSALS = ("PUBLISH-11", "PUBLISH-12", "PUBLISH-13", "PUBLISH-14", "PUBLISH-15", "PUBLISH-17", "SUBSCRIBE-15",
+            "UNSUBSCRIBE-13", "LIMIT-2", "LIMIT-3", "LIMIT-5", "LIMIT-6", "LIMIT-7")  # fmt: skip
+OPENINGS = ("GREETING-5", "GREETING-6", "DATA_GREETING-4", "LOGIN-6", "LOGIN-7", "LOGIN-8", "LOGIN-9", "LOGIN-10",
+            "LOGIN-11", "LOGIN-12", "LOGIN-13", "LOGIN-15", "LOGIN-17", "LOGIN-19", "ACL-11", "ACCOUNT-1",
+            "ACCOUNT-2")  # fmt: skip
+DENIALS = ("PUBLISH-8", "SUBSCRIBE-9", "PUBLISH_REPL-2", "ACL-1", "ACL-2", "ACL-3", "ACL-4", "ACL-5", "ACL-6", "ACL-9",
+           "ACL-12", "ACL-13", "ACL-16", "ACCOUNT-3")  # fmt: skip
+DEPTHS = ("PUBLISH-9", "PUBLISH-16", "SUBSCRIBE-10", "UNSUBSCRIBE-6", "TOPIC-9", "TOPIC-7")
+EACH_OK = ("NOP-2", "SUBSCRIBE-5", "UNSUBSCRIBE-3", "PUBLISH-6", "BYE-3", "FRAMING-3")
+
+
+def _forgets_subscriptions(correct: Handler, state: State) -> Handler:
+    def handle(request: Any, session: PsrtSession, now: int) -> Answer:
+        assert session.client is not None
+        state.subscriptions.leave(session.client)
+        return correct(request, session, now)
+
+    return handle
+
+
+def _closes_data(answer: Answer, ask: Ask) -> Answer:
+    if client_of(ask).data is not None:
+        client_of(ask).data.end()  # type: ignore[union-attr]
+    return answer
+
+
+def _stays_open(request: Any, session: PsrtSession, now: int) -> Answer:
+    return OK
+
+
+def _says_nothing(request: Any, session: PsrtSession, now: int) -> Answer:
+    return b""
+
+
+def _to_the_other_code(answer: Answer, ask: Ask) -> Answer:
+    return DENIED if answer == ERROR else ERROR if answer == DENIED else answer
+
+
+def _wanted(ask: Ask) -> bool:
+    return bool(ask.state.subscriptions.match(normalised(ask.request.topic.decode())))
+
+
+def _odd(connection: Any, error: MalformedFrameError, data: bytes) -> tuple[Nop, int] | None:
+    """Take a byte that begins no request for one of its own."""
+    return (_Odd(), 1) if error.code is ErrorCode.UNKNOWN_TYPE and connection.state == "open" else None
+
+
+class _Odd(Nop, frozen=True, gc=False):
+    """A byte that begins no request."""
+
+
+def _big_endian(profile: Profile) -> Profile:
+    return profile.derive(profile.name, byte_order=">")
+
+
+def _swapped_bytes(profile: Profile) -> Profile:
+    return profile.derive(profile.name, leads={Subscribe: b"\3", Unsubscribe: b"\2"})
+
+
+class _TellsErrors(PsrtSession):
+    """Says FF before it closes for an error."""
+
+    def refuse(self, why: str) -> None:
+        """See `PsrtSession`."""
+        self._out.append(b"\xff")
+        super().refuse(why)
+
+
+class _DropsAnswers(PsrtSession):
+    """Drops the answers in hand where it closes for an error."""
+
+    def refuse(self, why: str) -> None:
+        """See `PsrtSession`."""
+        self._out.clear()
+        super().refuse(why)
+
+
+class _NoLastAnswers(PsrtSession):
+    """Drops the answers in hand on BYE."""
+
+    def take(self, request: Any) -> None:
+        """See `PsrtSession`."""
+        if isinstance(request, Bye):
+            self._out.clear()
+        super().take(request)
+
+
+class _ReadsBehindBye(ControlServer):
+    """Goes on reading behind BYE."""
+
+    def _accept(self, message: Any) -> None:
+        if not isinstance(message, Bye):
+            super()._accept(message)
+        else:
+            self._pending.append(message)
+
+
+class _ServesBehindBye(PsrtSession):
+    """Carries out what came in one segment with BYE, and answers it."""
+
+    control_type = _ReadsBehindBye
+
+    def take(self, request: Any) -> None:
+        """See `PsrtSession`."""
+        super().take(request)
+        if isinstance(request, Bye):
+            self._finishing, self.is_over = False, True
+
+    def flush(self) -> None:
+        """See `PsrtSession`."""
+        super().flush()
+        if getattr(self, "is_over", False):
+            self._finishing = True
+
+
+class _OddSession(decoding(_odd)):  # type: ignore[misc]
+    """Answers FF to a byte that begins no request."""
+
+    def take(self, request: Any) -> None:
+        """See `PsrtSession`."""
+        if isinstance(request, _Odd):
+            self.answer(request, b"\xff")
+        else:
+            super().take(request)
+
+
+class _OddIgnored(decoding(_odd)):  # type: ignore[misc]
+    """Overlooks a byte that begins no request."""
+
+    def take(self, request: Any) -> None:
+        """See `PsrtSession`."""
+        if isinstance(request, _Odd):
+            self.answer(request, b"")
+        else:
+            super().take(request)
+
+
+class _EverybodyOut(PsrtSession):
+    """Closes all connections where it closes one for an error."""
+
+    def refuse(self, why: str) -> None:
+        """See `PsrtSession`."""
+        super().refuse(why)
+        for one in list(self.state.sessions):
+            if one is not self:
+                one.end()
+
+
+class _KeepsAll(State):
+    """Keeps subscriptions and token of who is gone, whose data socket stays open."""
+
+    def forget(self, client: Any) -> None:
+        """See `State`."""
+
+
+class _KeepsToken(State):
+    """Keeps the token of who is gone."""
+
+    def forget(self, client: Any) -> None:
+        """See `State`."""
+        super().forget(client)
+        self.clients[client.token] = client
+
+
+class _KeepsData(State):
+    """Leaves the data socket of who is gone open."""
+
+    def forget(self, client: Any) -> None:
+        """See `State`."""
+        if self.clients.pop(client.token, None) is not None:
+            self.subscriptions.leave(client)
+
+
+_NOP: tuple[Fault, ...] = (
+    fault("nop-unanswered", "NOP is not answered.", "NOP-2", "NOP-1", "TIMEOUT-2", "TIMEOUT-3", "ORDER-1",
+          "ROBUSTNESS-10", handlers=with_handler(Nop, lambda correct, state: _says_nothing)),
+    fault("nop-answered-00", "NOP is answered with 00.", "NOP-2", "FRAMING-3", handlers=saying(Nop, b"\0")),
+    fault("nop-answered-twice", "NOP is answered 01 01.", "NOP-2", "ROBUSTNESS-10", handlers=saying(Nop, b"\1\1")),
+    fault("nop-ends-subscriptions", "NOP takes all subscriptions of the session back.", "NOP-3",
+          handlers=with_handler(Nop, _forgets_subscriptions)),
+    fault("nop-closes-data-socket", "NOP closes the data socket of the session.", "NOP-3", "ATTACH-11", "ATTACH-8",
+          handlers=with_answer(Nop, _closes_data)),
+)  # fmt: skip
+_BYE: tuple[Fault, ...] = (
+    fault("bye-without-answer", "BYE is answered by closing alone.", "BYE-3", "GREETING-8",
+          handlers=saying(Bye, b"")),
+    fault("bye-stays-open", "BYE is answered 01, and the connection stays open.", "BYE-2", "BYE-6", "BYE-7",
+          "GREETING-8", "BYE-5", handlers=with_handler(Bye, lambda correct, state: _stays_open)),
+    fault("bye-ignored", "BYE is not answered, and the connection stays open.", "BYE-2", "BYE-3", "BYE-6", "BYE-7",
+          "GREETING-8", "BYE-1", "BYE-5", "BYE-4", handlers=with_handler(Bye, lambda correct, state: _says_nothing)),
+    fault("bye-answered-00", "BYE is answered with 00, then the connection is closed.", "BYE-3", "FRAMING-3",
+          "BYE-2", "GREETING-8", handlers=saying(Bye, b"\0")),
+    fault("bye-drops-answers", "What was asked in one segment with BYE is not answered.", "BYE-4", "GREETING-8",
+          "FRAMING-6", "ORDER-1", "ROBUSTNESS-5", session=_NoLastAnswers),
+    fault("bye-is-not-the-end", "What came in one segment with BYE is carried out and answered.", "BYE-5",
+          session=_ServesBehindBye),
+)  # fmt: skip
+_END: tuple[Fault, ...] = (
+    fault("session-survives-its-socket", "Token, subscriptions and data socket outlive the control socket.", "BYE-6",
+          "BYE-7", "ATTACH-15", "ATTACH-6", "TIMEOUT-10", "SUBSCRIBE-19", "ROBUSTNESS-12", "PUBLISH_REPL-3",
+          state=_KeepsAll),
+    fault("token-outlives-its-session", "The token of a session that ended opens a data socket.", "BYE-7", "ATTACH-6",
+          "ROBUSTNESS-12", state=_KeepsToken),
+    fault("data-socket-outlives-its-session", "The data socket stays open when the control socket ends.", "ATTACH-15",
+          "BYE-6", "TIMEOUT-10", state=_KeepsData),
+    fault("error-closes-everybody", "An error of one client closes all connections.", "ROBUSTNESS-8", "LIMIT-8",
+          "ROBUSTNESS-2", "ROBUSTNESS-7", "LOGIN-19", session=_EverybodyOut),
+)  # fmt: skip
+_CODES: tuple[Fault, ...] = (
+    fault("numbers-big-endian", "Every number stands high byte first.", "FRAMING-1", "LOGIN-1", "LOGIN-2",
+          "GREETING-3", "DATA_GREETING-3", "SUBSCRIBE-2", "UNSUBSCRIBE-2", "PUBLISH-3", "MESSAGE-3", "PUBLISH_REPL-1",
+          "REPL_DATA-1", "DATAGRAM-4", "DATAGRAM-1", "DATAGRAM-16", "STARTTLS-2", "STARTTLS-3", "LOGIN-15", "LIMIT-2",
+          profile=_big_endian),
+    fault("subscribe-and-unsubscribe-swapped", "02 unsubscribes and 03 subscribes.", "SUBSCRIBE-1", "UNSUBSCRIBE-1",
+          "SUBSCRIBE-6", "UNSUBSCRIBE-4", "UNSUBSCRIBE-5", "ACL-14", "SUBSCRIBE-9", profile=_swapped_bytes),
+    fault("denied-and-error-swapped", "FE and FF have changed places.", *DENIALS, *DEPTHS, "UNSUBSCRIBE-7",
+          "SUBSCRIBE-11", "SUBSCRIBE-12", "SUBSCRIBE-13", "SUBSCRIBE-14", "PUBLISH-10", "TIMEOUT-11", "TOPIC-8",
+          handlers=with_answer((Publish, Subscribe, Unsubscribe, PublishRepl), _to_the_other_code)),
+    fault("ok-is-00", "A request that is carried out is answered 00.", *EACH_OK, "BYE-2", "ATTACH-2", "REPL_DATA-2",
+          "GREETING-8", handlers=with_answer(
+              (*OPERATIONS, ReplData, Attach), lambda answer, ask: b"\0" if answer == OK else answer)),
+    fault("error-told-before-closing", "FF is sent before a connection is closed for an error.", "FRAMING-9",
+          "FRAMING-5", "PUBLISH_REPL-9", *REFUSALS, *OPENINGS, session=_TellsErrors),
+    fault("error-drops-answers", "Where an error closes a connection, what was asked before is not answered.",
+          "FRAMING-6", "ROBUSTNESS-5", "GREETING-8", session=_DropsAnswers),
+    fault("unknown-request-answered-ff", "A byte that begins no request is answered FF, and the session goes on.",
+          "FRAMING-5", "FRAMING-9", "ATTACH-15", "ATTACH-6", session=_OddSession),
+    fault("unknown-request-ignored", "A byte that begins no request is overlooked.", "FRAMING-5", "ATTACH-15",
+          "ATTACH-6", session=_OddIgnored),
+    fault("subscribe-answered-waiting", "SUBSCRIBE without a data socket is answered 02.", "FRAMING-4", "SUBSCRIBE-5",
+          "SUBSCRIBE-17", "SUBSCRIBE-8", "SUBSCRIBE-4", handlers=with_answer(
+              Subscribe, lambda answer, ask: OK_WAITING if answer == OK and not client_of(ask).data else answer)),
+    fault("publish-answered-not-required", "PUBLISH to a topic that nobody is subscribed to is answered E0.",
+          "PUBLISH-7", "FRAMING-4", "PUBLISH-6", "PUBLISH-19", "PUBLISH-20", "PUBLISH-5", "PUBLISH-10", "TOPIC-6",
+          "TOPIC-8", "LIMIT-4", "ACL-2", handlers=with_answer(
+              Publish, lambda answer, ask: b"\xe0" if answer == OK and not _wanted(ask) else answer)),
+)  # fmt: skip
+FAULTS = _NOP + _BYE + _END + _CODES
