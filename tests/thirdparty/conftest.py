@@ -18,9 +18,9 @@ PATIENCE = 20
 
 
 class Server:
-    """PSRT over TCP, TLS and UDP, with accounts and a timeout of a second."""
+    """PSRT over TCP, TLS and UDP, with accounts and a timeout of two seconds."""
 
-    timeout = 1.0
+    timeout = 2.0
 
     def __init__(self, profile: str, folder: Path) -> None:
         certificate, key = self_signed(folder)
