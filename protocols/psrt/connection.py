@@ -47,6 +47,8 @@ class PsrtConnection(Connection):
         self.role = role
         self._machine: StateMachine[State, Move] = StateMachine(self.table, role, State.NEW)
         self._pending: deque[Request] = deque()
+        self._replications = 0
+        """How many of the pending requests are PUBLISH_REPL."""
         self.answered: Request | None = None
         """The request that the last reply given by `next_event` answers (client side)."""
 
@@ -80,6 +82,7 @@ class PsrtConnection(Connection):
         """Follow a request that was sent or read."""
         self._machine.move(self._move(request))
         self._pending.append(request)
+        self._replications += type(request) is PublishRepl
 
     def _move(self, request: Request) -> Move:
         if isinstance(request, Greeting | DataGreeting):
@@ -89,6 +92,7 @@ class PsrtConnection(Connection):
     def _answered(self, reply: Message) -> Request:
         """Follow a reply that was sent or read; return the request it answers."""
         request = self._pending.popleft()
+        self._replications -= type(request) is PublishRepl
         waits = isinstance(reply, Response) and reply.code == ResponseCode.OK_WAITING
         if waits and type(request) is PublishRepl and self.state is State.OPEN:
             self._machine.move(Move.WAITING)
@@ -98,7 +102,7 @@ class PsrtConnection(Connection):
 
     def _replicates(self) -> bool:
         """Say whether a PUBLISH_REPL waits for its answer, which decides what may follow."""
-        return any(type(request) is PublishRepl for request in self._pending)
+        return self._replications > 0
 
     def _clause(self, code: ErrorCode) -> str | None:
         return self.codec.profile.clauses.get(code)
