@@ -24,6 +24,8 @@ class Following:
         self.requests: list[Request] = []
         self.stops: list[int] = []
         """Where each request ends in what was sent."""
+        self.pairs: list[tuple[Request, Message]] = []
+        """Requests with their replies, in order."""
         self.messages: list[tuple[Message, Request | None]] = []
         """What came, with the request it answers; None for a push."""
         self.sent_size = self.came_size = 0
@@ -33,19 +35,9 @@ class Following:
         """Why what came cannot be read any further."""
 
     @property
-    def pairs(self) -> list[tuple[Request, Message]]:
-        """Requests with their replies, in order."""
-        return [(request, message) for message, request in self.messages if request is not None]
-
-    @property
     def whole(self) -> bool:
         """Say whether nothing but whole requests was sent, each of them read."""
         return self.framed and self.server.received == self.sent_size
-
-    @property
-    def owes(self) -> bool:
-        """Say whether a request without an answer is one that has to have one."""
-        return self.link.transport == "stream" and len(self.requests) > len(self.pairs)
 
     def sent(self, data: bytes) -> list[Request]:
         """Take what the client sent; return the requests that can be read now."""
@@ -65,6 +57,8 @@ class Following:
         while (event := self._heard()) is not NEED_DATA and not isinstance(event, EndOfStream):
             request = None if isinstance(event, Push) else self.client.answered
             self.messages.append((event, request))
+            if request is not None:
+                self.pairs.append((request, event))
             found.append(event)
             if self._by_state and not isinstance(event, Push):
                 with suppress(LocalProtocolError):

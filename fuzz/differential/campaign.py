@@ -264,7 +264,7 @@ def _settled(script: Script) -> Iterator[Action]:
             yield Read(action.connection, SETTLED)
             yield Sleep(PAUSE)
     for name in dict.fromkeys(action.connection for action in script if isinstance(action, Read | Write)):
-        yield Read(name, LAST)
+        yield from (Read(name, LAST), Read(name, LAST))
 
 
 def _asked(requests: Sequence[object]) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.actions import Action, Open, Read, Shut, Sleep, Write
 from conformance.cases import Suite
 from conformance.traits import patterns
 from fuzz.differential.compare import PUSH, Difference
-from fuzz.live.ground import LONGEST, PAUSE, Ground
+from fuzz.live.ground import LONGEST, Ground
+from fuzz.live.talks import actions, drawn
 from fuzz.script import Script
 from fuzz.seeds import conversations
 
@@ -18,7 +18,6 @@ __all__ = ["Source", "sources"]
 
 MOST_WAITED = 0.3
 """Seconds of waiting beyond which a conversation is no seed."""
-SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,42 +55,21 @@ class Source:
 
 
 def sources(ground: Ground, suite: Suite) -> Iterator[Source]:
-    """Yield the conversations that are short and quick, names in them marked."""
+    """Yield the conversations that are short, quick and in clear, names marked, and scripts that ask anything."""
     asks = {case.id: frozenset(_asks(case.steps)) for case in suite.cases}
     for one in conversations(ground.name, ground.profile, ground.variant):
         steps = one["steps"]
         waited = sum(step.get("seconds", 0.0) for step in steps)
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
-        if waited <= MOST_WAITED and 0 < sent <= LONGEST:
-            script = tuple(_actions(steps, ground))
+        in_clear = not any(step["do"] == "secure" for step in steps)
+        if waited <= MOST_WAITED and 0 < sent <= LONGEST and in_clear:
+            script = tuple(actions(steps, ground))
             asked, kinds = _asked(steps), asks.get(one["id"], frozenset())
             about = script, tuple(one["clauses"]), one["level"] == "MAY"
             yield Source(*about, _expects(steps), waited, asked, kinds)
-
-
-def _actions(steps: list[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
-    """Yield the actions; of several answers that are due together the first is waited for."""
-    before: Action | None = None
-    for action in _each(steps, ground):
-        if not (isinstance(action, Read) and action == before):
-            yield action
-        before = action
-
-
-def _each(steps: list[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
-    for step in steps:
-        name = step["connection"]
-        match step["do"]:
-            case "connect":
-                yield Open(name)
-            case "send":
-                yield Write(name, ground.marked(bytes.fromhex(step["hex"])))
-            case "receive" | "closed":
-                yield Read(name, PAUSE)
-            case "wait":
-                yield Sleep(step["seconds"])
-            case verb if verb in SHUT:
-                yield Shut(name, SHUT[verb])
+    for script in drawn(ground) if ground.by_state else ():
+        asked = frozenset(one.NAME for line in ground.read(script).values() for one in line.requests)
+        yield Source(script, (), False, {}, 0.0, asked, frozenset())
 
 
 def _expects(steps: list[Mapping[str, Any]]) -> dict[tuple[str, int], Any]:

@@ -10,7 +10,7 @@ from conformance.wording import describe
 from fuzz.live.ground import Ground
 from fuzz.live.lines import BY_TARGET, Line
 from fuzz.live.marks import marks_in
-from protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
+from protocols import Message, Push
 from protocols.fields import Absent, Repeated, Rows
 
 __all__ = ["Heard", "TimeLeft", "View", "view_of"]
@@ -60,24 +60,21 @@ class View:
 
 
 def view_of(line: Line) -> View:
-    """Return what one connection was answered."""
-    ground, client = line.ground, line.ground.symbols.protocol.link.client(line.ground.symbols.codec)
-    for request in line.requests:
-        client.await_reply(request)
-    client.receive_data(bytes(line.received))
-    answers, pushes, broken, own = list[Heard](), list[Heard](), False, marks_in(bytes(line.sent))
-    try:
-        while (event := client.next_event()) is not NEED_DATA and not isinstance(event, EndOfStream):
-            assert isinstance(event, Message)
-            (pushes if isinstance(event, Push) else answers).append(_heard(event, ground, own))
-    except RemoteProtocolError as error:
-        broken = True
-        answers.append(Heard(f"no reply ({error.code})", {}, error.message, error.clause))
+    """Return what one connection was answered; a push that holds nothing says nothing, and comes by the clock."""
+    answers, pushes, own = list[Heard](), list[Heard](), marks_in(bytes(line.sent))
+    for message, _ in line.messages:
+        if not isinstance(message, Push):
+            answers.append(_heard(message, line.ground, own))
+        elif message.__struct_fields__:
+            pushes.append(_heard(message, line.ground, own))
+    if line.broken is not None:
+        answers.append(Heard(f"no reply ({line.broken.code})", {}, line.broken.message, line.broken.clause))
     asked = tuple(request.NAME for request in line.requests)
-    due = len(asked) > len(answers)
+    due = line.due > 0 and len(asked) > len(answers)
     end = CLOSED if line.ended in BY_TARGET else SILENT if due else NOTHING
     closed = line.ended is not None and line.ended not in BY_TARGET
-    return View(asked, tuple(answers), tuple(pushes), end, closed or broken or client.ambiguous_at is not None)
+    cut = closed or line.broken is not None or line.is_ambiguous
+    return View(asked, tuple(answers), tuple(pushes), end, cut)
 
 
 def _heard(message: Message, ground: Ground, own: set[bytes]) -> Heard:

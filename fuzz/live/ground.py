@@ -94,7 +94,8 @@ class Ground:
         assert isinstance(write, Write)
         if not self.by_state:
             return anatomy(self.symbols, write.data).boundaries
-        line = self._line_before(script, at)
+        mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
+        line = self.read(mine).get(write.connection) or self.following()
         before, known, marks = line.sent_size, len(line.stops), set[int]()
         start = line.stops[-1] if known else 0
         for request, stop in zip(line.sent(write.data), line.stops[known:], strict=False):
@@ -105,16 +106,15 @@ class Ground:
             start = stop
         return tuple(sorted(one for one in marks if 0 < one < len(write.data)))
 
-    def _line_before(self, script: Script, at: int) -> Following:
-        """Return the line of a write as it stands before it, as far as that can be told without answers."""
-        line = self.following()
-        name = getattr(script[at], "connection", "")
-        for step in script[:at]:
-            if isinstance(step, Open) and step.connection == name:
-                line = self.following(step.link)
-            elif isinstance(step, Write) and step.connection == name:
-                line.sent(step.data)
-        return line
+    def read(self, script: Script) -> dict[str, Following]:
+        """Return the lines of a script by name, read as far as that can be done without answers."""
+        lines: dict[str, Following] = {}
+        for step in script:
+            if isinstance(step, Open):
+                lines[step.connection] = self.following(step.link)
+            elif isinstance(step, Write) and step.connection in lines:
+                lines[step.connection].sent(step.data)
+        return lines
 
     def opened(self, script: Script, at: int) -> tuple[Action, ...]:
         """Return the steps that bring another connection to where a write's stands: its opening, and what was sent."""

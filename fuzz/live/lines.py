@@ -81,8 +81,8 @@ class Line:
 
     @property
     def _turns_to_tls(self) -> bool:
-        """Say whether what comes next is no more in clear; reading goes on elsewhere, so as not to turn itself."""
-        if not self.link.tls:
+        """Say whether what comes next is no more in clear; that is tried elsewhere, so as not to turn."""
+        if not self.link.tls or self.due <= 0:
             return False
         reader = self.ground.following(self.link_name)
         for kind, data in self._said:

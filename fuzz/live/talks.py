@@ -15,7 +15,7 @@ from fuzz.seeds import conversations
 if TYPE_CHECKING:
     from fuzz.live.ground import Ground
 
-__all__ = ["actions", "seeds"]
+__all__ = ["actions", "drawn", "seeds"]
 
 PAUSE = 0.02
 MOST_WAITED = 0.3
@@ -34,6 +34,11 @@ def seeds(ground: Ground) -> Iterator[Script]:
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
         if waited <= MOST_WAITED and 0 < sent <= LONGEST and not any(step["do"] == "secure" for step in steps):
             yield tuple(actions(steps, ground))
+    yield from drawn(ground)
+
+
+def drawn(ground: Ground) -> Iterator[Script]:
+    """Yield scripts that ask anything; the same each time."""
     drawing = Drawing(ground, Random("wireproof talks"))
     for _ in range(DRAWN):
         yield drawing.script()
