@@ -35,13 +35,13 @@ class Refusal:
     bytes: bool
 
     @classmethod
-    def of(cls, codec: Any, hello: Hello, messages: Iterable[Message]) -> Refusal:
-        """Return what of `messages`, the rows of their tables too, is beyond `hello`."""
+    def of(cls, codec: Any, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> Refusal:
+        """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are told as words."""
         numbers, texts = [], []
         for one in _with_rows(codec, messages):
             for name, kind in codec.layout(type(one)).fields:
                 value = getattr(one, name)
-                if isinstance(kind, UInt):
+                if isinstance(kind, UInt) and name not in words:
                     numbers.append(value)
                 elif isinstance(kind, Blob | Split | Rest | Terminated):
                     texts.append(value)

@@ -243,7 +243,7 @@ class Talk:
         """Hold a report against the reply that the SDK was sent."""
         expected = self._plain.result(said.message)  # type: ignore[arg-type]
         found = report_differs(expected, answer, due.place)
-        if found is None:
+        if found is None or (type(due.request) in self.spoken.parting and answer.error is None and not answer.result):
             self.observed += ["reported"] * bool(spec.get("or_fails"))
             return
         self._unable(answer, [due.request, said.message])
@@ -334,14 +334,14 @@ class Talk:
 
     def _textual(self, messages: Sequence[Any]) -> None:
         """Stop where messages hold bytes that are no text and the SDK says that it carries text only."""
-        if Refusal.of(self.script.codec, self.hello, messages).bytes:
+        if Refusal.of(self.script.codec, self.hello, self.spoken.names, messages).bytes:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
 
     def _unable(self, answer: Answer, messages: Sequence[Any]) -> None:
         """Stop where an error tells what the SDK said that it cannot do."""
         if answer.error is None:
             return
-        beyond = Refusal.of(self.script.codec, self.hello, messages)
+        beyond = Refusal.of(self.script.codec, self.hello, self.spoken.names, messages)
         if answer.kind is Failure.UNSUPPORTED or beyond.numbers or beyond.bytes:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that can do this", told_error(answer))
 
