@@ -240,7 +240,10 @@ class Conversation:
     def nothing_beyond(self, line: Line) -> None:
         """Once all that was asked is answered, what came along with the last answer can only be pushes."""
         codec = line.codec
-        if line.is_stream and codec.buffered and not line.by_hand and not codec.pending:
+        if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
+            return
+        if line.looked_at < len(line.received):
+            line.looked_at = len(line.received)
             reader = deepcopy(codec, {id(self.symbols.codec): self.symbols.codec})
             try:
                 while isinstance(reader.next_event(), Message):

@@ -29,6 +29,8 @@ class Line:
         self.half_closed = False
         self.framed = True
         """False once bytes were sent that no request stands for: what may come after the last step is then open."""
+        self.looked_at = 0
+        """How many of the bytes received were seen to be pushes behind what was asked for."""
         self.by_hand = False
         """Bytes were sent as the case writes them, which may ask for more than it says."""
 
