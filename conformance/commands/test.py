@@ -268,6 +268,8 @@ class _Test:
         told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
         where = f", records in {self.options['out']}" if self.options["out"] else ""
         plays = f" and {len(records) - cases} plays under other deliveries" if len(records) > cases else ""
+        lacking = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
+        plays = (f" ({lacking} unsupported)" if lacking else "") + plays
         click.echo(f"{told}: {cases} cases{plays}, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
 
 
