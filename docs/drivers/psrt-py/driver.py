@@ -18,6 +18,7 @@ from importlib.util import find_spec
 import psrt
 
 TIMEOUT = 3.0  # Seconds, unless connect tells others; less than wireproof waits for an answer.
+BUFFERS = 1 << 20  # "set 100K+ for large frames", it says: with its 1024 bytes they take longer than its timeout.
 GLANCE = 0.02  # Seconds between two looks at whether a session is still there.
 PRIORITY = "127"  # The only one it sends; it does not tell that of a message.
 CODES = {0x02: "ok_waiting", 0xE0: "not_required", 0xFE: "err_access", 0xFF: "error"}
@@ -154,6 +155,7 @@ def connect(command):
     given = {
         "path": "{}:{}".format(*address),
         "timeout": float(command.get("timeout", TIMEOUT)),
+        "buf_size": BUFFERS,
         "tls": command.get("tls") == "starttls",
         "tls_ca": command.get("ca"),
         "user": text(command, "login") if "login" in command else "",
