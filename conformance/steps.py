@@ -17,6 +17,7 @@ from conformance.lines import Line
 from conformance.outcome import Stopped
 from conformance.patterns import match
 from conformance.symbols import SymbolError
+from conformance.traits import patterns
 from conformance.verdicts import Verdict
 from conformance.wording import describe, first_byte
 from protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
@@ -152,8 +153,7 @@ def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
     line = yield from talk.line(on)
     for values, item in _items(talk, spec):
         talk.symbols.variables.update(values)
-        if isinstance(item, dict) and "push" in item:
-            talk.asked.add("PUSH")
+        talk.asked.update(_pushes(talk, item))
         message = yield from talk.next(line, item)
         talk.heard(line, message, item)
         problem = match(item, message, talk.symbols)
@@ -165,6 +165,13 @@ def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
     if not talk.asks_no_more:
         talk.nothing_beyond(line)
+
+
+def _pushes(talk: Conversation, item: Any) -> set[str]:
+    """Return the names of the pushes that a pattern waits for: groups of clauses that the case uses."""
+    known = {one.NAME for one in talk.symbols.protocol.profiles[talk.symbols.profile].pushes}
+    names = {name for name, _ in patterns(item)}
+    return {"PUSH" if name == "push" else name for name in names if name == "push" or name in known}
 
 
 def _push(talk: Conversation, spec: Any, on: str) -> Asking[None]:
