@@ -208,6 +208,14 @@ def test_what_cannot_be_played_is_told_in_a_line(arguments: list[str], told: str
     assert told in done.output
 
 
+def test_a_protocol_of_several_kinds_of_line_is_told_of_and_not_misjudged() -> None:
+    done = CliRunner().invoke(command, ["psrt"], catch_exceptions=False)
+
+    assert done.exit_code == 2, done.output
+    assert "psrt is spoken on 3 (control, data, datagram)" in done.output
+    assert "wireproof test-sdk psrt" in done.output
+
+
 def test_a_fault_of_our_own_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*given: object) -> None:
         raise RuntimeError("the judge is ill")
