@@ -73,7 +73,8 @@ def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Pat
     """Return the words behind `python -m reference_server` for such a server; a certificate is made in `scratch`."""
     words = [protocol, "--profile", profile, "--variant", variant]
     for name, value in options(protocol).items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
+        flag = name.replace("_", "-")
+        words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
     if "udp" in features(protocol):
         words.append("--udp")
     if "tls" in features(protocol):

@@ -64,3 +64,10 @@ def test_a_certificate_is_trusted_as_its_own_authority(tmp_path: Path) -> None:
     ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
 
     assert ssl.create_default_context(cafile=str(certificate)).get_ca_certs()
+
+
+def test_a_switch_is_a_flag(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(ours, "options", lambda name: {"anonymous": False, "replication": True})
+    words = ours.serving_arguments("psrt", profile="1", variant="standard", scratch=tmp_path)
+
+    assert words[5:7] == ["--no-anonymous", "--replication"]
