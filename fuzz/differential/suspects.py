@@ -61,5 +61,5 @@ def _failed(suite: Suite, side: Side, asked: Collection[str]) -> Iterator[tuple[
 
 def _is_quick(case: Case, ground: Ground) -> bool:
     here = ground.profile in case.profiles and (not case.variants or ground.variant in case.variants)
-    left_out = case.exclusive or case.slow or case.heavy or is_concurrent(case) or waits(case)
+    left_out = case.exclusive or case.slow or case.heavy or case.needs or is_concurrent(case) or waits(case)
     return here and not left_out

@@ -1,0 +1,89 @@
+"""Servers that are compared on lines of several kinds: tokens may differ, pushes and answers may not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.actions import Open, Read, Sleep, Write
+from conformance.cases import load_suite
+from conformance.ours import service
+from conformance.simulation import Simulation
+from conformance.trace import Kind
+from fuzz.differential.campaign import Bounds, DiffCampaign
+from fuzz.differential.compare import differences
+from fuzz.differential.sides import SimulatedSide
+from fuzz.differential.sources import sources
+from fuzz.live.echoes import place
+from fuzz.live.ground import Ground
+from fuzz.live.play import Play
+from fuzz.live.playing import playing
+from fuzz.live.simulated import carried_out, simulated
+from fuzz.script import Script
+from protocols.psrt.requests import Attach, DataGreeting, Greeting, Login, Publish, Subscribe
+
+GROUND = Ground("psrt", "1", "standard")
+
+
+def asking(name: str, *requests: object) -> Script:
+    return tuple(one for asked in requests for one in (Write(name, GROUND.encode(asked)), Read(name, 0.02)))  # type: ignore[arg-type]
+
+
+SESSION = (
+    Open("a"),
+    *asking("a", Greeting(0), Login(b"", b"")),
+    Open("d", "data"),
+    *asking("d", DataGreeting(0), Attach(place("a", 32), 4)),
+    *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
+    Read("d", 0.02),
+)
+
+
+def on_another(script: Script, seed: int) -> Play:
+    """Return the play on a server that draws other tokens."""
+    made = GROUND.name, {"profile": GROUND.profile, "variant": GROUND.variant, "seed": seed}
+    server = Simulation(lambda clock: service(made[0], clock=clock, **made[1]))  # type: ignore[arg-type]
+    return Play(script, carried_out(playing(script, GROUND, patience=1.0), server), GROUND, 1.0)
+
+
+def test_tokens_may_differ() -> None:
+    plays = [on_another(SESSION, seed) for seed in (1, 2)]
+
+    assert plays[0].lines[0].received != plays[1].lines[0].received
+    assert list(differences(plays)) == []
+
+
+def test_a_push_that_is_missing_on_another_line_is_a_difference() -> None:
+    play = simulated(GROUND, SESSION)
+    lost = [
+        one for one in play.trace if not (one.connection == "d" and one.kind is Kind.RECEIVED and len(one.data) > 4)
+    ]
+    (found,) = differences([play, replace(play, trace=type(play.trace)(lost))])
+
+    assert (found.connection, found.shape) == ("d", "PUSH: PUSH | nothing")
+
+
+def test_signs_of_life_are_no_difference() -> None:
+    more = simulated(GROUND, (*SESSION, Sleep(3.9), Read("d", 0.02)))
+
+    assert [one.NAME for one, request in more.lines[1].messages if request is None].count("BEACON") == 1
+    assert list(differences([more, simulated(GROUND, SESSION)])) == []
+
+
+@pytest.mark.parametrize("fault", ["attach-time-first", "publish-starts-with-04"])
+def test_a_wrong_server_is_told_from_the_reference(fault: str) -> None:
+    sides = [SimulatedSide("simulation", GROUND), SimulatedSide("wrong", GROUND, fault=fault)]
+    campaign = DiffCampaign(sides, load_suite("psrt"), bounds=Bounds(runs=40, findings=1, shrink_s=0.5))
+    (found, *_) = campaign.run()
+
+    assert found.odd == ("wrong",)
+    assert found.clause is not None
+
+
+def test_servers_alike_show_nothing() -> None:
+    sides = [SimulatedSide(one, GROUND) for one in "ab"]
+    campaign = DiffCampaign(sides, load_suite("psrt"), bounds=Bounds(runs=60))
+
+    assert list(campaign.run()) == []
+    assert list(sources(GROUND, load_suite("psrt")))
