@@ -63,7 +63,7 @@ def record(player: Player, factory: ServiceFactory) -> tuple[Outcome, Tape]:
 
 
 def _asked(player: Player, exchanges: Iterable[tuple[Action, Answer]]) -> frozenset[str] | None:
-    """Read what was sent as a server does."""
+    """Read what was sent as a server does; None too where a server reads no further before it has answered."""
     spoken, codec = player.talk.symbols.protocol, player.talk.symbols.codec
     servers: dict[str, Connection] = {}
     names: set[str] = set()
@@ -80,4 +80,4 @@ def _asked(player: Player, exchanges: Iterable[tuple[Action, Answer]]) -> frozen
                     names.add(event.NAME)
     except ProtocolError:
         return None
-    return frozenset(names)
+    return None if any(server.buffered for server in servers.values()) else frozenset(names)

@@ -200,17 +200,14 @@ class _Delivers(PsrtSession):
             client.deliver(self.state.codec.encode(PushedMessage(priority, topic.encode(), message)))
 
 
-class _OnlyOnBye(State):
-    """Closes the data socket on BYE only."""
+class _OnlyOnBye(PsrtSession):
+    """Closes the data socket on BYE, or an error, only."""
 
-    def forget(self, client: Client) -> None:
-        """See `State`."""
-        control = [one for one in self.sessions if one.client is client and not one.is_data]
-        if control and not control[0]._finishing:
-            self.subscriptions.leave(client)
-            self.clients.pop(client.token, None)
-        else:
-            super().forget(client)
+    def connection_lost(self) -> None:
+        """See `PsrtSession`."""
+        if self.client is not None and self.feed is None and not (self.closed or self._finishing):
+            self.client.data = None
+        super().connection_lost()
 
 
 class _HalfClosed(PsrtSession):
@@ -277,7 +274,7 @@ _ENDS: tuple[Fault, ...] = (
     fault("messages-kept-for-a-data-socket", "What is published without a data socket is kept for it.", "ATTACH-13",
           "PUBLISH-18", state=_Kept, session=_Delivers),
     fault("data-socket-ends-on-bye-only", "Only BYE, or an error, closes the data socket of a session.", "ATTACH-15",
-          "TIMEOUT-10", state=_OnlyOnBye),
+          "TIMEOUT-10", session=_OnlyOnBye),
     fault("half-closed-control-stays", "A control socket that its client half-closes stays open.", "ATTACH-15",
           "ATTACH-6", "ROBUSTNESS-7", session=_HalfClosed),
 )  # fmt: skip

@@ -18,7 +18,6 @@ from reference_server.psrt.faults.patches import (
     datagrams,
     field_kind,
     lead,
-    order,
     pushing,
     with_answer,
     with_handler,
@@ -54,6 +53,11 @@ def _counted(more: int) -> type[State]:
 
 def _message(change: Callable[[bytes], bytes]) -> type[State]:
     return pushing(lambda message, state: changed(message, message=change(message.message)))
+
+
+def _priority_late(message: PushedMessage, state: State) -> bytes:
+    frame = state.codec.encode(message)
+    return frame[:1] + frame[2:HEAD] + frame[1:2] + frame[HEAD:]
 
 
 class _Delivering(State):
@@ -306,7 +310,7 @@ _LAYOUT: tuple[Fault, ...] = (
     fault("push-without-priority", "A push has no priority.", "MESSAGE-2", *EVERY, state=pushing(
           lambda message, state: state.codec.encode(message)[:1] + state.codec.encode(message)[2:])),
     fault("push-priority-behind-len", "The priority of a push stands behind LEN.", "MESSAGE-2", *EVERY,
-          profile=order(PushedMessage, "topic", "priority", "message")),
+          state=pushing(_priority_late)),
     fault("push-ends-with-00", "A 00 ends a push, beyond its LEN.", "MESSAGE-4", *EVERY,
           state=pushing(lambda message, state: state.codec.encode(message) + b"\0")),
 )  # fmt: skip

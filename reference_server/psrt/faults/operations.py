@@ -60,12 +60,11 @@ def _wanted(ask: Ask) -> bool:
 
 
 def _odd(connection: Any, error: MalformedFrameError, data: bytes) -> tuple[Nop, int] | None:
-    """Take a byte that begins no request for one of its own."""
-    return (_Odd(), 1) if error.code is ErrorCode.UNKNOWN_TYPE and connection.state == "open" else None
-
-
-class _Odd(Nop, frozen=True, gc=False):
-    """A byte that begins no request."""
+    """Take a byte that begins no request for a NOP, which is marked."""
+    if error.code is not ErrorCode.UNKNOWN_TYPE or connection.state != "open":
+        return None
+    connection.is_odd = True
+    return Nop(), 1
 
 
 def _big_endian(profile: Profile) -> Profile:
@@ -132,26 +131,21 @@ class _ServesBehindBye(PsrtSession):
             self._finishing = True
 
 
-class _OddSession(decoding(_odd)):  # type: ignore[misc]
-    """Answers FF to a byte that begins no request."""
+def _answers_odd(answer: bytes) -> type[PsrtSession]:
+    """Return sessions that answer a byte that begins no request."""
 
-    def take(self, request: Any) -> None:
-        """See `PsrtSession`."""
-        if isinstance(request, _Odd):
-            self.answer(request, b"\xff")
-        else:
-            super().take(request)
+    class Odd(decoding(_odd)):  # type: ignore[misc]
+        """Goes on behind it."""
 
+        def take(self, request: Any) -> None:
+            """See `PsrtSession`."""
+            is_odd, self.connection.is_odd = getattr(self.connection, "is_odd", False), False
+            if is_odd:
+                self.answer(request, answer)
+            else:
+                super().take(request)
 
-class _OddIgnored(decoding(_odd)):  # type: ignore[misc]
-    """Overlooks a byte that begins no request."""
-
-    def take(self, request: Any) -> None:
-        """See `PsrtSession`."""
-        if isinstance(request, _Odd):
-            self.answer(request, b"")
-        else:
-            super().take(request)
+    return Odd
 
 
 class _EverybodyOut(PsrtSession):
@@ -243,9 +237,9 @@ _CODES: tuple[Fault, ...] = (
     fault("error-drops-answers", "Where an error closes a connection, what was asked before is not answered.",
           "FRAMING-6", "ROBUSTNESS-5", "GREETING-8", session=_DropsAnswers),
     fault("unknown-request-answered-ff", "A byte that begins no request is answered FF, and the session goes on.",
-          "FRAMING-5", "FRAMING-9", "ATTACH-15", "ATTACH-6", session=_OddSession),
+          "FRAMING-5", "FRAMING-9", "ATTACH-15", "ATTACH-6", session=_answers_odd(b"\xff")),
     fault("unknown-request-ignored", "A byte that begins no request is overlooked.", "FRAMING-5", "ATTACH-15",
-          "ATTACH-6", session=_OddIgnored),
+          "ATTACH-6", session=_answers_odd(b"")),
     fault("subscribe-answered-waiting", "SUBSCRIBE without a data socket is answered 02.", "FRAMING-4", "SUBSCRIBE-5",
           "SUBSCRIBE-17", "SUBSCRIBE-8", "SUBSCRIBE-4", handlers=with_answer(
               Subscribe, lambda answer, ask: OK_WAITING if answer == OK and not client_of(ask).data else answer)),

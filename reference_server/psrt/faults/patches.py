@@ -49,7 +49,7 @@ __all__ = [
 
 Kinds = type[Request] | Iterable[type[Request]]
 Decoded = tuple[Message | None, int]
-LEN = 4
+LEN, LARGEST = 4, 0xFFFFFFFF
 changed = msgspec.structs.replace
 """`changed(message, field=value)`: the same message with other fields."""
 
@@ -208,7 +208,7 @@ def miscounted(kind: type[Request], extra: Callable[[int], int]) -> type[PsrtSes
             frame, stop = bytearray(data[at:end]), self.codec.layout(kind).fixed_size
             if len(frame) >= stop:
                 size = extra(int.from_bytes(frame[stop - LEN : stop], "little"))
-                frame[stop - LEN : stop] = max(size, 0).to_bytes(LEN, "little")
+                frame[stop - LEN : stop] = min(max(size, 0), LARGEST).to_bytes(LEN, "little")
             message, size = super()._decode_next(bytes(frame), 0, len(frame), context)
             return (message, at + size) if message is not None else (None, size)
 

@@ -8,6 +8,7 @@ from typing import Any
 from protocols.fields import U16, Blob
 from protocols.psrt.requests import Subscribe, Unsubscribe
 from reference_server.psrt.client import Client
+from reference_server.psrt.control_requests import text as read
 from reference_server.psrt.faults.fault import Fault, HandlerPatch, fault
 from reference_server.psrt.faults.patches import (
     Ask,
@@ -52,7 +53,7 @@ def _told(kinds: Any, where: Answer, tell: Answer) -> HandlerPatch:
 
 def _with_empty(topics: bytes) -> Iterable[str]:
     """Give empty items, too: a 00 at the end is followed by one."""
-    return topics.decode().split("\0") if topics else []
+    return read(topics, "topics").split("\0") if topics else []
 
 
 def _needs_item(answer: Answer, ask: Ask) -> Answer:

@@ -72,7 +72,11 @@ class _PushesFirst(PsrtSession):
 
 
 class _PushesLate(Feed):
-    """Writes pushes 20 ms later."""
+    """Writes pushes 20 ms later, however many there are."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._most = 1 << 20
 
     def flush(self) -> None:
         """See `Feed`."""
@@ -95,16 +99,6 @@ class _BeaconsMoreOften(Feed):
     def interval(self, timeout_s: int) -> int:
         """See `Feed`."""
         return round(super().interval(timeout_s) * 0.8)
-
-
-class _BeaconAtOnce(PsrtSession):
-    """Sends a beacon as soon as the token is answered."""
-
-    def take(self, request: Any) -> None:
-        """See `PsrtSession`."""
-        super().take(request)
-        if isinstance(request, Attach) and self.feed is not None:
-            self._out.append(b"\0")
 
 
 class _Later(PsrtSession):
@@ -189,7 +183,6 @@ VARIETIES: tuple[Fault, ...] = (
     legal("pushes-late", "Pushes are written 20 ms later.", session=fed_by(_PushesLate)),
     legal("beacons-a-little-more-often", "Beacons come each 0.4 times TIMEOUT_SEC.",
           session=fed_by(_BeaconsMoreOften)),
-    legal("beacon-at-once", "The first beacon comes with the answer to the token.", session=_BeaconAtOnce),
     legal("closes-a-little-later", "A silent connection is closed 0.2 s after the timeout.", session=_Later),
     legal("replication-normalises", "The topic of PUBLISH_REPL is normalised.",
           handlers=with_request(PublishRepl, _normalised)),
