@@ -1,0 +1,80 @@
+"""The cases for PSRT's SDKs: the reference client passes them, wrong clients do not, and nothing is left out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from conformance.records import Record, Run
+from conformance.sdk.driver_process import DriverProcess
+from conformance.sdk.play.running import SdkPlan, load_sdk_suite, play_cases
+from conformance.selection import select
+from conformance.selfcheck.clients import ClientCheck, InnerWires
+from protocols import protocol
+from protocols.plain import Plain
+from reference_client.driver import Driver
+from reference_client.registry import client_faults
+
+SUITE = load_sdk_suite("psrt")
+CHECK = ClientCheck("psrt", "1", "standard")
+QUICK = (
+    "any-version",
+    "any-certificate",
+    "same-nonce",
+    "second-data-socket",
+    "beacons-answered",
+    "length-in-characters",
+)
+
+
+async def played(expression: str, profile: str) -> list[Record]:
+    found: list[Record] = []
+    cases = select(SUITE, profile, "standard", expression=expression, slow=False)
+    run = Run("psrt", profile, "standard", "reference", "reference", role="client")
+    wires = InnerWires(lambda say: Driver("psrt", say))
+    async with DriverProcess(wires, deadline=10.0) as driver:
+        await driver.start()
+        await play_cases(SdkPlan(run, SUITE, cases, 10.0), driver, lambda record, outcome: found.append(record))
+    return found
+
+
+@pytest.mark.parametrize("profile", list(protocol("psrt").profiles))
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "sdk-open and not timeout",
+        "sdk-tls",
+        "sdk-publish or sdk-subscribe or sdk-unsubscribe or sdk-bye or sdk-repl",
+        "sdk-answer and not none",
+        "(sdk-datagram or sdk-sealed) and not (no-answer or wrong-answer)",
+        "sdk-message and not slow",
+        "(sdk-beacon or sdk-lost or sdk-broken) and not (keep-up or silent)",
+    ],
+)
+def test_the_reference_client_passes(expression: str, profile: str) -> None:
+    found = asyncio.run(played(expression, profile))
+
+    assert [(one["case"], one["expected"], one["got"]) for one in found if one["verdict"] != "pass"] == []
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_wrong_client_is_found_out_by_a_clause_that_it_breaks(name: str) -> None:
+    trial = CHECK.run(client_faults("psrt")[name])
+
+    assert (trial.blamed in client_faults("psrt")[name].clauses) is True, trial.others
+
+
+def test_every_clause_about_clients_has_a_case() -> None:
+    cited = {one for case in SUITE.cases for one in case.clauses}
+    cited |= {one for case in SUITE.cases for step in case.steps for one in step.get("blame", {}).values()}
+
+    assert [one for one, clause in SUITE.clauses.items() if clause.group == "CLIENT" and one not in cited] == []
+
+
+@pytest.mark.parametrize("operation", list(Plain(protocol("psrt"), "1", "standard").operations))
+def test_every_operation_has_a_case_that_asks_for_it(operation: str) -> None:
+    told = json.dumps([[case.steps, case.variables] for case in SUITE.cases])
+
+    assert f'"{operation.upper()}"' in told

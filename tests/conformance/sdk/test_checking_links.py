@@ -1,0 +1,81 @@
+"""Drivers of SDKs with several sockets are checked on all of them; what such an SDK does by itself is no fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.sdk.checking import Check
+from conformance.sdk.driver_process import DriverProcess
+from conformance.sdk.findings import Finding
+from conformance.sdk.stage import Crossing, Datagrams
+from conformance.selfcheck.clients import InnerWires
+from protocols.psrt import PROTOCOL, V1, Codec, ResponseCode
+from protocols.psrt.replies import DatagramReply, Response
+from protocols.psrt.requests import Publish
+from reference_client.driver import Driver
+from tests.reference_client.peers import in_a_loop
+
+CODEC = Codec.of(V1, "standard")
+
+
+async def checked(fault: str | None = None) -> list[Finding]:
+    wires = InnerWires(lambda say: Driver("psrt", say, fault=fault))
+    async with DriverProcess(wires, deadline=1.0) as driver:
+        return [one async for one in Check(driver, "psrt").run() if one.name != "quit"]
+
+
+@in_a_loop
+async def test_the_reference_driver_is_right_in_every_line() -> None:
+    findings = await checked()
+    names = [one.name for one in findings]
+
+    assert [(one.name, one.wrong) for one in findings if one.wrong] == []
+    assert {"publish", "subscribe", "unsubscribe", "publish_repl", "datagram", "bye", "close"} <= set(names)
+    assert any(name.startswith("a message is pushed: 01") for name in names)
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "told"),
+    [
+        ("priority-zero", "publish", "they differ at byte 1"),
+        ("bye-is-not-said", "bye", "it sent nothing, expected ff"),
+    ],
+)
+@in_a_loop
+async def test_what_is_wrong_is_told(fault: str, name: str, told: str) -> None:
+    wrong = {one.name: "\n".join(one.wrong) for one in await checked(fault) if one.wrong}
+
+    assert told in wrong[name]
+
+
+def test_pings_and_their_answers_are_left_out_of_what_crossed() -> None:
+    crossing = Crossing(PROTOCOL, CODEC, lambda data: None, lambda: None)
+    crossing.came(b"\xee")
+    assert crossing.link is None
+    crossing.came(b"\xaa\0" + b"\1\0\0\0\0")
+    crossing.went(b"\xee\xaa\1\0" + bytes(32))
+    crossing.take()
+    publish = CODEC.encode(Publish(1, b"t", b""))
+
+    crossing.came(b"\0" + publish[:4])
+    crossing.came(publish[4:] + b"\0")
+    crossing.went(b"\1\xfe\1")
+    taken = crossing.take()
+
+    assert (taken.came, taken.messages, taken.went) == (publish, (Publish(1, b"t", b""),), b"\1\xfe\1")
+    assert taken.replies == (Response(ResponseCode.ERR_ACCESS),)
+
+
+def test_datagrams_are_taken_with_their_answers_whether_or_not_they_can_be_read() -> None:
+    datagrams = Datagrams(PROTOCOL.links["datagram"], CODEC)
+    datagram = bytes.fromhex("eeaa01000000000121740061")
+
+    datagrams.crossed(b"junk", None)
+    datagrams.crossed(datagram, bytes.fromhex("eeaa010001"))
+    taken = datagrams.take()
+
+    assert taken.came == b"junk" + datagram
+    assert len(taken.messages) == 1
+    assert taken.replies == (DatagramReply(1, ResponseCode.OK),)
+    assert datagrams.take().came == b""
