@@ -45,8 +45,8 @@ class Fault(Deviation):
 
 
 def fault(name: str, told: str, *clauses: str, **patches: Any) -> Fault:
-    """Return a `Fault` of `clauses`, written without their `PSRT-`."""
-    return Fault(name=name, told=told, clauses=tuple(f"PSRT-{clause}" for clause in clauses), **patches)
+    """Return a `Fault` of `clauses`, written without their `PSRT-`; one named twice counts once."""
+    return Fault(name=name, told=told, clauses=tuple(f"PSRT-{clause}" for clause in dict.fromkeys(clauses)), **patches)
 
 
 @cache
