@@ -92,11 +92,13 @@ def ways(name: str, profile: str, variant: str, link_name: str) -> tuple[Way, ..
     spoken = protocol(name)
     link, codec = spoken.links[link_name], spoken.codec(spoken.profiles[profile], variant)
     known, answers = examples(name, profile, variant), spoken.profiles[profile].replies
+    usual = link.opening()
+    asked = {kind: (*(one for one in usual if type(one) is kind), *known.get(kind, ())) for kind in answers}
     found: dict[Any, Way] = {_state(link, codec, ()): ()}
     ahead: deque[Way] = deque([()])
     while ahead:
         way = ahead.popleft()
-        steps = ((request, replies) for kind, replies in answers.items() for request in known.get(kind, ()))
+        steps = ((request, replies) for kind, replies in answers.items() for request in asked[kind])
         for request, replies in steps:
             for longer in _answered(link, codec, (*way, request), replies, known):
                 state = _state(link, codec, longer)

@@ -74,6 +74,11 @@ class Line:
         return self._following.requests
 
     @property
+    def stops(self) -> list[int]:
+        """Where each of the requests ends in what was sent."""
+        return self._following.stops
+
+    @property
     def valid(self) -> bool:
         """Whether nothing but whole requests was sent, all of it left, nobody cut it short nor asked for TLS."""
         cut_short = self.lost or self.ended in (Kind.HALF_CLOSED, Kind.CLOSED)

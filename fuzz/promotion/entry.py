@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.actions import Open, Write
+from conformance.actions import Action, Open, Read, Write
 from conformance.cases import Case, Frame, Suite, cases_in
 from conformance.delivery import WHOLE
 from conformance.derive import DeriveError, Deriver
@@ -20,12 +20,12 @@ from conformance.selfcheck.trial import RED
 from conformance.symbols import Symbols
 from fuzz.findings.finding import STEPWISE, Finding
 from fuzz.live.again import in_reference
-from fuzz.live.ground import Ground
+from fuzz.live.ground import PAUSE, Ground
 from fuzz.live.simulated import new_server
-from fuzz.parser_input import MOST_PENDING, Side, combinations
+from fuzz.parser_input import Side, combinations
 from fuzz.promotion.naming import Naming
 from fuzz.promotion.steps import steps_of
-from fuzz.seeds import requests
+from fuzz.script import Script
 from fuzz.stepwise import still
 from protocols import ErrorCode, Request, protocol
 from reference_server.registry import deviations
@@ -75,18 +75,24 @@ def entry_of(found: Finding, clause: str, name: str | None) -> tuple[str, Mappin
     side, pending, stream = _read(found.protocol, found.data)
     ground = Ground(found.protocol, side.profile, side.variant)
     if side.role == "server":
-        return "cases", _case(found, clause, name, ground, steps_of((Open("a"), Write("a", stream)), ground))
-    return _frame(found, clause, name, ground, pending, stream)
+        return "cases", _case(found, clause, name, ground, steps_of(_sending(side, stream), ground))
+    return None if ground.by_state else _frame(found, clause, name, ground, pending, stream)
 
 
 def _read(name: str, data: bytes) -> tuple[Side, Sequence[Request], bytes]:
     """Return what an input of the parser's target says: the side that reads, what it waits for, what comes."""
     sides = combinations(name)
     side = sides[data[0] % len(sides)]
-    count = data[2] % (MOST_PENDING + 1) if side.role == "client" else 0
-    known = requests(name, side.profile, side.variant)
-    pending = [known[byte % len(known)] for byte in data[3 : 3 + count]]
-    return side, pending, data[3 + count :]
+    return side, *side.parts(data)
+
+
+def _sending(side: Side, stream: bytes) -> Script:
+    """Return a script that sends a stream where a server's side stands."""
+    usual = side.link is protocol(side.protocol).link
+    steps: list[Action] = [Open("a", "" if usual else side.link_name, side.link.transport)]
+    for request in (one for one in side.way if isinstance(one, Request)):
+        steps += [Write("a", side.codec.encode(request)), Read("a", PAUSE)]
+    return (*steps, Write("a", stream))
 
 
 def _head(found: Finding, clause: str, name: str | None, ground: Ground) -> dict[str, Any]:
@@ -137,8 +143,10 @@ def legal_case(entry: Entry, suite: Suite, ground: Ground) -> tuple[Entry, tuple
     Raises `PromotionError` when the reference does not pass it, or a right server fails it however little it asks.
     """
     varieties, opened = list(_legal(suite, ground)), dict[str, None]()
+    if needs := sorted(_needs(entry["steps"], suite)):
+        entry = {**entry, "needs": needs}
     for _ in range(MOST_OPENED):
-        (case,) = cases_in({"cases": [entry]}, suite.clauses, "the case")
+        (case,) = cases_in({"cases": [entry]}, suite.clauses, "the case", features=suite.features)
         try:
             Deriver(suite, ground.profile, ground.variant).conversation(case)
         except DeriveError as error:
@@ -149,6 +157,20 @@ def legal_case(entry: Entry, suite: Suite, ground: Ground) -> tuple[Entry, tuple
         opened[failed[0]] = None
         entry = _opened(entry, failed[1], failed[0])
     raise PromotionError(f"right servers would fail the case in too many ways: {', '.join(opened)}")
+
+
+def _needs(steps: Iterable[Any], suite: Suite) -> set[str]:
+    """Return the features that every case on the same kinds of lines needs."""
+    found = set[str]()
+    for link in _links(steps):
+        alike = [set(case.needs) for case in suite.cases if link in _links(case.steps)]
+        found |= set.intersection(*alike) if alike else set()
+    return found
+
+
+def _links(steps: Iterable[Any]) -> set[str]:
+    told = (step.get("connect") for step in steps)
+    return {one["link"] for one in told if isinstance(one, dict) and "link" in one}
 
 
 def _failure(case: Case, suite: Suite, ground: Ground, variety: str) -> Outcome | None:

@@ -30,6 +30,7 @@ class Naming:
         self._spoken = ground.symbols.protocol
         self._called: dict[bytes, str] = {}
         self._used: dict[str, dict[bytes, None]] = {}
+        self._told: dict[bytes, str] = {}
 
     def request(self, message: Message) -> Any:
         """Return a request as `send` takes it."""
@@ -50,12 +51,24 @@ class Naming:
         }
         return {message.NAME: fields} if fields else message.NAME
 
-    def reply(self, message: Message) -> Any:
-        """Return what `expect` asks of a reply: all that every right server would answer so."""
+    def reply(self, message: Message, called: str = "") -> Any:
+        """Return what `expect` asks of a reply on a connection: all that every right server would answer so.
+
+        What is asked for again later is saved.
+        """
         if message.NAME == "STATUS":
             return "ok" if getattr(message, "ok") else "refused"  # noqa: B009 - the class is the protocol's
-        fields = self.fields(message)
+        fields = {**self.fields(message), **self._saved(message, called)}
         return {message.NAME: fields} if fields else message.NAME
+
+    def _saved(self, message: Message, called: str) -> dict[str, Any]:
+        found = {}
+        for field in message.__struct_fields__:
+            value = getattr(message, field)
+            if self._ground.by_state and isinstance(value, bytes) and (field, len(value)) in self._ground.echoed:
+                self._told[value] = f"{called}_{field}"
+                found[field] = {"save": self._told[value]}
+        return found
 
     def fields(self, message: Message) -> Mapping[str, Any]:
         """Return field -> matcher for the fields that are the same on every right server."""
@@ -99,8 +112,11 @@ class Naming:
         return {"between": [least, value]} if least > 0 else {"at_most": value}
 
     def _value(self, field: str, value: Any) -> Any:
+        if isinstance(value, bytes) and value in self._told:
+            return f"@{self._told[value]}"
         if isinstance(value, bytes):
-            return self._name(value) if field in self._spoken.named_by else self._blob(value)
+            own = field in self._spoken.named_by and not self._ground.by_state
+            return self._name(value) if own else self._blob(value)
         names = self._spoken.names.get(field)
         if names is not None and value in list(names):
             return names(value).name.lower()

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from conformance.actions import Action, Open, Read, Shut, Sleep, Write
-from conformance.trace import Kind
+from conformance.actions import Action, Answer, Open, Read, Shut, Sleep, Write
+from conformance.trace import Kind, TraceEvent
 from fuzz.live.ground import Ground
-from fuzz.live.simulated import new_server
+from fuzz.live.simulated import new_server, simulated
 from fuzz.promotion.naming import Naming
 from fuzz.script import Script
 from protocols import NEED_DATA, Message, ProtocolError, Push, Request
@@ -51,8 +51,14 @@ class _Line:
     ended: bool = False
 
 
-def _streams(script: Script) -> list[bytes]:
-    """Return what each connection sends, by order of opening."""
+Stream = tuple[list[tuple[int, Request]], int]
+"""The whole requests at the beginning of a stream with their ends, and where anything else begins."""
+
+
+def _streams(script: Script, ground: Ground) -> list[Stream]:
+    """Return how what each connection sends is read, by order of opening; by what is answered where that matters."""
+    if ground.by_state:
+        return [_ended(list(zip(one.stops, one.requests, strict=True))) for one in simulated(ground, script).lines]
     found: list[bytearray] = []
     now: dict[str, bytearray] = {}
     for step in script:
@@ -61,7 +67,7 @@ def _streams(script: Script) -> list[bytes]:
             found.append(now[step.connection])
         elif isinstance(step, Write) and step.connection in now:
             now[step.connection] += step.data
-    return [bytes(one) for one in found]
+    return [_read(ground, bytes(one)) for one in found]
 
 
 class _Writer:
@@ -72,7 +78,8 @@ class _Writer:
         self._script = script
         self._names = Naming(ground)
         self._server = new_server(ground)
-        self._streams = iter(_streams(script))
+        self._filling = ground.filling(script)
+        self._streams = iter(_streams(script, ground))
         self._opened: dict[str, int] = {}
         self._lines: dict[str, _Line] = {}
         self._sends: list[Any] = []
@@ -91,7 +98,7 @@ class _Writer:
     def _do(self, step: Action) -> None:
         match step:
             case Open(name):
-                self._open(name)
+                self._open(name, step)
             case Write(name, data) if name in self._lines and not self._lines[name].half:
                 self._write(name, data)
             case Shut(name, how) if name in self._lines:
@@ -100,19 +107,29 @@ class _Writer:
                 self._server.perform(step)
                 self.steps.append({"wait": min(seconds, LONGEST_WAIT)})
 
-    def _open(self, name: str) -> None:
+    def _open(self, name: str, step: Open) -> None:
         if name in self._lines:
             return
         number = self._opened[name] = self._opened.get(name, 0) + 1
         symbols = self._ground.symbols
-        line = _Line(name if number == 1 else f"{name}-{number}", symbols.protocol.link.client(symbols.codec))
-        line.requests, line.foreign_at = _read(self._ground, next(self._streams, b""))
+        called = name if number == 1 else f"{name}-{number}"
+        line = _Line(called, symbols.protocol.link_of(step.link).client(symbols.codec))
+        line.requests, line.foreign_at = next(self._streams, ([], 0))
         self._lines[name] = line
-        self._server.perform(Open(name))
-        self.steps.append({"connect": line.called})
+        self._perform(step)
+        self.steps.append({"connect": {"name": called, "link": step.link} if step.link else called})
+
+    def _perform(self, action: Action) -> Answer:
+        answer = self._server.perform(action)
+        if self._filling is not None:
+            data = action.data if isinstance(action, Write) else answer.data
+            link = action.link if isinstance(action, Open) else ""
+            self._filling.see(TraceEvent(0, getattr(action, "connection", ""), answer.kind, data, link))
+        return answer
 
     def _write(self, name: str, data: bytes) -> None:
         line = self._lines[name]
+        data = data if self._filling is None else self._filling.filled(data)
         first, last = line.written, line.written + len(data)
         line.written = last
         for stop, request in line.requests:
@@ -122,11 +139,11 @@ class _Writer:
         if last > line.foreign_at:
             line.framed = False
             self._sends.append({"raw": data[max(0, line.foreign_at - first) :].hex()})
-        self._server.perform(Write(name, data))
+        self._perform(Write(name, data))
 
     def _shut(self, name: str, how: str) -> None:
         line = self._lines[name]
-        self._server.perform(Shut(name, how))
+        self._perform(Shut(name, how))
         self.steps.append({VERBS[how]: line.called})
         if how == "half":
             line.half = True
@@ -153,7 +170,7 @@ class _Writer:
         line, found = self._lines[name], list[Any]()
         while not line.ended:
             due = bool(line.client.pending) and line.framed
-            answer = self._server.perform(Read(name, PATIENCE if due else 0.0))
+            answer = self._perform(Read(name, PATIENCE if due else 0.0))
             line.ended = answer.kind in (Kind.ENDED, Kind.RESET)
             if answer.kind is not Kind.RECEIVED:
                 break
@@ -164,15 +181,25 @@ class _Writer:
     def _messages(self, line: _Line) -> Iterator[Any]:
         try:
             while isinstance(event := line.client.next_event(), Message):
-                yield {"push": dict(self._names.fields(event))} if isinstance(event, Push) else self._names.reply(event)
+                if isinstance(event, Push):
+                    yield from self._pushed(event)
+                else:
+                    yield self._names.reply(event, line.called)
         except ProtocolError:
             line.framed = False
         if line.client.ambiguous_at is not None:
             raise StepsError("what comes can be read in two ways: a push and a bare reply may stand on one connection")
 
+    def _pushed(self, push: Push) -> Iterator[Any]:
+        """Yield what is expected of a push; nothing of one that holds nothing: it comes by the clock."""
+        fields = dict(self._names.fields(push))
+        if not self._ground.by_state:
+            yield {"push": fields}
+        elif push.__struct_fields__:
+            yield {push.NAME: fields}
 
-def _read(ground: Ground, stream: bytes) -> tuple[list[tuple[int, Request]], int]:
-    """Return the whole requests at the beginning of a stream with their ends, and where anything else begins."""
+
+def _read(ground: Ground, stream: bytes) -> Stream:
     reader = ground.symbols.protocol.link.server(ground.symbols.codec)
     found: list[tuple[int, Request]] = []
     reader.receive_data(stream)
@@ -182,6 +209,10 @@ def _read(ground: Ground, stream: bytes) -> tuple[list[tuple[int, Request]], int
                 found.append((reader.span[1], event))
     except ProtocolError:
         pass
+    return _ended(found)
+
+
+def _ended(found: list[tuple[int, Request]]) -> Stream:
     return found, found[-1][0] if found else 0
 
 

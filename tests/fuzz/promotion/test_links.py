@@ -1,0 +1,112 @@
+"""Findings on lines of several kinds become cases: links, tokens and features are named as cases name them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.actions import Open, Read, Write
+from conformance.cases import load_suite
+from conformance.delivery import WHOLE
+from conformance.outcome import Outcome
+from conformance.player import Player
+from conformance.selfcheck.tape import play
+from conformance.symbols import Symbols
+from conformance.verdicts import Verdict
+from fuzz.commands.promote import command
+from fuzz.findings.finding import Finding
+from fuzz.findings.store import save
+from fuzz.live.echoes import place
+from fuzz.live.ground import Ground
+from fuzz.live.simulated import new_server
+from fuzz.parser_input import combinations
+from fuzz.promotion.entry import entry_of
+from fuzz.promotion.steps import steps_of
+from fuzz.script import Script
+from protocols import protocol
+from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, Nop, Publish, Subscribe
+
+ROOT = Path(__file__).parents[3] / "vectors"
+PSRT = "psrt", "1", "standard"
+GROUND = Ground(*PSRT)
+
+
+def asking(name: str, *requests: object) -> Script:
+    return tuple(one for asked in requests for one in (Write(name, GROUND.encode(asked)), Read(name, 0.02)))  # type: ignore[arg-type]
+
+
+SESSION = (
+    Open("a"),
+    *asking("a", Greeting(0), Login(b"", b"")),
+    Open("d", "data"),
+    *asking("d", DataGreeting(0), Attach(place("a", 32), 240)),
+    *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
+    Read("d", 0.02),
+    Open("u", "datagram", "datagram"),
+    *asking("u", GROUND.symbols.protocol.links["datagram"].barrier()),
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder of vectors with everything but the cases, of which it has those of one file."""
+    root = tmp_path / "vectors"
+    shutil.copytree(ROOT / "schema", root / "schema")
+    shutil.copytree(ROOT / "psrt", root / "psrt", ignore=shutil.ignore_patterns("1", "psrtd-0.3", "cases", "sdk"))
+    (root / "psrt" / "cases").mkdir()
+    shutil.copy(ROOT / "psrt" / "cases" / "datagram.yaml", root / "psrt" / "cases")
+    for module in ("conformance.cases", "conformance.documents", "fuzz.promotion.writing", "fuzz.commands.promote"):
+        monkeypatch.setattr(f"{module}.vectors_root", lambda: root)
+    load_suite.cache_clear()
+    yield root
+    load_suite.cache_clear()
+
+
+def outcome(name: str, fault: str | None) -> Outcome:
+    (case,) = (one for one in load_suite("psrt").cases if one.id == name)
+    symbols = Symbols(protocol("psrt"), "1", "standard", case=case.id, namespace="test")
+    return play(Player(case, symbols, delivery=WHOLE), new_server(GROUND, fault).perform)
+
+
+def test_the_case_names_links_tokens_and_needs(root: Path, tmp_path: Path) -> None:
+    finding = Finding("server", "replies are well formed", "told", "s", *PSRT, script=SESSION).rerun(3, 3)
+    kept = save(tmp_path / "findings", finding)
+
+    result = CliRunner().invoke(command, [str(kept), "--clause", "PSRT-ATTACH-2", "--id", "found/the-case"])
+
+    assert result.exit_code == 0, result.output
+    load_suite.cache_clear()
+    (case,) = (one for one in load_suite("psrt").cases if one.found)
+    assert case.needs == ("udp",)
+    assert {"connect": {"name": "d", "link": "data"}} in case.steps
+    assert case.steps[5]["send"] == {"ATTACH": {"token": "@a_token", "timeout": 240}}
+    assert outcome(case.id, None).verdict is Verdict.PASS
+    assert outcome(case.id, "attach-time-first").verdict is not Verdict.PASS
+
+
+def test_what_is_pushed_is_asked_for_by_its_name() -> None:
+    steps = steps_of((*SESSION, *asking("a", Nop(), Bye())), GROUND)
+
+    assert {"on": "d", "expect": {"MESSAGE": {"priority": 7, "topic": "t", "message": "m"}}} in steps
+    assert {"send": "NOP", "expect": {"RESPONSE": {"code": "ok"}}} in steps
+
+
+def test_a_stream_is_sent_where_the_reader_stands() -> None:
+    number = next(
+        number
+        for number, side in enumerate(combinations("psrt"))
+        if side.role == "server" and [one.NAME for one in side.way][-1:] == ["TOKEN"]
+    )
+    finding = Finding("parser", "only named errors", "told", "s", *PSRT, data=bytes([number, 0, 0]) + b"\0\xff\x04")
+
+    made = entry_of(finding, "PSRT-NOP-1", None)
+
+    assert made is not None
+    assert [step.get("send") for step in made[1]["steps"]][1:3] == [
+        {"GREETING": {"mode": "plain"}},
+        {"LOGIN": {"login": "", "password": ""}},
+    ]
