@@ -25,7 +25,7 @@ from reference_client.psrt import (
 )
 from reference_server.certificates import self_signed
 from tests.reference_client.peers import LOOPBACK, in_a_loop
-from tests.reference_client.psrt.peers import connected, served
+from tests.reference_client.psrt.peers import connected, pair, served
 
 USER = {"login": b"user1", "password": b"secret"}
 LIM = {"login": b"lim", "password": b"secret"}
@@ -169,17 +169,29 @@ async def test_datagrams_are_published_in_clear_and_sealed(given: dict[str, Any]
 
 @in_a_loop
 async def test_what_becomes_of_a_datagram_is_told() -> None:
-    async with served() as port, connected(port, timeout=0.2) as (client, _):
+    async with served() as port, connected(port) as (client, _):
         with pytest.raises(AccessError, match="DATAGRAM: access denied"):
             await client.datagram(b"t", b"m", login=b"user1", password=b"wrong")
         with pytest.raises(RefusedError, match="DATAGRAM: the server answered ERROR"):
             await client.datagram(b"a/#", b"m")
-        with pytest.raises(DeadlineError, match=r"no answer to SEALED in 0\.2 s"):
-            await client.datagram(b"t", b"m", login=b"user1", password=bytes(32), encryption=Encryption.AES_256_GCM)
         with pytest.raises(TooLongError, match="at most 65507"):
             await client.datagram(b"t", bytes(70_000))
         with pytest.raises(BadRequestError, match="seal"):
             await client.datagram(b"t", b"m", password=b"short", encryption=Encryption.AES_256_GCM)
+
+
+@in_a_loop
+async def test_a_datagram_that_is_not_answered_is_told() -> None:
+    async with served() as port, connected(port, timeout=0.2) as (client, _):
+        with pytest.raises(DeadlineError, match=r"no answer to SEALED in 0\.2 s"):
+            await client.datagram(b"t", b"m", login=b"user1", password=bytes(32), encryption=Encryption.AES_256_GCM)
+
+
+@in_a_loop
+async def test_a_datagram_that_nobody_takes_is_told() -> None:
+    async with pair() as port, connected(port) as (client, _):
+        with pytest.raises(ClosedError, match="did not arrive"):
+            await client.datagram(b"t", b"m")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ async def test_operations_are_answered_with_their_codes() -> None:
 
 @in_a_loop
 async def test_datagrams_are_answered_or_not() -> None:
-    async with connected({"timeout": "0.2"}) as driver:
+    async with connected({"timeout": "4.5"}) as driver:
         plain = {"login": {"hex": ""}, "password": {"hex": ""}, "encryption": "plain", "op": "publish", **A, **MESSAGE}
         sealed = plain | {"login": {"text": "lim"}, "password": {"hex": bytes(range(64, 96)).hex()}}
         assert await driver.ask("datagram", **plain) == {"code": "ok"}
