@@ -13,6 +13,7 @@ from reference_server.psrt.faults import (
     flow,
     greetings,
     limits,
+    live,
     logins,
     messages,
     operations,
@@ -57,6 +58,7 @@ FAULTS = _by_name(
     sealing.FAULTS,
     tls.FAULTS,
     flow.FAULTS,
+    live.FAULTS,
     varieties.VARIETIES,
 )
 """Name -> fault or legal variety, in the order of the groups."""

@@ -73,6 +73,14 @@ class _NoEntry(Accounts):
         return found
 
 
+class _AnybodyOnly(Accounts):
+    """Lets nobody in who has a name."""
+
+    def login(self, login: str, password: str) -> Rights | None:
+        """See `Accounts`."""
+        return None if login else super().login(login, password)
+
+
 class _EmptyName(Accounts):
     """Takes no notice of a password without a name."""
 
@@ -260,6 +268,8 @@ _ADMITTED: tuple[Fault, ...] = (
           session=decoding(_no_zero)),
 )  # fmt: skip
 _REFUSED: tuple[Fault, ...] = (
+    fault("login-of-nobody-with-a-name", "Only anonymous clients are let in.", "LOGIN-5", "LOGIN-14", "LOGIN-16",
+          "ACL-1", "ACL-2", "DATAGRAM-5", "ACL-17", "STARTTLS-4", state=accounts(_AnybodyOnly)),
     fault("login-refused-with-fe", "A login is refused with FE, then the connection is closed.", "LOGIN-6", "LOGIN-7",
           "LOGIN-10", "LOGIN-11", "LOGIN-12", "LOGIN-13", "LOGIN-17", "FRAMING-9", "ACL-11", "ACCOUNT-1", "ACCOUNT-2",
           "LOGIN-19", handlers=instead_of_closing(Login, _refused)),

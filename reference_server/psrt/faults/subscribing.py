@@ -309,7 +309,7 @@ _NAMED: tuple[Fault, ...] = (
           handlers=subscribing(name=lambda text: normalised(text).removesuffix("/"))),
     fault("unsubscribe-drops-the-last-slash", "UNSUBSCRIBE takes a / at the end away.", "TOPIC-5", "UNSUBSCRIBE-9",
           handlers=unsubscribing(name=lambda text: normalised(text).removesuffix("/"))),
-    fault("unsubscribe-goes-on", "UNSUBSCRIBE skips a topic that is too deep and goes on.", "UNSUBSCRIBE-7",
+    fault("unsubscribe-goes-on", "UNSUBSCRIBE skips a topic that is too deep and goes on.", "UNSUBSCRIBE-16",
           handlers=unsubscribing(at_bad="skip")),
 )  # fmt: skip
 FAULTS = _LISTS + _BAD + _KEPT + _NAMED

@@ -129,6 +129,17 @@ class _Unguarded(PsrtSession):
             super().expect()
 
 
+class _Fragile(_Secured):
+    """Ends all connections when a handshake fails."""
+
+    def connection_lost(self) -> None:
+        """See `PsrtSession`."""
+        is_failed = self.is_secured and self.client is None and not self.closed
+        super().connection_lost()
+        for one in list(self.state.sessions) if is_failed else ():
+            one.end()
+
+
 class _NoTimeout(_Secured):
     """Has no timeout inside TLS."""
 
@@ -235,6 +246,7 @@ FAULTS: tuple[Fault, ...] = (
           session=_NoTlsForData),
     fault("tls-handshake-for-ever", "A handshake may take as long as it likes.", "STARTTLS-8", profiles=("1",),
           session=_Unguarded),
+    fault("tls-failure-ends-all", "A handshake that fails ends all connections.", "STARTTLS-12", session=_Fragile),
     fault("tls-without-timeout", "Inside TLS there is no server timeout.", "STARTTLS-13", "STARTTLS-8",
           session=_NoTimeout),
     fault("tls-without-beacons", "Inside TLS there are no beacons.", "STARTTLS-13", session=_NoBeacon),
