@@ -312,8 +312,6 @@ _ANSWERS: tuple[Fault, ...] = (
           handlers=_laid_out(lambda reply: b"")),
     fault("datagram-unwanted-unanswered", "A datagram that nobody gets is not answered.", "DATAGRAM-5", *OKS,
           handlers=datagrams(_Wanted)),
-    fault("datagram-unwanted-answered-ff", "A datagram that nobody gets is answered FF.", "DATAGRAM-5", *OKS,
-          handlers=datagrams(_UnwantedIsAnError)),
     fault("datagram-unwanted-answered-e0", "A datagram that nobody gets is answered E0.", "DATAGRAM-5", *OKS,
           "FRAMING-4", handlers=datagrams(_UnwantedIsTold)),
     fault("datagram-denied-unanswered", "A datagram without the right to publish is not answered.", *FES,

@@ -8,7 +8,7 @@ from protocols.psrt.requests import Nop, Publish, Subscribe, Unsubscribe
 from reference_server.psrt.faults.fault import Fault, fault
 from reference_server.psrt.faults.patches import with_handler
 from reference_server.psrt.session import GREETING_SIZE, PsrtSession
-from reference_server.psrt.state import OK, Answer, Handler, RefusedError, State
+from reference_server.psrt.state import Answer, Handler, State
 
 __all__ = ["FAULTS"]
 
@@ -155,14 +155,25 @@ class _Later(State):
         super().flush()
 
 
+def _set(subscriptions: Any, client: Any, now: frozenset[str], wanted: frozenset[str]) -> None:
+    for text in now - wanted:
+        subscriptions.remove(client, text)
+    for text in wanted - now:
+        subscriptions.add(client, text)
+
+
 def _later(correct: Handler, state: State) -> Handler:
     assert isinstance(state, _Later)
 
     def handle(request: Any, session: PsrtSession, now: int) -> Answer:
-        if not request.topics.isascii():
-            raise RefusedError("not text")
-        state.due.append(lambda: session.client and correct(request, session, now))
-        return OK
+        client, subscriptions = session.client, state.subscriptions
+        assert client is not None
+        before = subscriptions.of(client)
+        answer = correct(request, session, now)
+        after = subscriptions.of(client)
+        _set(subscriptions, client, after, before)
+        state.due.append(lambda: _set(subscriptions, client, before, after))
+        return answer
 
     return handle
 
@@ -214,8 +225,6 @@ FAULTS: tuple[Fault, ...] = (
           "FRAMING-6", "BYE-4", session=_Backwards),
     fault("one-request-a-segment", "Of several requests in one segment the first is carried out.", "ROBUSTNESS-5",
           "ROBUSTNESS-10", "ORDER-1", "BYE-4", "GREETING-8", "ROBUSTNESS-6", "FRAMING-6", session=_OneASegment),
-    fault("one-answer-a-segment", "Several requests in one segment are answered with one byte.", "ROBUSTNESS-5",
-          "ROBUSTNESS-10", "ORDER-1", "BYE-4", "FRAMING-6", session=_OneAnswerASegment),
     fault("pieces-forgotten", "A request that does not come in one segment is forgotten.", *PIECES,
           "ROBUSTNESS-9", "LIMIT-2", session=_NoPieces),
     fault("single-bytes-forgotten", "A byte of a request that comes alone is forgotten.", *PIECES,

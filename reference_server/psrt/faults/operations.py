@@ -12,7 +12,7 @@ from protocols.psrt.requests import Attach, Bye, Nop, Publish, PublishRepl, Repl
 from reference_server.psrt.faults.fault import Fault, fault
 from reference_server.psrt.faults.patches import Ask, client_of, decoding, saying, with_answer, with_handler
 from reference_server.psrt.session import PsrtSession
-from reference_server.psrt.state import DENIED, ERROR, OK, OK_WAITING, Answer, Handler, State
+from reference_server.psrt.state import DENIED, ERROR, OK, Answer, Handler, State
 from reference_server.psrt.topics import normalised
 
 __all__ = ["FAULTS"]
@@ -240,9 +240,8 @@ _CODES: tuple[Fault, ...] = (
           "FRAMING-5", "FRAMING-9", "ATTACH-15", "ATTACH-6", session=_answers_odd(b"\xff")),
     fault("unknown-request-ignored", "A byte that begins no request is overlooked.", "FRAMING-5", "ATTACH-15",
           "ATTACH-6", session=_answers_odd(b"")),
-    fault("subscribe-answered-waiting", "SUBSCRIBE without a data socket is answered 02.", "FRAMING-4", "SUBSCRIBE-5",
-          "SUBSCRIBE-17", "SUBSCRIBE-8", "SUBSCRIBE-4", handlers=with_answer(
-              Subscribe, lambda answer, ask: OK_WAITING if answer == OK and not client_of(ask).data else answer)),
+    fault("subscribe-to-nothing-answered-e0", "SUBSCRIBE with LEN 0 is answered E0.", "FRAMING-4", "SUBSCRIBE-8",
+          handlers=with_answer(Subscribe, lambda answer, ask: answer if ask.request.topics else b"\xe0")),
     fault("publish-answered-not-required", "PUBLISH to a topic that nobody is subscribed to is answered E0.",
           "PUBLISH-7", "FRAMING-4", "PUBLISH-6", "PUBLISH-19", "PUBLISH-20", "PUBLISH-5", "PUBLISH-10", "TOPIC-6",
           "TOPIC-8", "LIMIT-4", "ACL-2", handlers=with_answer(

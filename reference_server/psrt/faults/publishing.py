@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from protocols.errors import ErrorCode, MalformedFrameError
-from protocols.fields import U16, U64, Split
+from protocols.fields import U16, Split
 from protocols.messages import Message
 from protocols.psrt.requests import Publish
 from reference_server.psrt.faults.fault import Fault, HandlerPatch, fault
@@ -16,7 +16,6 @@ from reference_server.psrt.faults.patches import (
     decoding,
     field_kind,
     instead_of_closing,
-    lead,
     miscounted,
     order,
     taking,
@@ -119,16 +118,10 @@ def _unless_masked(ask: Ask, answer: Answer) -> Answer:
 _FRAME: tuple[Fault, ...] = (
     fault("publish-len-without-00", "The LEN of PUBLISH does not count the 00 behind the topic.", "PUBLISH-3",
           "PUBLISH-13", "LIMIT-4", session=miscounted(Publish, lambda size: size + 1)),
-    fault("publish-len-of-the-message", "The LEN of PUBLISH is that of priority and what follows.", "PUBLISH-3",
-          "PUBLISH-13", session=miscounted(Publish, lambda size: size - 1)),
     fault("publish-len-of-2-bytes", "The LEN of PUBLISH has 2 bytes.", "PUBLISH-3", "FRAMING-2",
           profile=field_kind(Publish, "topic", Split(U16))),
-    fault("publish-len-of-8-bytes", "The LEN of PUBLISH has 8 bytes.", "PUBLISH-3", "FRAMING-2",
-          profile=field_kind(Publish, "topic", Split(U64))),
     fault("publish-priority-behind-len", "The priority of PUBLISH stands behind LEN.", "PUBLISH-2", "PUBLISH-3",
           "LIMIT-5", profile=order(Publish, "topic", "priority", "message")),
-    fault("publish-starts-with-04", "PUBLISH starts with byte 04.", "PUBLISH-1", "FRAMING-5",
-          profile=lead(Publish, 4)),
     fault("publish-split-at-the-last-00", "The message of PUBLISH begins behind the last 00.", "PUBLISH-4",
           "MESSAGE-5", handlers=with_request(Publish, _split_last)),
     fault("publish-message-ends-at-00", "The message of PUBLISH ends at its first 00.", "PUBLISH-4", "MESSAGE-5",
@@ -197,8 +190,6 @@ _ANSWERED: tuple[Fault, ...] = (
           "MESSAGE-8", "ORDER-2", "ORDER-3", "ORDER-5", handlers=with_handler(Publish, _not_to_oneself)),
     fault("publish-needs-data-socket", "PUBLISH without a data socket is answered FF.", "PUBLISH-19",
           "PUBLISH-6", "PUBLISH-7", handlers=with_answer(Publish, _needs_data_socket)),
-    fault("publish-needs-subscription", "PUBLISH to a topic that the publisher did not subscribe to is answered FE.",
-          "PUBLISH-19", "PUBLISH-6", "PUBLISH-7", handlers=with_handler(Publish, _subscribed_only)),
     fault("publish-priority-00-refused", "PUBLISH with priority 00 is answered FF.", "PUBLISH-20", "MESSAGE-2",
           handlers=with_answer(Publish, _no_zero_priority)),
     fault("publish-answered-twice", "PUBLISH is answered 01 01.", "PUBLISH-6", "ROBUSTNESS-10",

@@ -179,8 +179,9 @@ class _Heir(PsrtSession):
         super().answer(request, answer)
 
 
-def _needs_data_socket(answer: Answer, ask: Ask) -> Answer:
-    return answer if client_of(ask).data is not None else ERROR
+def _with_data_socket(client: Client, mask: str, state: State) -> None:
+    if client.data is not None:
+        state.subscriptions.add(client, mask)
 
 
 def _last_only(topics: bytes) -> bytes:
@@ -268,9 +269,8 @@ _KEPT: tuple[Fault, ...] = (
           "MESSAGE-8", "SUBSCRIBE-16", "ORDER-4", "MESSAGE-7", handlers=with_handler(Subscribe, _anew)),
     fault("subscribe-does-nothing", "SUBSCRIBE is answered and subscribes nothing.", "SUBSCRIBE-6", "SUBSCRIBE-3",
           "SUBSCRIBE-17", "MESSAGE-8", "PUBLISH_REPL-4", "PUBLISH_REPL-5", handlers=subscribing(act=_nothing)),
-    fault("subscribe-needs-data-socket", "SUBSCRIBE without a data socket is answered FF.", "SUBSCRIBE-17",
-          "SUBSCRIBE-5", "SUBSCRIBE-8", "SUBSCRIBE-4", "PUBLISH_REPL-5",
-          handlers=with_answer(Subscribe, _needs_data_socket)),
+    fault("subscribe-needs-data-socket", "SUBSCRIBE without a data socket is answered 01 and subscribes nothing.",
+          "SUBSCRIBE-17", "PUBLISH_REPL-5", "ATTACH-11", handlers=subscribing(act=_with_data_socket)),
     fault("subscribe-for-the-account", "SUBSCRIBE subscribes all sessions of the account.", "SUBSCRIBE-18",
           "ATTACH-16", "LOGIN-16", "MESSAGE-9", handlers=subscribing(act=_of_the_account)),
     fault("subscriptions-are-inherited", "A session begins with the subscriptions that the last one of its account "
