@@ -63,6 +63,9 @@ class ServerModel(Protocol):
     was answered. How exact time is, and whether others use the server too, is said when it is made.
     """
 
+    push_clause: str
+    """The clause that a push which never comes breaks."""
+
     def greeting(self) -> tuple[Request, ...]:
         """Return what to ask first on a connection, so that it can be told from others later."""
 

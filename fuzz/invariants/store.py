@@ -156,7 +156,7 @@ class StoreCheck:
             what = line.asked[0][0].NAME if line.asked else "nothing"
             raise Violation("valid requests end no connection", f"{name}, with {what} unanswered: {answer.kind}", what)
         elif due:
-            raise Violation("every push arrives", f"{due} does not come", "push missing", "THR-PUSH-4")
+            raise Violation("every push arrives", f"{due} does not come", "push missing", self.model.push_clause)
         elif line.asked:
             request = line.asked[0][0]
             raise Violation("every request is answered", f"{name}: {describe(request)}"[:LONGEST], request.NAME)

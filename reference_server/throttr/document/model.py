@@ -43,6 +43,8 @@ class DocumentModel:
     then counts have no upper bound, and names of ours are asked for by nobody else.
     """
 
+    push_clause = "THR-PUSH-4"
+
     def __init__(self, profile: Profile, variant: str, *, tolerance_ns: int, shared: bool) -> None:
         self._codec = Codec.of(profile, variant)
         self._shared = shared
