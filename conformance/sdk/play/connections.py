@@ -106,7 +106,7 @@ class Connections:
         opening = self.of(line).opening
         calls = () if opening is None else (opening,)
         expected = b"".join(self.talk.script.codec.encode(one) for one in requests)
-        got = yield act.Receive(line, expected, calls, self.talk.alike(requests, spec))
+        got = yield act.Receive(line, expected, calls, self.talk.meaning.alike(requests, spec))
         if got.data != expected and not got.alike:
             told = shown(got.data)
             if got.answered is not None and opening is not None:

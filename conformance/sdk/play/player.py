@@ -140,8 +140,8 @@ class Player:
         if "refused" in spec:
             yield from talk.refused(line, under, calls)
             return
-        expected = talk.written(requests, spec)
-        got = yield act.Receive(line, expected, tuple(calls), talk.alike(requests, spec))
+        expected = talk.meaning.written(requests, spec)
+        got = yield act.Receive(line, expected, tuple(calls), talk.meaning.alike(requests, spec))
         if got.data != expected and not got.alike:
             yield from talk.not_sent(under, spec, expected, got)
             return

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
-
-from msgspec.structs import replace
 
 from conformance.outcome import Place, Stopped
 from conformance.sdk.driver_protocol import Answer, Event, Failure, Hello
 from conformance.sdk.play import actions as act
 from conformance.sdk.play.judging import Refusal, byte_of, event_differs, report_differs, shown, told_error, unlike
+from conformance.sdk.play.meaning import Meaning
 from conformance.sdk.play.script import Piece, Script, field_at
 from conformance.symbols import SymbolError, Symbols
 from conformance.verdicts import Verdict
@@ -23,7 +22,6 @@ from protocols.plain import Plain
 __all__ = ["Asking", "Held", "Talk", "Under"]
 
 Asking = Generator[act.Action, Any, None]
-Alike = Callable[[Sequence[Message]], bool | None]
 ANY = tuple(kind for kind in Failure if kind is not Failure.UNSUPPORTED)
 REFUSALS = (Failure.TOO_WIDE, Failure.TOO_LONG, Failure.REFUSED, Failure.OTHER)
 
@@ -87,7 +85,7 @@ class Talk:
         """The driver did not answer: it has to be started again."""
         self.spoken = symbols.protocol
         self._plain = Plain(symbols.protocol, symbols.profile, symbols.variant)
-        self._seen: dict[str, set[Any]] = {}
+        self.meaning = Meaning(self.spoken, self.script.codec)
         self._answers: dict[int, Answer] = {}
         self._calls = 0
 
@@ -129,42 +127,13 @@ class Talk:
             line.due.append(Due(request, calls[0] if batch else calls[at], at if batch else None))
         return calls
 
-    def written(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> bytes:
-        """Return the bytes that are expected; none where only what they say can be."""
-        return b"" if spec.get("sealed") else b"".join(self.script.codec.encode(one) for one in requests)
-
-    def alike(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> Alike | None:
-        """Return what tells whether messages say the same as `requests`; None where one way to write them is known."""
-        ignored = spec.get("ignore", [])
-        known, plain = self.spoken, type(self.spoken)
-        if not ignored and known.canonical is plain.canonical and known.unsealed is plain.unsealed:
-            return None
-
-        def compare(messages: Sequence[Message]) -> bool | None:
-            pairs = zip(messages, requests, strict=False)
-            if len(messages) > len(requests) or not all(self._same(one, other, ignored) for one, other in pairs):
-                return False
-            return True if len(messages) == len(requests) else None
-
-        return compare
-
-    def _same(self, came: Message, asked: Message, ignored: Sequence[str]) -> bool:
-        opened = self.spoken.unsealed(came, asked)
-        if type(opened) is type(asked):
-            asked = replace(asked, **{name: getattr(opened, name) for name in ignored})
-        return self.spoken.canonical(opened) == self.spoken.canonical(asked)
-
     def fresh(self, spec: Mapping[str, Any], messages: Sequence[Message]) -> None:
         """Stop where a field that must differ each time was sent before."""
         name = spec.get("fresh")
-        if name is None:
-            return
-        seen = self._seen.setdefault(name, set())
-        for value in [getattr(one, name) for one in messages if hasattr(one, name)]:
-            if value in seen:
-                self._blame(spec, name)
-                raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
-            seen.add(value)
+        value = None if name is None else self.meaning.repeated(name, messages)
+        if value is not None:
+            self._blame(spec, str(name))
+            raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
 
     def refused(self, name: str, connection: Under, calls: Sequence[int]) -> Asking:
         """Expect that the SDK takes none of it, and sends nothing."""
