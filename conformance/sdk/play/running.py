@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 from conformance.cases import Case, CaseError, Suite, cases_in, load_suite
-from conformance.declared import parameters
 from conformance.documents import read_document, vectors_root
 from conformance.outcome import Outcome, harness_error
 from conformance.records import Record, Run, record
@@ -18,7 +17,7 @@ from conformance.sdk.driver_protocol import DriverMessageError
 from conformance.sdk.play.live import Stage, play_live
 from conformance.sdk.play.player import Player
 from conformance.sdk.wires import StartError
-from conformance.symbols import DEFAULT_PARAMETERS, Symbols
+from conformance.symbols import Symbols
 from conformance.trace import Trace
 from conformance.verdicts import Guilty, Verdict
 from protocols import Message, protocol
@@ -80,7 +79,6 @@ class SdkPlan:
             case=case.id,
             namespace=self.run.namespace,
             variables=case.variables,
-            parameters={**DEFAULT_PARAMETERS, **parameters(self.run.protocol)},
         )
 
 
