@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reference_server.psrt import subscriptions
 from reference_server.psrt.subscriptions import Subscriptions
 from reference_server.psrt.topics import levels, matches
 
@@ -96,7 +97,7 @@ def steps_of(action: Callable[[], Any]) -> int:
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
         nonlocal lines
-        lines += event == "line"
+        lines += event == "line" and frame.f_code.co_filename == subscriptions.__file__
         return trace
 
     before = sys.gettrace()
