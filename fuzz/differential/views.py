@@ -56,7 +56,7 @@ class View:
     end: str
     """What stands where the next answer would."""
     cut: bool
-    """The script ended the connection, or it cannot be read in one way: what is missing says nothing."""
+    """The script ended it, it turns to TLS, or it cannot be read in one way: what is missing says nothing."""
 
 
 def view_of(line: Line) -> View:
@@ -67,13 +67,14 @@ def view_of(line: Line) -> View:
             answers.append(_heard(message, line.ground, own))
         elif message.__struct_fields__:
             pushes.append(_heard(message, line.ground, own))
-    if line.broken is not None:
+    in_tls = line.turns_to_tls
+    if line.broken is not None and not in_tls:
         answers.append(Heard(f"no reply ({line.broken.code})", {}, line.broken.message, line.broken.clause))
     asked = tuple(request.NAME for request in line.requests)
     due = line.due > 0 and len(asked) > len(answers)
     end = CLOSED if line.ended in BY_TARGET else SILENT if due else NOTHING
     closed = line.ended is not None and line.ended not in BY_TARGET
-    cut = closed or line.broken is not None or line.is_ambiguous
+    cut = closed or in_tls or line.broken is not None or line.is_ambiguous
     return View(asked, tuple(answers), tuple(pushes), end, cut)
 
 

@@ -82,11 +82,11 @@ class Line:
     def valid(self) -> bool:
         """Whether nothing but whole requests was sent, all of it left, nobody cut it short nor asked for TLS."""
         cut_short = self.lost or self.ended in (Kind.HALF_CLOSED, Kind.CLOSED)
-        return self._following.whole and not cut_short and not self._turns_to_tls
+        return self._following.whole and not cut_short and not self.turns_to_tls
 
     @property
-    def _turns_to_tls(self) -> bool:
-        """Say whether what comes next is no more in clear; that is tried elsewhere, so as not to turn."""
+    def turns_to_tls(self) -> bool:
+        """Say whether what comes next is TLS, an alert perhaps; that is tried elsewhere, so as not to turn."""
         if not self.link.tls or self.due <= 0:
             return False
         reader = self.ground.following(self.link_name)

@@ -91,22 +91,19 @@ def lost(play: Play) -> Suspicion | None:
 
 def ended(play: Play) -> Suspicion | None:
     """The target ended a connection that asked nothing wrong, and that the reference server does not end."""
-    for line in _undisturbed(play):
-        if line.link.transport == "datagram" or _ends_in_reference(play, line):
-            continue
-        if line.ended in BY_TARGET and line.requests and not any(map(_is_large, line.requests)):
+    gone = [line for line in _undisturbed(play) if line.ended in BY_TARGET and line.link.transport == "stream"]
+    refused = _ended_by_reference(play) if gone and play.ground.by_state else frozenset()
+    for line in gone:
+        if line.requests and line.name not in refused and not any(map(_is_large, line.requests)):
             told = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
             where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
             return Suspicion("valid requests end no connection", told, where)
     return None
 
 
-def _ends_in_reference(play: Play, line: Line) -> bool:
-    """Say whether a connection of this name ends on the reference server, too: what was asked may be refused so."""
-    if line.ended not in BY_TARGET or not play.ground.by_state:
-        return False
-    played = simulated(play.ground, play.script)
-    return any(one.name == line.name and one.ended in BY_TARGET for one in played.lines)
+def _ended_by_reference(play: Play) -> frozenset[str]:
+    """Return the connections that the reference server ends, too: what was asked there may be refused so."""
+    return frozenset(line.name for line in simulated(play.ground, play.script).lines if line.ended in BY_TARGET)
 
 
 def _is_large(request: Request) -> bool:
@@ -120,7 +117,9 @@ def broken(play: Play) -> Suspicion | None:
         return None
     symbols = play.ground.symbols
     report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
-    found = [one.violation for one in report.connections if one.violation and one.violation.side is Guilty.TARGET]
+    in_tls = {line.name for line in play.lines if line.turns_to_tls}
+    wrong = [one.violation for one in report.connections if one.violation and one.connection not in in_tls]
+    found = [one for one in wrong if one.side is Guilty.TARGET]
     if not found:
         return None
     first = min(found, key=lambda one: one.order())

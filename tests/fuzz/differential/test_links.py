@@ -10,7 +10,7 @@ from conformance.actions import Open, Read, Sleep, Write
 from conformance.cases import load_suite
 from conformance.ours import service
 from conformance.simulation import Simulation
-from conformance.trace import Kind
+from conformance.trace import Kind, TraceEvent
 from fuzz.differential.campaign import Bounds, DiffCampaign
 from fuzz.differential.compare import differences
 from fuzz.differential.sides import SimulatedSide
@@ -62,6 +62,16 @@ def test_a_push_that_is_missing_on_another_line_is_a_difference() -> None:
     (found,) = differences([play, replace(play, trace=type(play.trace)(lost))])
 
     assert (found.connection, found.shape) == ("d", "PUSH: PUSH | nothing")
+
+
+def test_what_tls_says_is_not_compared() -> None:
+    play = simulated(GROUND, (Open("a"), *asking("a", Greeting(1)), Write("a", b"no TLS")))
+    alert = TraceEvent(0, "a", Kind.RECEIVED, bytes.fromhex("15030300020216"))
+    at = next(at for at, one in enumerate(play.trace) if one.data == b"no TLS")
+    said = replace(play, trace=type(play.trace)([*play.trace[: at + 1], alert, *play.trace[at + 1 :]]))
+
+    assert said.lines[0].received
+    assert list(differences([play, said])) == []
 
 
 def test_signs_of_life_are_no_difference() -> None:

@@ -145,6 +145,7 @@ def test_nothing_is_owed_where_tls_is_asked_for() -> None:
 
     assert not play.lines[0].valid
     assert spoken(play) is None
+    assert spoken(with_event(play, "a", Kind.RECEIVED, bytes.fromhex("15030300020216"))) is None
 
 
 def test_others_are_served_once_they_are_let_in_and_answered() -> None:
