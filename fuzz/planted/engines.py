@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from conformance.ours import serving_arguments
 from conformance.processes import ServerProcess, parse_command
 from fuzz import corpus, coverage_guided, parser_input, property_based, store_input
 from fuzz.failure import Setting
@@ -24,6 +25,7 @@ from fuzz.planted.edits import Edit, planted
 from fuzz.planted.planting import Planting
 from fuzz.targets_known import TARGETS, Target
 from protocols import protocol
+from reference_server.registry import limits_of
 
 __all__ = ["ENGINES", "Engine", "Outcome", "Task"]
 
@@ -160,12 +162,13 @@ def server(task: Task) -> Outcome:
 
 def live(task: Task) -> Outcome:
     """Play mutated conversations on a process of its own, over sockets."""
-    ground = task.ground
-    command = [sys.executable, "-m", "reference_server", ground.name, "--profile", ground.profile]
-    command += ["--variant", ground.variant, "--max-frame", str(LARGEST_FRAME), "--port", "0"]
-    command += ["--fault", task.fault] if task.fault else []
-    with ServerProcess(parse_command(shlex.join(command))) as process, LiveTarget(ground, None, process) as target:
-        return _campaign(target, task)
+    ground, command = task.ground, [sys.executable, "-m", "reference_server"]
+    with TemporaryDirectory(prefix="wireproof-planted-") as scratch:
+        command += serving_arguments(ground.name, profile=ground.profile, variant=ground.variant, scratch=Path(scratch))
+        command += ["--max-frame", str(LARGEST_FRAME)] if "max_frame" in limits_of(ground.name) else []
+        command += ["--port", "0", *(["--fault", task.fault] if task.fault else [])]
+        with ServerProcess(parse_command(shlex.join(command))) as process, LiveTarget(ground, None, process) as target:
+            return _campaign(target, task)
 
 
 def _campaign(target: LiveTarget, task: Task) -> Outcome:

@@ -37,6 +37,13 @@ def test_the_quickest_are_found_without_atheris(engine: str, fault: str) -> None
     assert ": " in outcome.told
 
 
+@pytest.mark.parametrize("fault", ["nop-behind-publish-unanswered", "datagram-reply-of-4-bytes"])
+def test_the_quickest_on_lines_of_several_kinds_are_found(fault: str) -> None:
+    (planting,) = (one for one in all_faults("psrt") if one.fault == fault)
+
+    assert ENGINES["server"](Task("psrt", planting, planting.budget, 1)).executions is not None
+
+
 @pytest.mark.parametrize("engine", ["parser", "scheduler"])
 def test_nothing_is_found_where_nothing_is_planted(engine: str) -> None:
     assert ENGINES[engine](Task("throttr", None, 500, 1, guided=False)).executions is None
@@ -60,12 +67,14 @@ def test_what_breaks_nothing_by_itself_was_not_found(monkeypatch: pytest.MonkeyP
 
 
 def test_every_fault_has_an_engine_and_a_name_of_its_own() -> None:
-    faults = [one for name in protocol_names() for one in all_faults(name)]
+    by_protocol = {name: all_faults(name) for name in protocol_names()}
+    faults = [one for some in by_protocol.values() for one in some]
 
-    assert len(faults) == len({(one.engine, one.fault) for one in faults}) >= 25
+    assert all(len(some) == len({(one.engine, one.fault) for one in some}) >= 10 for some in by_protocol.values())
     assert {one.engine for one in faults} == {*ENGINES}
     assert {one.part for one in faults} == {"parser", "scheduler", "store", "transport"}
-    assert all(one.edits or not deviations("throttr")[one.fault].is_legal for one in faults)
+    for name, some in by_protocol.items():
+        assert all(one.edits or not deviations(name)[one.fault].is_legal for one in some)
 
 
 def planted_two(monkeypatch: pytest.MonkeyPatch, finding: dict[str | None, int | None]) -> None:
