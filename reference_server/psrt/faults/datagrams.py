@@ -265,18 +265,20 @@ class _Late(DatagramRequests):
 
 
 class _Stuck(DatagramRequests):
-    """Answers nothing more once a datagram was refused."""
+    """Answers nothing more to one whose datagram was refused."""
 
-    is_stuck = False
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self.stuck: set[int] = set()
 
     def plain(self, request: Datagram, sender: Sender, now: int) -> Answer:
         """See `DatagramRequests`."""
-        if self.is_stuck:
+        if sender.peer.port in self.stuck:
             raise RefusedError("stuck")
         try:
             return super().plain(request, sender, now)
         except RefusedError:
-            self.is_stuck = True
+            self.stuck.add(sender.peer.port)
             raise
 
 
@@ -350,7 +352,7 @@ _READ: tuple[Fault, ...] = (
     fault("datagram-any-cipher-is-plain", "Byte 4 of a datagram is not looked at.", "DATAGRAM-17", "SEALED-2",
           "SEALED-3", *OKS, "SEALED-8", state=reading(_replaced(4, b"\0"))),
     fault("datagram-cut-at-64", "A datagram is cut after 64 bytes.", "DATAGRAM-25", "DATAGRAM-28",
-          state=reading(_cut)),
+          "SEALED-17", state=reading(_cut)),
     fault("datagram-op-behind-priority", "The priority of a datagram stands before its OP.", "DATAGRAM-1",
           "DATAGRAM-3", *ANSWERED, "DATAGRAM-7", "DATAGRAM-6",
           profile=order(Datagram, "version", "encryption", "login", "password", "priority", "op", "topic", "message")),
@@ -376,11 +378,11 @@ _READ: tuple[Fault, ...] = (
 )  # fmt: skip
 _PUBLISHED: tuple[Fault, ...] = (
     fault("datagram-no-ack-dropped", "PUBLISH_NO_ACK is not published.", "DATAGRAM-7", "SEALED-8", "DATAGRAM-31",
-          handlers=datagrams(_NoAckDropped)),
+          "DATAGRAM-6", handlers=datagrams(_NoAckDropped)),
     fault("datagram-of-any-rights", "The rights of a datagram's login are not looked at.", "DATAGRAM-9", "ACL-17",
           "SEALED-14", "ACL-3", "ACL-12", "ACL-13", handlers=datagrams(_AllRights)),
     fault("datagram-of-any-password", "A datagram of an unknown login, or with a wrong password, is published.",
-          "DATAGRAM-8", "ACL-11", handlers=datagrams(_NoPassword)),
+          "DATAGRAM-8", "ACL-11", "ACL-17", handlers=datagrams(_NoPassword)),
     fault("datagram-published-all-the-same", "A datagram that is answered FE or FF is published all the same.",
           "DATAGRAM-8", "DATAGRAM-9", "DATAGRAM-10", "DATAGRAM-11", "SEALED-14", "SEALED-15", "DATAGRAM-12",
           "ACL-17", "MESSAGE-9", handlers=datagrams(_PublishesAll)),
@@ -389,10 +391,10 @@ _PUBLISHED: tuple[Fault, ...] = (
     fault("datagram-of-any-depth", "A datagram to a topic that is too deep is published.", "DATAGRAM-11",
           "SEALED-15", "TOPIC-9", handlers=datagrams(_AnyDepth)),
     fault("datagram-not-normalised", "The topic of a datagram is taken as it is written.", "DATAGRAM-26",
-          "SEALED-17", "DATAGRAM-11", handlers=datagrams(_AsWritten)),
+          "SEALED-17", "DATAGRAM-11", "DATAGRAM-5", "SEALED-14", "ACL-17", handlers=datagrams(_AsWritten)),
     fault("datagram-one-behind", "A datagram is published when the next one comes.", "DATAGRAM-5", "MESSAGE-12",
           "DATAGRAM-7", *OKS, "SEALED-8", handlers=datagrams(_Late)),
-    fault("datagram-refused-is-the-last", "Once a datagram was refused no other one is answered.", "DATAGRAM-29",
+    fault("datagram-refused-is-the-last", "Once a datagram was refused its sender is answered no more.", "DATAGRAM-29",
           "ROBUSTNESS-2", handlers=datagrams(_Stuck)),
 )  # fmt: skip
 FAULTS = _ANSWERS + _READ + _PUBLISHED

@@ -12,28 +12,19 @@ from reference_server.psrt.state import Answer, Handler, State
 
 __all__ = ["FAULTS"]
 
+A_FEW = 3
 MOST_AT_ONCE = 64
 MOST_SUBSCRIPTIONS = 16
 
 
 class _Backwards(PsrtSession):
-    """Writes the answers to one segment last one first."""
+    """Writes the answers to one segment last one first, where there are more than a few."""
 
     def flush(self) -> None:
         """See `PsrtSession`."""
-        if self.client is not None and len(self._out) > 1 and all(len(one) == 1 for one in self._out):
+        if self.client is not None and len(self._out) > A_FEW and all(len(one) == 1 for one in self._out):
             self._out.reverse()
         super().flush()
-
-
-class _OneASegment(PsrtSession):
-    """Answers the first request of a segment and forgets the others."""
-
-    def take(self, request: Any) -> None:
-        """See `PsrtSession`."""
-        super().take(request)
-        if self.client is not None and self.connection is not None and not self.is_data:
-            self.connection._buffer.drop()
 
 
 class _NoPieces(PsrtSession):
@@ -76,16 +67,6 @@ class _NoLateLogin(PsrtSession):
         is_login = self.connection is not None and self.client is None and not self.is_data and not self.closed
         if is_login and self.connection is not None and self.connection.received == GREETING_SIZE:
             self.connection._buffer.drop()
-
-
-class _OneAnswerASegment(PsrtSession):
-    """Answers all requests of a segment with one byte."""
-
-    def flush(self) -> None:
-        """See `PsrtSession`."""
-        if self.client is not None and len(self._out) > 1 and all(len(one) == 1 for one in self._out):
-            del self._out[1:]
-        super().flush()
 
 
 class _FewAtOnce(PsrtSession):
@@ -221,10 +202,8 @@ def _losing(correct: Any, state: State) -> Any:
 
 PIECES = ("ROBUSTNESS-4", "ROBUSTNESS-6", "TIMEOUT-7")
 FAULTS: tuple[Fault, ...] = (
-    fault("answers-backwards", "The answers to one segment come last one first.", "ORDER-1", "ROBUSTNESS-5",
+    fault("answers-backwards", "More than three answers to one segment come last one first.", "ORDER-1", "ROBUSTNESS-5",
           "FRAMING-6", "BYE-4", session=_Backwards),
-    fault("one-request-a-segment", "Of several requests in one segment the first is carried out.", "ROBUSTNESS-5",
-          "ROBUSTNESS-10", "ORDER-1", "BYE-4", "GREETING-8", "ROBUSTNESS-6", "FRAMING-6", session=_OneASegment),
     fault("pieces-forgotten", "A request that does not come in one segment is forgotten.", *PIECES,
           "ROBUSTNESS-9", "LIMIT-2", session=_NoPieces),
     fault("single-bytes-forgotten", "A byte of a request that comes alone is forgotten.", *PIECES,
@@ -234,11 +213,11 @@ FAULTS: tuple[Fault, ...] = (
     fault("login-in-one-piece", "A login that does not come in one segment is forgotten.", "ROBUSTNESS-4",
           "LOGIN-15", "LOGIN-1", session=_NoLateLogin),
     fault("answers-beyond-64-lost", "Of the answers to one segment the first 64 come.", "ROBUSTNESS-10",
-          "ROBUSTNESS-5", session=_FewAtOnce),
+          "ROBUSTNESS-5", "ROBUSTNESS-13", session=_FewAtOnce),
     fault("nop-behind-publish-unanswered", "A NOP behind a PUBLISH is not answered.", "ROBUSTNESS-10", "NOP-2",
           "ORDER-1", handlers=_losing),
     fault("part-of-a-publish-published", "What came of a PUBLISH is published when its client goes away.",
-          "ROBUSTNESS-7", "LIMIT-5", session=_PartsCarriedOut),
+          "ROBUSTNESS-7", "LIMIT-5", "BYE-5", session=_PartsCarriedOut),
     fault("all-wait-for-one", "While a request of one client is not whole nobody is answered.", "ROBUSTNESS-9",
           "ROBUSTNESS-8", session=_WaitsForAll),
     fault("all-wait-for-a-greeting", "While one connection's greeting is not whole nobody is answered.",

@@ -116,7 +116,7 @@ FAULTS: tuple[Fault, ...] = (
     fault("greeting-refused-with-ff", "A greeting is refused with FF, then the connection is closed.",
           "GREETING-5", "GREETING-6", "DATA_GREETING-4", "FRAMING-9", session=_AnswersHeader),
     fault("greeting-alone", "What comes in one segment with a greeting is lost.",
-          "GREETING-8", "DATA_GREETING-5", "ROBUSTNESS-5", "ROBUSTNESS-6", session=_GreetingAlone),
+          "GREETING-8", "DATA_GREETING-5", "ROBUSTNESS-5", "ROBUSTNESS-6", "LOGIN-1", session=_GreetingAlone),
     fault("data-greeting-alone", "What comes in one segment with the greeting of a data socket is lost.",
           "DATA_GREETING-5", "ROBUSTNESS-5", session=_DataGreetingAlone),
     fault("data-greeting-as-control", "A data socket is greeted with EE AA, as a control socket is.",

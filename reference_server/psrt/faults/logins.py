@@ -241,13 +241,13 @@ class _AnyLogin(PsrtSession):
 
 _ADMITTED: tuple[Fault, ...] = (
     fault("login-any-password", "The password of an account is not looked at.", "LOGIN-6", "LOGIN-13", "LOGIN-17",
-          "ACCOUNT-1", "DATAGRAM-8", state=accounts(_NoPasswords)),
+          "ACCOUNT-1", "DATAGRAM-8", "ACL-17", state=accounts(_NoPasswords)),
     fault("login-unknown-is-anonymous", "Who is not known is let in as the anonymous account.", "LOGIN-7", "LOGIN-17",
-          "ACCOUNT-2", "DATAGRAM-8", state=accounts(_NoNames)),
+          "ACCOUNT-2", "DATAGRAM-8", "LOGIN-12", "LOGIN-19", state=accounts(_NoNames)),
     fault("login-without-entry", "An account without a rights entry can log in.", "ACL-11", "DATAGRAM-8",
           state=accounts(_NoEntry)),
     fault("login-password-without-name", "An empty login is anonymous whatever its password.", "LOGIN-12",
-          "DATAGRAM-8", state=accounts(_EmptyName)),
+          "DATAGRAM-8", "LOGIN-19", state=accounts(_EmptyName)),
     fault("login-password-begins", "A password that begins with the right one is right.", "ACCOUNT-1", "LOGIN-6",
           "LOGIN-13", "DATAGRAM-8", state=accounts(_Begins)),
     fault("login-in-any-case", "Logins are compared without the case of their letters.", "ACCOUNT-2", "LOGIN-7",
@@ -269,7 +269,7 @@ _ADMITTED: tuple[Fault, ...] = (
 )  # fmt: skip
 _REFUSED: tuple[Fault, ...] = (
     fault("login-of-nobody-with-a-name", "Only anonymous clients are let in.", "LOGIN-5", "LOGIN-14", "LOGIN-16",
-          "ACL-1", "ACL-2", "DATAGRAM-5", "ACL-17", "STARTTLS-4", state=accounts(_AnybodyOnly)),
+          "ACL-1", "ACL-2", "DATAGRAM-5", "ACL-17", "STARTTLS-4", "DATAGRAM-1", state=accounts(_AnybodyOnly)),
     fault("login-refused-with-fe", "A login is refused with FE, then the connection is closed.", "LOGIN-6", "LOGIN-7",
           "LOGIN-10", "LOGIN-11", "LOGIN-12", "LOGIN-13", "LOGIN-17", "FRAMING-9", "ACL-11", "ACCOUNT-1", "ACCOUNT-2",
           "LOGIN-19", handlers=instead_of_closing(Login, _refused)),
@@ -285,13 +285,14 @@ _REFUSED: tuple[Fault, ...] = (
     fault("login-once-an-account", "An account that is logged in cannot log in again.", "LOGIN-16",
           handlers=with_handler(Login, _once)),
     fault("login-last-one-only", "A login ends the other sessions of its account.", "LOGIN-16", "ROBUSTNESS-8",
-          "MESSAGE-8", "SUBSCRIBE-18", "ATTACH-16", handlers=with_handler(Login, _last_one_only)),
+          "MESSAGE-8", "SUBSCRIBE-18", "ATTACH-16", "ORDER-4", "ORDER-5", "MESSAGE-9",
+          handlers=with_handler(Login, _last_one_only)),
 )  # fmt: skip
 _FRAME: tuple[Fault, ...] = (
     fault("login-len-without-00", "The LEN of a login does not count its 00.", "LOGIN-1", "LOGIN-2", "LOGIN-9",
           "LOGIN-15", session=miscounted(Login, lambda size: size + 1)),
     fault("login-len-of-2-bytes", "The LEN of a login has 2 bytes.", "LOGIN-1", "LOGIN-2", "FRAMING-2",
-          profile=field_kind(Login, "login", Split(U16))),
+          "TIMEOUT-5", profile=field_kind(Login, "login", Split(U16))),
     fault("login-longest-refused", "A login frame of 1024 bytes is refused.", "LOGIN-14", session=_ShorterLogin),
     fault("login-of-any-length", "Login frames have no bound of their own.", "LOGIN-15", session=_AnyLogin),
 )  # fmt: skip
@@ -306,6 +307,6 @@ _TOKEN: tuple[Fault, ...] = (
           "ATTACH-2", "ATTACH-7", handlers=with_answer(Login, _same_token)),
     fault("token-used-again", "The token of a session that ended is given to the next one.", "LOGIN-4",
           "ROBUSTNESS-12", state=_SameToken),
-    fault("token-of-zeroes", "The first session gets a token of zero bytes.", "LOGIN-4", state=_ZeroToken),
+    fault("token-of-zeroes", "The first session gets a token of zero bytes.", "LOGIN-4", "ATTACH-3", state=_ZeroToken),
 )  # fmt: skip
 FAULTS = _ADMITTED + _REFUSED + _FRAME + _TOKEN

@@ -110,6 +110,7 @@ FAULTS: tuple[Fault, ...] = (
               lambda rights, mask: not rights.sub or rights.may_subscribe(mask),
               lambda rights, topic: not rights.pub or rights.may_publish(topic))),
     fault("rights-in-one-list", "A mask for subscribing gives the right to publish.", "ACL-4", "ACL-2", "PUBLISH-8",
+          "DATAGRAM-9", "ACL-17", "SEALED-14",
           state=_rights(publish=lambda rights, topic: Rights(pub=rights.sub + rights.pub).may_publish(topic))),
     fault("rights-of-publishing-needed", "Who may not publish to a topic may not subscribe to it.", "ACL-1", "ACL-4",
           "ACL-7", "ACL-8", "SUBSCRIBE-5",
@@ -122,7 +123,7 @@ FAULTS: tuple[Fault, ...] = (
           "PUBLISH_REPL-8", state=_rights(lambda rights, mask: rights.replicator or rights.may_subscribe(mask),
                                           lambda rights, topic: rights.replicator or rights.may_publish(topic))),
     fault("rights-plus-needs-text", "A + of a mask of rights does not cover an empty level.", "ACL-5", "ACL-1",
-          "ACL-2", "ACL-10", state=_rights(
+          "ACL-2", "ACL-10", "TOPIC-6", "DATAGRAM-5", "ACL-17", state=_rights(
               lambda rights, mask: rights.may_subscribe(mask) and "" not in mask.split("/"),
               lambda rights, topic: rights.may_publish(topic) and "" not in topic.split("/"))),
     fault("rights-plus-covers-several", "A + of a mask of rights covers all levels that are left.", "ACL-5", "ACL-1",
@@ -130,12 +131,12 @@ FAULTS: tuple[Fault, ...] = (
               lambda rights, mask: Rights(_rest(rights.sub)).may_subscribe(mask),
               lambda rights, topic: Rights(pub=_rest(rights.pub)).may_publish(topic))),
     fault("rights-hash-covers-its-parent", "The mask b/# grants b, too.", "ACL-6", "ACL-1", "ACL-2", "SUBSCRIBE-9",
-          "PUBLISH-8", "DATAGRAM-9", "ACL-17", state=_rights(
+          "PUBLISH-8", "DATAGRAM-9", "ACL-17", "SEALED-14", state=_rights(
               lambda rights, mask: rights.may_subscribe(mask) or _parents(rights.sub, mask),
               lambda rights, topic: rights.may_publish(topic) or _parents(rights.pub, topic))),
     fault("rights-hash-covers-one-level", "A # of a mask of rights covers one level.", "ACL-6", "ACL-7", "ACL-1",
           "ACL-2", "ACL-8", "ACL-15", "ACL-14", "SUBSCRIBE-5", "SUBSCRIBE-6", "PUBLISH-6", "TOPIC-8",
-          state=_rights(
+          "DATAGRAM-5", "ACL-17", "PUBLISH-7", "SEALED-14", "SUBSCRIBE-7", state=_rights(
               lambda rights, mask: any(covers(one, levels(mask)) and len(levels(mask)) <= len(one)
                                        for one in rights.sub),
               lambda rights, topic: any(matches(one, tuple(topic.split("/"))) and topic.count("/") < len(one)
@@ -155,7 +156,8 @@ FAULTS: tuple[Fault, ...] = (
                                lambda topic, ask: None if client_of(ask).rights.may_subscribe(topic) else DENIED),
               act=lambda client, topic, state: state.subscriptions.add(client, normalised(topic)))),
     fault("rights-to-publish-as-written", "Rights to publish are looked at before the topic is normalised.",
-          "ACL-10", "ACL-2", "ACL-5", profiles=("1",), handlers=publishing(
+          "ACL-10", "ACL-2", "ACL-5", "TOPIC-2", "TOPIC-3", "TOPIC-6", "MESSAGE-6", profiles=("1",),
+          handlers=publishing(
               name=str, tests=(lambda topic, ask: too_deep(normalised(topic), ask), masked,
                                lambda topic, ask: None if client_of(ask).rights.may_publish(topic) else DENIED))),
     fault("rights-of-what-begins-so", "A mask of rights grants what begins with its text up to the wildcard.",
@@ -163,7 +165,7 @@ FAULTS: tuple[Fault, ...] = (
               lambda rights, mask: _beginnings(rights.sub, mask),
               lambda rights, topic: _beginnings(rights.pub, topic))),
     fault("rights-behind-hash", "A mask of rights with something behind # grants nothing.", "ACL-7", "ACL-8",
-          state=_rights(lambda rights, mask: Rights(tuple(
+          "ACL-1", state=_rights(lambda rights, mask: Rights(tuple(
               one for one in rights.sub if one != ("m", REST))).may_subscribe(mask))),
     fault("rights-not-of-anybody", "Anonymous clients may do nothing.", "ACL-15", "SUBSCRIBE-5", "PUBLISH-6",
           "PUBLISH-7", "SUBSCRIBE-6", "DATAGRAM-5", "SEALED-6", "DATAGRAM-2", "SUBSCRIBE-8", "UNSUBSCRIBE-4",

@@ -218,7 +218,7 @@ SEALS = ("SEALED-7", "SEALED-2", "SEALED-3", "SEALED-6", "SEALED-17", "SEALED-1"
 FORGED = ("SEALED-11", "SEALED-10", "SEALED-20", "SEALED-19", "SEALED-12")
 FAULTS: tuple[Fault, ...] = (
     fault("sealed-tag-not-checked", "The tag of a sealed datagram is not looked at.", "SEALED-11", *FORGED,
-          "SEALED-13", handlers=_opened(_unchecked)),
+          "SEALED-13", "SEALED-4", handlers=_opened(_unchecked)),
     fault("sealed-half-a-tag", "Half of the tag of a sealed datagram is compared.", "SEALED-11",
           handlers=_opened(_part_of_tag)),
     fault("sealed-short-tag", "A tag of 12 bytes is enough.", "SEALED-19", "SEALED-12", handlers=_opened(_short_tag)),

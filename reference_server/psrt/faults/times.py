@@ -221,7 +221,7 @@ _TIMEOUTS: tuple[Fault, ...] = (
           "TIMEOUT-6", "TIMEOUT-7", "TIMEOUT-10", "ATTACH-6", "STARTTLS-8", "STARTTLS-13",
           session=_waits(lambda session: True)),
     fault("timeout-halved", "Connections are closed after half the server timeout.", "TIMEOUT-2", *ALIVE,
-          "ATTACH-9", "BEACON-2", "STARTTLS-13", session=_HalfTime),
+          "ATTACH-9", "BEACON-2", "STARTTLS-13", "TIMEOUT-4", "TIMEOUT-5", "TIMEOUT-6", session=_HalfTime),
     fault("timeout-doubled", "Connections are closed after twice the server timeout.", "TIMEOUT-1", "TIMEOUT-4",
           "TIMEOUT-5", "TIMEOUT-6", "TIMEOUT-7", "TIMEOUT-10", "ATTACH-6", "STARTTLS-8", "STARTTLS-13",
           session=_DoubleTime),

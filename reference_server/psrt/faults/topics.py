@@ -109,6 +109,10 @@ def _behind_rest(mask: str, topic: str) -> bool:
     return bool(behind) and not topic.endswith("/" + behind)
 
 
+def _is_plain(mask: str) -> bool:
+    return not {ONE, REST} & set(levels(mask))
+
+
 def _globbed(mask: str, topic: str) -> bool:
     return fnmatch.fnmatchcase(topic, mask)
 
@@ -173,23 +177,27 @@ def _folded(topic: bytes) -> bytes:
 
 _NAMES: tuple[Fault, ...] = (
     fault("publish-not-normalised", "PUBLISH takes its topic as it is written.", "TOPIC-2", "TOPIC-3", "TOPIC-6",
-          "MESSAGE-6", "TOPIC-7", "TOPIC-9", "ACL-2", handlers=publishing(name=str)),
+          "MESSAGE-6", "TOPIC-7", "TOPIC-9", "ACL-2", "ACL-10", handlers=publishing(name=str)),
     fault("publish-runs-kept", "PUBLISH keeps runs of / in a topic.", "TOPIC-2", "MESSAGE-6", "TOPIC-7", "TOPIC-3",
-          handlers=publishing(name=lambda text: text.removeprefix("/"))),
+          "ACL-2", handlers=publishing(name=lambda text: text.removeprefix("/"))),
     fault("publish-leading-slash-kept", "PUBLISH keeps a / at the beginning of a topic.", "TOPIC-3", "TOPIC-6",
-          "MESSAGE-6", "TOPIC-7", "TOPIC-2", handlers=publishing(
+          "MESSAGE-6", "TOPIC-7", "TOPIC-2", "ACL-2", handlers=publishing(
               name=lambda text: "/" * text.startswith("/") + normalised(text))),
     fault("publish-last-slash-dropped", "PUBLISH takes a / at the end of a topic away.", "TOPIC-5", "TOPIC-12",
-          "TOPIC-16", "ACL-5", "MESSAGE-6", handlers=publishing(name=lambda text: normalised(text).removesuffix("/"))),
+          "TOPIC-16", "ACL-5", "MESSAGE-6", "TOPIC-1", "TOPIC-10", "TOPIC-11", "TOPIC-13", "TOPIC-14", "TOPIC-25",
+          "TOPIC-7", "TOPIC-2", "TOPIC-4", "MESSAGE-9", "UNSUBSCRIBE-9",
+          handlers=publishing(name=lambda text: normalised(text).removesuffix("/"))),
     fault("topics-without-last-slash", "A / at the end of a topic is taken away everywhere.", "TOPIC-5", "TOPIC-12",
-          "TOPIC-16", "ACL-5", "MESSAGE-6", handlers=_changed(lambda topic: topic.rstrip(b"/") or topic)),
+          "TOPIC-16", "ACL-5", "MESSAGE-6", "TOPIC-1", "TOPIC-10", "TOPIC-11", "TOPIC-13", "TOPIC-14", "TOPIC-25",
+          "TOPIC-7", "TOPIC-2", "TOPIC-4", "MESSAGE-9", "UNSUBSCRIBE-9", "ACL-1", "DATAGRAM-26", "DATAGRAM-5",
+          handlers=_changed(lambda topic: topic.rstrip(b"/") or topic)),
     fault("root-topic-refused", "PUBLISH to / closes the connection.", "TOPIC-6",
           handlers=publishing(tests=(_no_root, lambda topic, ask: ERROR if depth(topic) > ask.state.max_depth else None,
                                      masked, denied))),
     fault("topics-in-any-case", "Topics are compared, and pushed, in small letters.", "TOPIC-21", "MESSAGE-6",
-          handlers=_changed(_folded)),
+          "ACL-1", "ACL-2", "TOPIC-13", handlers=_changed(_folded)),
     fault("topics-in-ascii", "Characters of several bytes are left out of topics.", "TOPIC-22", "MESSAGE-6",
-          "TOPIC-24", handlers=_changed(_ascii)),
+          "TOPIC-24", "TOPIC-10", "TOPIC-14", "DATAGRAM-12", "PUBLISH-14", handlers=_changed(_ascii)),
     fault("topics-without-spaces", "Spaces around a topic are taken away.", "TOPIC-22", "MESSAGE-6",
           handlers=_changed(lambda topic: topic.strip(b" ") or topic)),
     fault("topics-composed", "Characters of topics are composed (NFC).", "TOPIC-24", "TOPIC-22", "MESSAGE-6",
@@ -197,38 +205,42 @@ _NAMES: tuple[Fault, ...] = (
 )  # fmt: skip
 _DEPTH: tuple[Fault, ...] = (
     fault("depth-counts-levels", "The depth of a topic is the number of its levels.", "TOPIC-8", "TOPIC-7",
-          "PUBLISH-16", handlers=_depth(lambda topic: depth(topic) + 1)),
+          "PUBLISH-16", "ACL-1", "ACL-2", "SUBSCRIBE-5", "PUBLISH-6", "UNSUBSCRIBE-3", "TOPIC-13", "TOPIC-14",
+          "TOPIC-25", handlers=_depth(lambda topic: depth(topic) + 1)),
     fault("depth-one-more", "Topics may be one deeper than the limit.", "TOPIC-9", "PUBLISH-9", "SUBSCRIBE-10",
           "UNSUBSCRIBE-6", "TOPIC-7", "PUBLISH-16", "SUBSCRIBE-11", "SUBSCRIBE-12", "SUBSCRIBE-13", "SUBSCRIBE-14",
-          "UNSUBSCRIBE-7", "TIMEOUT-11", "PUBLISH-10", handlers=_depth(lambda topic: depth(topic) - 1)),
+          "UNSUBSCRIBE-7", "TIMEOUT-11", "PUBLISH-10", "UNSUBSCRIBE-16",
+          handlers=_depth(lambda topic: depth(topic) - 1)),
     fault("depth-before-normalising", "The depth of a topic is looked at before it is normalised.", "TOPIC-7",
-          "TOPIC-2", "TOPIC-4", "UNSUBSCRIBE-10", "ACL-10", "TOPIC-3", handlers=_raw_depth),
+          "TOPIC-2", "TOPIC-4", "UNSUBSCRIBE-10", "ACL-10", "TOPIC-3", "SUBSCRIBE-5", "PUBLISH-6", "SUBSCRIBE-11",
+          "UNSUBSCRIBE-7", "ACL-2", handlers=_raw_depth),
     fault("depth-without-wildcards", "A # is no level when the depth of a mask is looked at.", "TOPIC-9", "TOPIC-7",
           handlers=_depth(lambda topic: depth(topic.removesuffix("/#")))),
 )  # fmt: skip
 _MASKS: tuple[Fault, ...] = (
     fault("hash-matches-its-parent", "The mask a/# matches the topic a, as MQTT has it.", "TOPIC-15",
-          state=_also(_parent)),
+          "TOPIC-14", "TOPIC-16", "TOPIC-25", "MESSAGE-9", state=_also(_parent)),
     fault("hash-matches-one-level", "A # matches one level.", "TOPIC-14", "TOPIC-17", "TOPIC-18", "TOPIC-25",
-          "PUBLISH_REPL-4", state=_but(_rest_is_one)),
+          "PUBLISH_REPL-4", "MESSAGE-8", state=_but(_rest_is_one)),
     fault("hash-needs-a-level-that-is-not-empty", "The mask a/# does not match the topic a/.", "TOPIC-16", "TOPIC-17",
-          "TOPIC-14", state=_but(_rest_of_empty)),
+          "TOPIC-14", "TOPIC-25", "MESSAGE-8", state=_but(_rest_of_empty)),
     fault("hash-leaves-out-dollar", "The mask # does not match topics that begin with $.", "TOPIC-17",
           state=_but(lambda mask, topic: topic.startswith("$") and mask[:1] in (ONE, REST))),
     fault("hash-with-something-behind-it", "What stands behind # in a mask must end the topic.", "TOPIC-18",
           "UNSUBSCRIBE-15", "ACL-7", state=_but(_behind_rest)),
     fault("hash-at-the-beginning-only", "A # counts where it is the whole mask only.", "TOPIC-14", "TOPIC-16",
           "TOPIC-18", "TOPIC-25", "PUBLISH_REPL-4", "MESSAGE-7",
-          state=_but(lambda mask, topic: REST in levels(mask) and mask != REST)),
+          "MESSAGE-8", state=_but(lambda mask, topic: REST in levels(mask) and mask != REST)),
     fault("plus-matches-several-levels", "A + at the end of a mask matches all levels that are left.", "TOPIC-11",
-          state=_also(_several)),
-    fault("plus-matches-no-level", "The mask a/+ matches the topic a.", "TOPIC-11", state=_also(_none_at_the_end)),
+          "TOPIC-10", "TOPIC-12", "TOPIC-13", "MESSAGE-9", state=_also(_several)),
+    fault("plus-matches-no-level", "The mask a/+ matches the topic a.", "TOPIC-11", "TOPIC-10", "TOPIC-12", "TOPIC-13",
+          "MESSAGE-9", state=_also(_none_at_the_end)),
     fault("plus-needs-a-level-that-is-not-empty", "A + does not match an empty level.", "TOPIC-12", "TOPIC-10",
-          "TOPIC-17", state=_but(_empty_level)),
+          "TOPIC-17", "TOPIC-13", "MESSAGE-8", state=_but(_empty_level)),
     fault("plus-once-a-mask", "A mask with more than one + matches nothing.", "TOPIC-13", "TOPIC-10", "PUBLISH_REPL-4",
-          state=_but(_first_plus_only)),
+          "MESSAGE-8", state=_but(_first_plus_only)),
     fault("plus-and-hash-apart", "A mask with both + and # matches nothing.", "TOPIC-25", "TOPIC-13",
-          "PUBLISH_REPL-4", state=_but(lambda mask, topic: ONE in levels(mask) and REST in levels(mask))),
+          "PUBLISH_REPL-4", "MESSAGE-8", state=_but(lambda mask, topic: ONE in levels(mask) and REST in levels(mask))),
     fault("plus-within-a-level", "A + at the end of a level matches what is left of it.", "TOPIC-19", "TOPIC-20",
           state=_matching(_inner(ONE))),
     fault("hash-within-a-level", "A # at the end of a level matches what is left of it.", "TOPIC-19",
@@ -238,17 +250,19 @@ _MASKS: tuple[Fault, ...] = (
           "TOPIC-20", "TOPIC-9", state=_also(lambda mask, topic: mask[:1] == "!" and not _right(mask[1:], topic))),
     fault("topics-match-what-begins-so", "A topic matches all that begin with its text.", "TOPIC-23", "TOPIC-5",
           "UNSUBSCRIBE-9", "UNSUBSCRIBE-11", "MESSAGE-9", "TOPIC-10", "TOPIC-15", "TOPIC-11", "TOPIC-20", "TOPIC-19",
-          state=_also(lambda mask, topic: topic.startswith(mask))),
+          "TOPIC-1", state=_also(lambda mask, topic: _is_plain(mask) and topic.startswith(mask))),
     fault("topics-match-those-below", "A topic matches all topics below it.", "TOPIC-23", "TOPIC-5", "MESSAGE-9",
-          state=_also(lambda mask, topic: topic.startswith(mask + "/"))),
+          "TOPIC-1", state=_also(lambda mask, topic: _is_plain(mask) and topic.startswith(mask + "/"))),
     fault("topics-match-those-above", "A topic matches the topics above it.", "TOPIC-23", "TOPIC-15", "TOPIC-11",
-          "MESSAGE-9", "TOPIC-5", state=_also(lambda mask, topic: bool(topic) and mask.startswith(topic + "/"))),
+          "MESSAGE-9", "TOPIC-5", "TOPIC-1",
+          state=_also(lambda mask, topic: _is_plain(mask) and mask.startswith(topic + "/"))),
     fault("masks-match-in-any-case", "Masks match without the case of letters.", "TOPIC-21",
-          state=_also(lambda mask, topic: _right(mask.lower(), topic.lower()))),
+          "TOPIC-13", "MESSAGE-9", state=_also(lambda mask, topic: _right(mask.lower(), topic.lower()))),
     fault("levels-separated-by-dots", "A . separates levels, too.", "TOPIC-1", "TOPIC-22",
           state=_also(lambda mask, topic: _right(mask.replace(".", "/"), topic.replace(".", "/")))),
     fault("slash-is-no-separator", "A + matches the rest of the topic, / included.", "TOPIC-1", "TOPIC-11", "TOPIC-10",
-          "TOPIC-13", state=_also(lambda mask, topic: ONE in levels(mask) and fnmatch.fnmatchcase(
+          "TOPIC-13", "TOPIC-12", "MESSAGE-9",
+          state=_also(lambda mask, topic: ONE in levels(mask) and fnmatch.fnmatchcase(
               topic, mask.replace("+", "?*") if REST not in mask else mask))),
 )  # fmt: skip
 FAULTS = _NAMES + _DEPTH + _MASKS
