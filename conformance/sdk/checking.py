@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from conformance.declared import load_features
+from conformance.documents import vectors_root
 from conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, Failure, Hello
 from conformance.sdk.exchange import Ground
@@ -88,7 +90,10 @@ class Check:
         wrong = _strangers("profiles", hello.profiles, profiles)
         mine = [known.profiles[one] for one in hello.profiles if one in profiles]
         wrong += _strangers("variants", hello.variants, [name for one in mine for name in one.variants])
-        wrong += _strangers("operations", hello.operations, [*_operations(mine), "batch"])
+        wrong += _strangers("operations", hello.operations, [*_operations(known, mine), "batch"])
+        wrong += _strangers(
+            "features", hello.features, list(load_features(vectors_root() / known.name / "features.yaml"))
+        )
         for name, wanted, has in (
             ("profiles", self.profile, hello.profiles),
             ("variants", self.variant, hello.variants),
@@ -141,11 +146,13 @@ class Check:
 
 def _strangers(name: str, got: Sequence[str], known: Sequence[str]) -> list[str]:
     wrong = [one for one in got if one not in known]
-    return [f"{name}: expected some of {', '.join(dict.fromkeys(known))}; got {', '.join(wrong)}"] if wrong else []
+    some = ", ".join(dict.fromkeys(known))
+    return [f"{name}: expected {f'some of {some}' if some else 'none'}; got {', '.join(wrong)}"] if wrong else []
 
 
-def _operations(profiles: Sequence[Profile]) -> list[str]:
-    return [request.NAME.lower() for one in profiles for request in one.replies]
+def _operations(spoken: Protocol, profiles: Sequence[Profile]) -> list[str]:
+    hidden = spoken.own | frozenset(spoken.continued.values())
+    return [request.NAME.lower() for one in profiles for request in one.replies if request not in hidden]
 
 
 def _usual(wanted: str, has: Sequence[str]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import pytest
 
 from conformance.sdk.checking import Check
@@ -18,8 +21,15 @@ from tests.reference_client.peers import in_a_loop
 CODEC = Codec.of(V1, "standard")
 
 
-async def checked(fault: str | None = None) -> list[Finding]:
-    wires = InnerWires(lambda say: Driver("psrt", say, fault=fault))
+async def checked(fault: str | None = None, **hello: Any) -> list[Finding]:
+    def making(say: Callable[[Mapping[str, Any]], object]) -> Driver:
+        def said(line: Mapping[str, Any]) -> None:
+            result = line.get("result", {})
+            say({**line, "result": {**result, **hello}} if "sdk" in result else line)
+
+        return Driver("psrt", said, fault=fault)
+
+    wires = InnerWires(making)
     async with DriverProcess(wires, deadline=1.0) as driver:
         return [one async for one in Check(driver, "psrt").run() if one.name != "quit"]
 
@@ -47,6 +57,20 @@ async def test_what_is_wrong_is_told(fault: str, name: str, told: str) -> None:
     wrong = {one.name: "\n".join(one.wrong) for one in await checked(fault) if one.wrong}
 
     assert told in wrong[name]
+
+
+@pytest.mark.parametrize(
+    ("hello", "told"),
+    [
+        ({"features": ["tls", "wings"]}, "features: expected some of tls, udp"),
+        ({"operations": ["publish", "nop"]}, "operations: expected some of publish"),
+    ],
+)
+@in_a_loop
+async def test_what_nobody_can_have_is_told(hello: dict[str, Any], told: str) -> None:
+    (finding,) = await checked(**hello)
+
+    assert told in finding.wrong[0]
 
 
 def test_pings_and_their_answers_are_left_out_of_what_crossed() -> None:
