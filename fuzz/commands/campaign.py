@@ -22,6 +22,7 @@ from fuzz import coverage_guided, property_based
 from fuzz.campaign.board import Board, Row
 from fuzz.campaign.engines import SERVER, Given, fuzz_own_code, fuzz_server, shares
 from fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
+from fuzz.commands.features import FEATURES, declared
 from fuzz.commands.report import OUTPUTS, kept_in, write_outputs
 from fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
 from fuzz.coverage_guided import Progress, Result
@@ -52,6 +53,7 @@ from protocols import protocol, protocol_names
 )
 @click.option("--profile", default="auto", help="What the target speaks; auto asks it.")
 @click.option("--variant", default="auto", help="Layout variant; auto asks the target.")
+@FEATURES
 @click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
 @OUTPUTS[0]
 @OUTPUTS[1]
@@ -83,7 +85,8 @@ def _run(name: str, text: str | None, options: Mapping[str, Any]) -> int:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        with LiveTarget(Ground(name, spoken.profile, spoken.variant), address, target.server) as live:
+        ground = Ground(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+        with LiveTarget(ground, address, target.server) as live:
             return _Campaign(name, options, live, target, version)()
 
 

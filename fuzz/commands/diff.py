@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -18,6 +19,7 @@ from conformance.commands.target import SIMULATION, Target, target_of
 from conformance.probe import ProbeError, version_of
 from conformance.processes import StartError
 from conformance.targets import TargetError
+from fuzz.commands.features import FEATURES, declared
 from fuzz.commands.notes import say_what_is_missing
 from fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
 from fuzz.differential.campaign import CERTAIN, Bounds, Cluster, DiffCampaign
@@ -48,6 +50,7 @@ WIDTH = 140
 @click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
 @click.option("--profile", default="auto", help="What all targets speak; auto asks each.")
 @click.option("--variant", default="auto", help="Layout variant; auto asks each target.")
+@FEATURES
 @click.option("--allow-remote", is_flag=True, help="The targets may be on another machine: they are yours to break.")
 @click.pass_context
 def command(context: click.Context, /, name: str, targets: tuple[str, ...], **options: Any) -> None:
@@ -84,10 +87,7 @@ def _diff(name: str, texts: Sequence[str], options: Mapping[str, Any]) -> int:
             told = ", ".join(f"{one.told} {one.ground.variant}" for one in live.values())
             raise TargetError(f"the same bytes mean something else to other variants: {told}")
         first = grounds[0]
-        sides = [
-            live.get(at) or SimulatedSide(one.told, Ground(name, first.profile, first.variant))
-            for at, one in enumerate(started)
-        ]
+        sides = [live.get(at) or SimulatedSide(one.told, replace(first, others=[])) for at, one in enumerate(started)]
         return _report(name, sides, options)
 
 
@@ -104,7 +104,7 @@ def _live(name: str, target: Target, options: Mapping[str, Any], stack: ExitStac
     address = checked(target.address, allow_remote=options["allow_remote"])
     spoken = spoken_by(name, address, options["profile"], options["variant"])
     version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-    ground = Ground(name, spoken.profile, spoken.variant)
+    ground = Ground(name, spoken.profile, spoken.variant, features=declared(name, options, address))
     live = stack.enter_context(LiveTarget(ground, address, target.server))
     return LiveSide(target.told, version, live)
 

@@ -18,6 +18,7 @@ from conformance.commands.target import Target, target_of
 from conformance.probe import ProbeError, Spoken, detect, version_of
 from conformance.processes import StartError
 from conformance.targets import Address, TargetError
+from fuzz.commands.features import FEATURES, declared
 from fuzz.commands.notes import say_what_is_missing
 from fuzz.findings.evidence import write_evidence
 from fuzz.findings.finding import Finding
@@ -48,6 +49,7 @@ TIMEOUT = 5.0
 @click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
 @click.option("--profile", default="auto", help="What the target speaks; auto asks it.")
 @click.option("--variant", default="auto", help="Layout variant; auto asks the target.")
+@FEATURES
 @click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
@@ -74,7 +76,7 @@ def _fuzz(name: str, text: str | None, options: dict[str, Any]) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
-        ground = Ground(name, spoken.profile, spoken.variant)
+        ground = Ground(name, spoken.profile, spoken.variant, features=declared(name, options, address))
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         with LiveTarget(ground, address, target.server) as live:
             return _Run(live, target, version, options)()

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any
 
 from conformance.cases import Case, Suite
 from conformance.traits import patterns
 from conformance.verdicts import Level
 from fuzz.differential.compare import Difference
+from fuzz.live.needs import names_in
 
 __all__ = ["Blame"]
 
@@ -69,7 +69,7 @@ class Blame:
     def _places(self, case: Case) -> Iterator[tuple[tuple[str, str, str], _Look]]:
         asked: list[str] = []
         for step in case.steps:
-            asked += _names(step.get("send"))
+            asked += names_in(step.get("send"))
             name = step.get("clause", case.clauses[0])
             clause = self._suite.clauses[name]
             if step.get("given") or clause.levels.get(self._profile) in (None, Level.MAY):
@@ -94,17 +94,6 @@ class _Look:
     def likeness(self, asked: Sequence[str]) -> float:
         """Return how much of what was asked is the same in the same order, 0 to 1."""
         return SequenceMatcher(None, self.asked, asked, autojunk=False).ratio()
-
-
-def _names(spec: Any) -> Iterator[str]:
-    """Yield the names of the messages in a `send`; of repeated ones, once."""
-    if isinstance(spec, list):
-        for one in spec:
-            yield from _names(one)
-    elif isinstance(spec, str):
-        yield spec
-    elif isinstance(spec, dict):
-        yield from _names(spec["of"]) if "of" in spec else _names(spec.get("as")) if "raw" in spec else iter(spec)
 
 
 def _looks(found: Difference, right: str) -> tuple[str, str]:

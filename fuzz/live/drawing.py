@@ -44,7 +44,7 @@ class Drawing:
 
     def script(self) -> Script:
         """Return a script."""
-        first, *others = self._spoken.links
+        first, *others = (one for one in self._spoken.links if not self._ground.may_refuse(one, ()))
         lines, self._names = {FIRST: first}, []
         lines.update(
             {name: link for name, link in zip("bcdefgh", others, strict=False) if self._random.random() < OTHER_LINK}
@@ -98,7 +98,8 @@ class Drawing:
             barrier, opening = _barrier(link), tuple(self._opening(name))
             for some in known.values():
                 kin = [barrier] if barrier is not None and type(some[0]) is type(barrier) else some
-                here = [one for one in kin if isinstance(one, Request) and self._may_follow(link, (*opening, one))]
+                asked = [one for one in kin if isinstance(one, Request) and not self._ground.may_refuse(name, (one,))]
+                here = [one for one in asked if self._may_follow(link, (*opening, one))]
                 goes_on = barrier is None or any(self._may_follow(link, (*opening, one, barrier)) for one in here)
                 if here:
                     (usual if goes_on else ending).append(here)

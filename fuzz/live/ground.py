@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from zlib import crc32
@@ -16,6 +16,7 @@ from fuzz.following import Following
 from fuzz.live import talks
 from fuzz.live.echoes import SHORTEST, Echoes, has_places
 from fuzz.live.marks import mark, renumbered
+from fuzz.live.needs import needs
 from fuzz.script import Script
 from fuzz.seeds import by_state, exchanges
 from protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, Request, protocol
@@ -40,6 +41,23 @@ class Ground:
     variant: str
     others: list[Script] = field(default_factory=list)
     """The pool: what scripts are spliced with."""
+    features: frozenset[str] | None = None
+    """What the target declares to have, of what it may lack; None for everything."""
+
+    def _lacks(self, needed: Iterable[str]) -> bool:
+        return self.features is not None and not self.features.issuperset(needed)
+
+    def may_fail(self, case: str) -> bool:
+        """Say whether a target without some features need not pass the case of that id."""
+        return self.features is not None and self._lacks(needs(self.name).cases.get(case, ()))
+
+    def may_refuse(self, link: str, requests: Iterable[Request]) -> bool:
+        """Say whether a target without some features need not serve a line, or what was asked there."""
+        if self.features is None:
+            return False
+        known = needs(self.name)
+        asked = (known.requests.get(name, ()) for name in {one.NAME for one in requests})
+        return self._lacks(known.links.get(link, ())) or any(map(self._lacks, asked))
 
     @cached_property
     def symbols(self) -> Symbols:

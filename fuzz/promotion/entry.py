@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from conformance.actions import Action, Open, Read, Write
@@ -21,6 +21,7 @@ from conformance.symbols import Symbols
 from fuzz.findings.finding import STEPWISE, Finding
 from fuzz.live.again import in_reference
 from fuzz.live.ground import PAUSE, Ground
+from fuzz.live.needs import links_in, needs_of
 from fuzz.live.simulated import new_server
 from fuzz.parser_input import Side, combinations
 from fuzz.promotion.naming import Naming
@@ -143,7 +144,7 @@ def legal_case(entry: Entry, suite: Suite, ground: Ground) -> tuple[Entry, tuple
     Raises `PromotionError` when the reference does not pass it, or a right server fails it however little it asks.
     """
     varieties, opened = list(_legal(suite, ground)), dict[str, None]()
-    if needs := sorted(_needs(entry["steps"], suite)):
+    if needs := sorted(set().union(*(needs_of(suite).links.get(one, ()) for one in links_in(entry["steps"])))):
         entry = {**entry, "needs": needs}
     for _ in range(MOST_OPENED):
         (case,) = cases_in({"cases": [entry]}, suite.clauses, "the case", features=suite.features)
@@ -157,20 +158,6 @@ def legal_case(entry: Entry, suite: Suite, ground: Ground) -> tuple[Entry, tuple
         opened[failed[0]] = None
         entry = _opened(entry, failed[1], failed[0])
     raise PromotionError(f"right servers would fail the case in too many ways: {', '.join(opened)}")
-
-
-def _needs(steps: Iterable[Any], suite: Suite) -> set[str]:
-    """Return the features that every case on the same kinds of lines needs."""
-    found = set[str]()
-    for link in _links(steps):
-        alike = [set(case.needs) for case in suite.cases if link in _links(case.steps)]
-        found |= set.intersection(*alike) if alike else set()
-    return found
-
-
-def _links(steps: Iterable[Any]) -> set[str]:
-    told = (step.get("connect") for step in steps)
-    return {one["link"] for one in told if isinstance(one, dict) and "link" in one}
 
 
 def _failure(case: Case, suite: Suite, ground: Ground, variety: str) -> Outcome | None:

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from conformance.actions import Open, Read, Write
+from conformance.cases import load_suite
 from conformance.processes import ServerProcess, parse_command
 from conformance.trace import Kind, TraceEvent
 from fuzz.commands.replay import command as replay
@@ -28,7 +29,7 @@ from fuzz.live.play import Play
 from fuzz.live.simulated import simulated
 from fuzz.live.target import LiveTarget
 from fuzz.script import Script, from_json, to_json
-from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, Nop, Publish, Subscribe
+from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, Nop, Publish, PublishRepl, Subscribe
 from tests.fuzz.live.simulated import first_suspicion
 
 PSRT = "psrt", "1", "standard"
@@ -185,3 +186,37 @@ def test_the_script_of_a_finding_fills_tokens_in_and_sends_datagrams(tmp_path: P
 
     assert (played.returncode, played.stdout.split()[-1]) == (1, "REPRODUCED"), played.stdout + played.stderr
     assert "u < eeaa010001" in played.stdout
+
+
+@pytest.mark.parametrize(
+    ("features", "links", "asked"),
+    [
+        (frozenset(), {"", "data"}, False),
+        (frozenset({"udp", "replication", "accounts"}), {"", "data", "datagram"}, True),
+    ],
+)
+def test_what_a_target_lacks_is_not_asked_of_it(features: frozenset[str], links: set[str], asked: bool) -> None:
+    ground = Ground(*PSRT, features=features)
+    drawing = Drawing(ground, Random(1))
+    scripts = [drawing.script() for _ in range(60)]
+    opened = {step.link for script in scripts for step in script if isinstance(step, Open)}
+    named = {one.NAME for script in scripts for line in ground.read(script).values() for one in line.requests}
+
+    assert opened == links
+    assert ("PUBLISH_REPL" in named) is asked
+
+
+def test_what_a_target_lacks_is_not_held_against_it() -> None:
+    script = (*SESSION, *asking("a", PublishRepl(b"t")))
+    lacking = Ground(*PSRT, features=frozenset({"udp"}))
+
+    assert spoken(with_event(simulated(GROUND, script), "a", Kind.ENDED)) == "valid requests end no connection"
+    assert spoken(with_event(simulated(lacking, script), "a", Kind.ENDED)) is None
+
+
+def test_cases_that_need_a_feature_are_no_seeds_without_it() -> None:
+    (case, *_) = (one for one in load_suite("psrt").cases if one.needs)
+
+    assert Ground(*PSRT, features=frozenset()).may_fail(case.id)
+    assert not Ground(*PSRT, features=frozenset(case.needs)).may_fail(case.id)
+    assert not GROUND.may_fail(case.id)
