@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from protocols.fields import U16, Raw
+from protocols.fields import U16
 from protocols.psrt.replies import PushedMessage
 from protocols.psrt.requests import Attach
 from reference_server.psrt.client import Client
@@ -234,8 +234,6 @@ _TOKENS: tuple[Fault, ...] = (
           "DATA_GREETING-5", profile=field_kind(Attach, "timeout", U16)),
     fault("attach-time-first", "TIMEOUT_SEC stands before the token.", "ATTACH-1", "ATTACH-2",
           "DATA_GREETING-5", profile=order(Attach, "timeout", "token")),
-    fault("attach-of-16-bytes", "A token is read as 16 bytes.", "ATTACH-1", "ATTACH-5", "ATTACH-2",
-          profile=field_kind(Attach, "token", Raw(16)), handlers=_begins(16)),
     fault("attach-compares-31-bytes", "The last byte of a token is not compared.", "ATTACH-5", "ATTACH-3",
           handlers=_begins(31)),
     fault("attach-compares-8-bytes", "The first 8 bytes of tokens are compared.", "ATTACH-5", "ATTACH-3",
@@ -267,7 +265,7 @@ _ENDS: tuple[Fault, ...] = (
     fault("data-socket-burns-its-token", "The token of a data socket that ended is refused.", *REUSED,
           profiles=("1",), session=_Spent),
     fault("data-socket-ends-subscriptions", "The subscriptions of a session end with its data socket.", "ATTACH-11",
-          "ATTACH-9", profiles=("1",), session=_SubscriptionsLost),
+          "ATTACH-9", "SUBSCRIBE-6", profiles=("1",), session=_SubscriptionsLost),
     fault("data-socket-ends-its-session", "The session ends with its data socket.", "ATTACH-12", *REUSED,
           session=_EndsSession),
     fault("data-socket-reads-on", "What comes on a data socket behind the token closes it.", "ATTACH-14",

@@ -300,8 +300,6 @@ _LAYOUT: tuple[Fault, ...] = (
     fault("push-len-of-2-bytes", "The LEN of a push has 2 bytes.", "MESSAGE-3", "FRAMING-2", *EVERY,
           "MESSAGE-1", profile=field_kind(PushedMessage, "topic", Split(U16))),
     fault("push-starts-with-02", "A push begins with 02.", "MESSAGE-1", *EVERY, profile=lead(PushedMessage, 2)),
-    fault("push-without-priority", "A push has no priority.", "MESSAGE-2", *EVERY, "MESSAGE-1", state=pushing(
-          lambda message, state: state.codec.encode(message)[:1] + state.codec.encode(message)[2:])),
     fault("push-priority-behind-len", "The priority of a push stands behind LEN.", "MESSAGE-2", *EVERY,
           "MESSAGE-1", state=pushing(_priority_late)),
 )  # fmt: skip
@@ -348,7 +346,7 @@ _WHO: tuple[Fault, ...] = (
           "MESSAGE-9", "ATTACH-16", "SUBSCRIBE-18", "UNSUBSCRIBE-12", "UNSUBSCRIBE-11", "UNSUBSCRIBE-4",
           "ROBUSTNESS-13", state=_AllIfAny),
     fault("push-on-the-control-socket", "Who has no data socket gets messages on the control socket.", "MESSAGE-11",
-          "ATTACH-13", "SUBSCRIBE-17", "PUBLISH_REPL-5", "PUBLISH-18", "ORDER-1", state=_OnControl),
+          "ATTACH-13", "SUBSCRIBE-17", "PUBLISH_REPL-5", "PUBLISH-18", "ORDER-1", "FRAMING-3", state=_OnControl),
     fault("push-of-the-last-message", "Who subscribes gets the last message of the topic.", "MESSAGE-10",
           "SUBSCRIBE-12", "SUBSCRIBE-16", "UNSUBSCRIBE-4", "NOP-3", "SUBSCRIBE-19", "ORDER-2", state=_Retained,
           handlers=with_answer(Subscribe, _with_retained)),

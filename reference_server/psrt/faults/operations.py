@@ -8,9 +8,19 @@ from protocols.errors import ErrorCode, MalformedFrameError
 from protocols.profile import Profile
 from protocols.psrt import ControlServer
 from protocols.psrt.profiles import OPERATIONS
-from protocols.psrt.requests import Attach, Bye, Nop, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
+from protocols.psrt.requests import Attach, Bye, Login, Nop, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
 from reference_server.psrt.faults.fault import Fault, fault
-from reference_server.psrt.faults.patches import Ask, client_of, decoding, saying, with_answer, with_handler
+from reference_server.psrt.faults.patches import (
+    Ask,
+    client_of,
+    decoding,
+    miscounted,
+    pushing,
+    saying,
+    swapped,
+    with_answer,
+    with_handler,
+)
 from reference_server.psrt.session import PsrtSession
 from reference_server.psrt.state import DENIED, ERROR, OK, Answer, Handler, State
 from reference_server.psrt.topics import normalised
@@ -25,6 +35,7 @@ OPENINGS = ("GREETING-5", "GREETING-6", "DATA_GREETING-4", "LOGIN-6", "LOGIN-7",
 DENIALS = ("PUBLISH-8", "SUBSCRIBE-9", "PUBLISH_REPL-2", "ACL-1", "ACL-2", "ACL-3", "ACL-4", "ACL-5", "ACL-6", "ACL-9",
            "ACL-12", "ACL-13", "ACL-16", "ACCOUNT-3")  # fmt: skip
 DEPTHS = ("PUBLISH-9", "PUBLISH-16", "SUBSCRIBE-10", "UNSUBSCRIBE-6", "TOPIC-9", "TOPIC-7")
+LENGTHS = (Publish, Subscribe, Unsubscribe, PublishRepl, ReplData)
 EACH_OK = ("NOP-2", "SUBSCRIBE-5", "UNSUBSCRIBE-3", "PUBLISH-6", "BYE-3", "FRAMING-3")
 
 
@@ -67,8 +78,8 @@ def _odd(connection: Any, error: MalformedFrameError, data: bytes) -> tuple[Nop,
     return Nop(), 1
 
 
-def _big_endian(profile: Profile) -> Profile:
-    return profile.derive(profile.name, byte_order=">")
+def _swapped_length(push: bytes) -> bytes:
+    return push[:2] + push[5:1:-1] + push[6:]
 
 
 def _swapped_bytes(profile: Profile) -> Profile:
@@ -221,10 +232,14 @@ _END: tuple[Fault, ...] = (
           "ROBUSTNESS-2", "ROBUSTNESS-7", "LOGIN-19", session=_EverybodyOut),
 )  # fmt: skip
 _CODES: tuple[Fault, ...] = (
-    fault("numbers-big-endian", "Every number stands high byte first.", "FRAMING-1", "LOGIN-1", "LOGIN-2",
-          "GREETING-3", "DATA_GREETING-3", "SUBSCRIBE-2", "UNSUBSCRIBE-2", "PUBLISH-3", "MESSAGE-3", "PUBLISH_REPL-1",
-          "REPL_DATA-1", "DATAGRAM-4", "DATAGRAM-1", "DATAGRAM-16", "STARTTLS-2", "STARTTLS-3", "LOGIN-15", "LIMIT-2",
-          profile=_big_endian),
+    fault("lengths-big-endian", "LEN stands high byte first, in requests behind the login and in pushes.", "FRAMING-1",
+          "SUBSCRIBE-2", "SUBSCRIBE-5", "UNSUBSCRIBE-2", "UNSUBSCRIBE-3", "PUBLISH-3", "PUBLISH-6", "MESSAGE-1",
+          "MESSAGE-3", "PUBLISH_REPL-1", "PUBLISH_REPL-2", "PUBLISH_REPL-3", "REPL_DATA-1", "LIMIT-2", "LIMIT-3",
+          "LIMIT-5", "MESSAGE-12", "DATAGRAM-7", "SEALED-8", "SEALED-17",
+          session=miscounted(LENGTHS, swapped),
+          state=pushing(lambda message, state: _swapped_length(state.codec.encode(message)))),
+    fault("login-len-big-endian", "The LEN of a login stands high byte first.", "LOGIN-1", "LOGIN-2", "FRAMING-1",
+          "LOGIN-15", session=miscounted(Login, swapped)),
     fault("subscribe-and-unsubscribe-swapped", "02 unsubscribes and 03 subscribes.", "SUBSCRIBE-1", "UNSUBSCRIBE-1",
           "SUBSCRIBE-6", "UNSUBSCRIBE-4", "UNSUBSCRIBE-5", "ACL-14", "SUBSCRIBE-9", "SUBSCRIBE-11", "SUBSCRIBE-13",
           "SUBSCRIBE-14", "PUBLISH_REPL-4", "MESSAGE-8", profile=_swapped_bytes),

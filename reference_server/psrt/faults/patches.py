@@ -41,6 +41,7 @@ __all__ = [
     "order",
     "pushing",
     "saying",
+    "swapped",
     "taking",
     "with_answer",
     "with_handler",
@@ -196,14 +197,16 @@ def decoding(
     return _session(Lenient)
 
 
-def miscounted(kind: type[Request], extra: Callable[[int], int]) -> type[PsrtSession]:
-    """Take the LEN of `kind`, the last of its fixed parts, for `extra(LEN)`."""
+def miscounted(kinds: Kinds, extra: Callable[[int], int]) -> type[PsrtSession]:
+    """Take the LEN of `kinds`, the last of their fixed parts, for `extra(LEN)`."""
+    wrong = frozenset([kinds] if isinstance(kinds, type) else kinds)
 
     class Miscounting(ControlServer):
         """Reads another size."""
 
         def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> Decoded:
-            if self._expected(data, at) is not kind:
+            kind = self._expected(data, at)
+            if kind not in wrong:
                 return super()._decode_next(data, at, end, context)
             frame, stop = bytearray(data[at:end]), self.codec.layout(kind).fixed_size
             if len(frame) >= stop:
@@ -217,6 +220,11 @@ def miscounted(kind: type[Request], extra: Callable[[int], int]) -> type[PsrtSes
 
 def _session(kind: type[ControlServer]) -> type[PsrtSession]:
     return type("Session", (PsrtSession,), {"control_type": kind})
+
+
+def swapped(value: int) -> int:
+    """Return a LEN with its bytes in the opposite order."""
+    return int.from_bytes(value.to_bytes(LEN, "little"), "big")
 
 
 def lead(message: type[Message], *first: int) -> ProfilePatch:

@@ -162,7 +162,7 @@ _CLOSED: tuple[Fault, ...] = (
     fault("publish-rights-before-wildcards", "PUBLISH looks at the rights before it looks for + and #.", "PUBLISH-17",
           "PUBLISH-15", handlers=publishing(tests=(too_deep, denied, masked))),
     fault("publish-rights-before-depth", "PUBLISH looks at the rights before it looks at the depth.", "PUBLISH-9",
-          "TOPIC-9", "PUBLISH-16", handlers=publishing(tests=(denied, too_deep, masked))),
+          "TOPIC-9", "PUBLISH-16", "PUBLISH-17", handlers=publishing(tests=(denied, too_deep, masked))),
 )  # fmt: skip
 _ANSWERED: tuple[Fault, ...] = (
     fault("publish-denied-closes", "PUBLISH without the right to closes the connection.", "PUBLISH-8", "PUBLISH-10",
@@ -186,9 +186,6 @@ _ANSWERED: tuple[Fault, ...] = (
               Publish, lambda answer, ask: ERROR if answer == OK and not _reached(ask) else answer)),
     fault("publish-unanswered", "PUBLISH that is accepted is not answered.", "PUBLISH-6", "PUBLISH-7", "PUBLISH-5",
           "PUBLISH-20", "ORDER-1", handlers=_told(OK, b"")),
-    fault("publish-answered-with-its-number", "PUBLISH is answered 01 and how many sessions it reached.",
-          "PUBLISH-6", "PUBLISH-7", "ORDER-1", "ROBUSTNESS-10", handlers=with_answer(
-              Publish, lambda answer, ask: b"\1" + bytes([len(_reached(ask))]) if answer == OK else answer)),
     fault("publish-not-to-oneself", "A publisher does not get its own messages.", "PUBLISH-18", "SUBSCRIBE-6",
           "MESSAGE-8", "ORDER-2", "ORDER-3", "ORDER-5", handlers=with_handler(Publish, _not_to_oneself)),
     fault("publish-needs-data-socket", "PUBLISH without a data socket is answered FF.", "PUBLISH-19",

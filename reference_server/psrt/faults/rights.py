@@ -123,7 +123,7 @@ FAULTS: tuple[Fault, ...] = (
           "PUBLISH_REPL-8", state=_rights(lambda rights, mask: rights.replicator or rights.may_subscribe(mask),
                                           lambda rights, topic: rights.replicator or rights.may_publish(topic))),
     fault("rights-plus-needs-text", "A + of a mask of rights does not cover an empty level.", "ACL-5", "ACL-1",
-          "ACL-2", "ACL-10", "TOPIC-6", "DATAGRAM-5", "ACL-17", state=_rights(
+          "ACL-2", "ACL-10", "TOPIC-6", "DATAGRAM-5", "ACL-17", "SUBSCRIBE-5", state=_rights(
               lambda rights, mask: rights.may_subscribe(mask) and "" not in mask.split("/"),
               lambda rights, topic: rights.may_publish(topic) and "" not in topic.split("/"))),
     fault("rights-plus-covers-several", "A + of a mask of rights covers all levels that are left.", "ACL-5", "ACL-1",

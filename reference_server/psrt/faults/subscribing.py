@@ -204,7 +204,7 @@ _LISTS: tuple[Fault, ...] = (
           "UNSUBSCRIBE-1", "FRAMING-5", "UNSUBSCRIBE-3", "UNSUBSCRIBE-5", profile=lead(Unsubscribe, 0x04)),
     fault("subscribe-answered-for-each", "SUBSCRIBE is answered with a byte for each of its topics.", "SUBSCRIBE-4",
           "SUBSCRIBE-5", "ORDER-1", "ROBUSTNESS-10", "SUBSCRIBE-7", "SUBSCRIBE-3", "SUBSCRIBE-11", "SUBSCRIBE-13",
-          handlers=with_answer(Subscribe, _one_each)),
+          "SUBSCRIBE-12", handlers=with_answer(Subscribe, _one_each)),
     fault("unsubscribe-answered-for-each", "UNSUBSCRIBE is answered with a byte for each of its topics.",
           "UNSUBSCRIBE-3", "ORDER-1", "ROBUSTNESS-10", "UNSUBSCRIBE-2", "UNSUBSCRIBE-5", "UNSUBSCRIBE-16",
           "UNSUBSCRIBE-7", handlers=with_answer(Unsubscribe, _one_each)),
