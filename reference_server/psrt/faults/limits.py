@@ -8,13 +8,13 @@ from typing import Any
 from protocols.messages import Request
 from protocols.psrt.requests import Login, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
 from reference_server.psrt.faults.fault import Fault, fault
-from reference_server.psrt.faults.patches import with_handler
+from reference_server.psrt.faults.patches import miscounted, with_handler
 from reference_server.psrt.session import PsrtSession
 from reference_server.psrt.state import Answer, Handler, RefusedError, State
 
 __all__ = ["FAULTS"]
 
-NO_LIMIT = 1 << 20
+NO_LIMIT, SIGN = 1 << 40, 1 << 31
 LISTS = (Subscribe, Unsubscribe)
 
 
@@ -140,6 +140,9 @@ FAULTS: tuple[Fault, ...] = (
           "FRAMING-1", session=_moved(dict.fromkeys(LISTS, NO_LIMIT))),
     fault("limit-of-publish-none", "PUBLISH has no limit.", "LIMIT-5",
           session=_moved({Publish: NO_LIMIT})),
+    fault("limit-of-signed-lengths", "A LEN above 7FFFFFFF counts as 0.", "LIMIT-2", "LIMIT-3", "LIMIT-5", "LOGIN-15",
+          "FRAMING-2", "ATTACH-15", "STARTTLS-4", "LOGIN-9", "PUBLISH-13",
+          session=miscounted((Login, *LISTS, Publish), lambda size: size if size < SIGN else 0)),
     fault("limit-for-each-topic", "The largest topic length bounds each topic of a list.", "LIMIT-2", "LIMIT-3",
           "ATTACH-15", "FRAMING-1", session=_moved(dict.fromkeys(LISTS, NO_LIMIT)),
           handlers=with_handler(LISTS, _by_item)),

@@ -236,6 +236,7 @@ class _AnyLogin(PsrtSession):
         """See `PsrtSession`."""
         found = super().met(first)
         found._most.pop(Login, None)
+        found._max_frame = 1 << 40
         return found
 
 

@@ -6,14 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from protocols.fields import Raw
+from protocols.psrt import ResponseCode
 from protocols.psrt.enums import NONCE_SIZE, TAG_SIZE, Encryption
+from protocols.psrt.replies import DatagramReply
 from protocols.psrt.requests import Sealed
 from protocols.psrt.sealing import OpeningError, open_sealed, seal
 from reference_server.psrt.accounts import NOBODY, Accounts
 from reference_server.psrt.datagram_requests import DatagramRequests
 from reference_server.psrt.faults.fault import Fault, HandlerPatch, fault
 from reference_server.psrt.faults.logins import accounts
-from reference_server.psrt.faults.patches import Ask, changed, datagrams, encoded, field_kind, with_answer, with_request
+from reference_server.psrt.faults.patches import (
+    Ask,
+    changed,
+    datagrams,
+    encoded,
+    field_kind,
+    instead_of_closing,
+    with_answer,
+    with_request,
+)
 from reference_server.psrt.rights import ALL, Rights
 from reference_server.psrt.state import Answer, RefusedError
 
@@ -217,6 +228,9 @@ SEALS = ("SEALED-7", "SEALED-2", "SEALED-3", "SEALED-6", "SEALED-17", "SEALED-1"
          "SEALED-14", "SEALED-15", "MESSAGE-12")  # fmt: skip
 FORGED = ("SEALED-11", "SEALED-10", "SEALED-20", "SEALED-19", "SEALED-12")
 FAULTS: tuple[Fault, ...] = (
+    fault("sealed-unopened-answered-ff", "A sealed datagram that cannot be opened is answered FF.", *FORGED, "SEALED-9",
+          "SEALED-13", "SEALED-18",
+          handlers=instead_of_closing(Sealed, lambda ask: DatagramReply(1, ResponseCode.ERROR))),
     fault("sealed-tag-not-checked", "The tag of a sealed datagram is not looked at.", "SEALED-11", *FORGED,
           "SEALED-13", "SEALED-4", handlers=_opened(_unchecked)),
     fault("sealed-half-a-tag", "Half of the tag of a sealed datagram is compared.", "SEALED-11",

@@ -25,7 +25,7 @@ from reference_server.psrt.faults.patches import (
 from reference_server.psrt.faults.steps import subscribing, too_deep, unsubscribing
 from reference_server.psrt.session import PsrtSession
 from reference_server.psrt.state import DENIED, ERROR, OK, Answer, Handler, RefusedError, State
-from reference_server.psrt.topics import levels, matches, normalised
+from reference_server.psrt.topics import is_mask, levels, matches, normalised
 
 __all__ = ["FAULTS"]
 
@@ -104,6 +104,11 @@ def _covered(text: str, mask: str) -> bool:
 def _everybodys(client: Client, mask: str, state: State) -> None:
     for one in state.clients.values():
         state.subscriptions.remove(one, mask)
+
+
+def _topics_only(client: Client, mask: str, state: State) -> None:
+    if not is_mask(mask):
+        state.subscriptions.remove(client, mask)
 
 
 def _not_subscribed(mask: str, ask: Ask) -> Answer | None:
@@ -295,6 +300,8 @@ _KEPT: tuple[Fault, ...] = (
           "UNSUBSCRIBE-9", "UNSUBSCRIBE-11", "UNSUBSCRIBE-15", handlers=_taken_back(_covered)),
     fault("unsubscribe-takes-what-begins-so", "UNSUBSCRIBE takes back what begins with its text.", "UNSUBSCRIBE-9",
           "UNSUBSCRIBE-11", "UNSUBSCRIBE-15", handlers=_taken_back(lambda text, mask: text.startswith(mask))),
+    fault("unsubscribe-of-masks-does-nothing", "UNSUBSCRIBE of a mask is answered and takes nothing back.",
+          "UNSUBSCRIBE-4", "UNSUBSCRIBE-9", "UNSUBSCRIBE-10", handlers=unsubscribing(act=_topics_only)),
     fault("unsubscribe-for-everybody", "UNSUBSCRIBE takes the topic from all sessions.", "UNSUBSCRIBE-12",
           handlers=unsubscribing(act=_everybodys)),
     fault("unsubscribe-unknown-refused", "UNSUBSCRIBE of what is not subscribed is answered FF.", "UNSUBSCRIBE-5",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from protocols.psrt.requests import Datagram, Publish, Subscribe, Unsubscribe
 from reference_server.psrt.client import Client
@@ -117,6 +119,17 @@ def _globbed(mask: str, topic: str) -> bool:
     return fnmatch.fnmatchcase(topic, mask)
 
 
+def _expressed(mask: str, topic: str) -> bool:
+    try:
+        return re.fullmatch(mask, topic) is not None
+    except re.error:
+        return False
+
+
+def _ends_so(part: str, level: str) -> bool:
+    return part == level or (len(part) > 1 and part[0] in ONE + REST and level.endswith(part[1:]))
+
+
 def _inner(mark: str) -> Rule:
     """Let a wildcard within a level match as it does in a shell."""
     return _by_level(lambda part, level: part == level or (
@@ -200,6 +213,10 @@ _NAMES: tuple[Fault, ...] = (
           "TOPIC-24", "TOPIC-10", "TOPIC-14", "DATAGRAM-12", "PUBLISH-14", handlers=_changed(_ascii)),
     fault("topics-without-spaces", "Spaces around a topic are taken away.", "TOPIC-22", "MESSAGE-6",
           handlers=_changed(lambda topic: topic.strip(b" ") or topic)),
+    fault("topics-without-control-characters", "Characters below 20 are left out of topics.", "TOPIC-22", "MESSAGE-6",
+          handlers=_changed(lambda topic: bytes(byte for byte in topic if byte >= 0x20) or topic)),
+    fault("topics-decoded", "A % and two digits in a topic stand for a character.", "TOPIC-20", "TOPIC-22",
+          "MESSAGE-6", handlers=_changed(unquote_to_bytes)),
     fault("topics-composed", "Characters of topics are composed (NFC).", "TOPIC-24", "TOPIC-22", "MESSAGE-6",
           handlers=_changed(_composed)),
 )  # fmt: skip
@@ -248,6 +265,10 @@ _MASKS: tuple[Fault, ...] = (
     fault("masks-are-globs", "Masks match as file names do in a shell.", "TOPIC-20", state=_also(_globbed)),
     fault("masks-with-exclamation-mark", "A mask that begins with ! matches what the rest of it does not.",
           "TOPIC-20", "TOPIC-9", state=_also(lambda mask, topic: mask[:1] == "!" and not _right(mask[1:], topic))),
+    fault("masks-are-regular-expressions", "Masks match as regular expressions, too.", "TOPIC-20", "TOPIC-19",
+          "MESSAGE-9", state=_also(_expressed)),
+    fault("wildcards-begin-a-level", "A + or # at the beginning of a level matches what stands before its rest.",
+          "TOPIC-19", "MESSAGE-9", state=_matching(_by_level(_ends_so))),
     fault("topics-match-what-begins-so", "A topic matches all that begin with its text.", "TOPIC-23", "TOPIC-5",
           "UNSUBSCRIBE-9", "UNSUBSCRIBE-11", "MESSAGE-9", "TOPIC-10", "TOPIC-15", "TOPIC-11", "TOPIC-20", "TOPIC-19",
           "TOPIC-1", state=_also(lambda mask, topic: _is_plain(mask) and topic.startswith(mask))),
