@@ -220,3 +220,11 @@ def test_cases_that_need_a_feature_are_no_seeds_without_it() -> None:
     assert Ground(*PSRT, features=frozenset()).may_fail(case.id)
     assert not Ground(*PSRT, features=frozenset(case.needs)).may_fail(case.id)
     assert not GROUND.may_fail(case.id)
+
+
+def test_a_target_that_is_set_up_otherwise_may_refuse_what_the_cases_are_served() -> None:
+    deep = simulated(GROUND, (*SESSION, *asking("a", Publish(0, b"a/b/c/d/e/+", b""))), bare=True)
+    account = simulated(GROUND, (Open("a"), *asking("a", Greeting(0), Login(b"lim", b"secret"))), bare=True)
+
+    assert [play.lines[0].ended for play in (deep, account)] == [Kind.ENDED, Kind.ENDED]
+    assert [spoken(play) for play in (deep, account)] == [None, None]
