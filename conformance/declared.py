@@ -46,6 +46,11 @@ def parameters(protocol: str) -> Mapping[str, Number]:
     return {name: one.value for name, one in found.items()}
 
 
+def reached(scheme: str, known: Mapping[str, str]) -> frozenset[str]:
+    """Return the features that the address of a target declares by itself: its scheme, where cases ask for it."""
+    return frozenset({scheme} & set(known))
+
+
 def declared(named: Iterable[str], known: Mapping[str, str]) -> frozenset[str]:
     """Return the features in names with commas between; `FeatureError` for one that the protocol does not have."""
     found = frozenset(name.strip() for text in named for name in text.split(",") if name.strip())

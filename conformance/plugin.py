@@ -68,15 +68,18 @@ class Session:
     def __init__(self, config: pytest.Config, target: str) -> None:
         from conformance import ours
         from conformance.cases import load_suite
+        from conformance.declared import reached
         from conformance.records import Run
         from conformance.runner import Plan, Settings
 
         name, profile, variant = _spoken(config)
         self._address = _address(target)
         self._run = Run(name, profile, variant, target, implementation=target)
+        suite = load_suite(name)
         features = _features(config) or (frozenset() if self._address else ours.features(name))
+        features |= reached(self._address.scheme, suite.features) if self._address else frozenset()
         self._settings = Settings(timeout=_timeout(config), features=features)
-        self._plan = Plan(self._run, load_suite(name), (), self._settings)
+        self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
         digest = sha256(target.encode()).hexdigest()[:12]
         self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")

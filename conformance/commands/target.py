@@ -15,7 +15,7 @@ import click
 
 from conformance import ours
 from conformance.cases import Suite
-from conformance.declared import FeatureError, declared
+from conformance.declared import FeatureError, declared, reached
 from conformance.expressions import Number
 from conformance.outputs import OutputError
 from conformance.processes import ServerProcess, parse_command
@@ -153,7 +153,9 @@ def features_of(options: Mapping[str, Any], suite: Suite, address: Address | Non
         found = declared(options["features"], suite.features)
     except FeatureError as error:
         raise TargetError(f"--feature: {error}") from None
-    return found if address is not None or found else ours.features(suite.protocol)
+    if address is not None:
+        return found | reached(address.scheme, suite.features)
+    return found or ours.features(suite.protocol)
 
 
 def tls_of(options: Mapping[str, Any]) -> ssl.SSLContext:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.declared import FeatureError, Parameter, declared, load_features, load_parameters
+from conformance.declared import FeatureError, Parameter, declared, load_features, load_parameters, reached
 from conformance.documents import CaseError
 
 KNOWN = {"tls": "TLS can be begun.", "udp": "Datagrams are answered."}
@@ -39,3 +39,8 @@ def test_features_and_parameters_are_read_where_there_are_files(tmp_path: Path) 
     assert load_features(path) == {"tls": "TLS can be begun."}
     with pytest.raises(CaseError, match=r"parameters\.yaml"):
         load_parameters(path)
+
+
+def test_an_address_declares_its_scheme_where_cases_ask_for_it() -> None:
+    assert reached("unix", {"tls": "", "tcp": "", "unix": ""}) == {"unix"}
+    assert reached("tcp", {"tls": ""}) == frozenset()
