@@ -1,11 +1,11 @@
-"""A play as a capture that Wireshark opens: each connection of its trace as a TCP stream, with the times of the trace.
+"""A play as a capture that Wireshark opens: connections as TCP streams, datagrams over UDP, at the times of the trace.
 
 The trace knows bytes, not packets: handshakes, sequence numbers and acknowledgements are made up. Needs scapy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +18,7 @@ __all__ = ["MISSING", "is_available", "write_capture"]
 MISSING = "capture.pcapng is left out: scapy is not installed (extra wireproof[fuzz])"
 HOST, FIRST_PORT = "127.0.0.1", 40_000
 LARGEST = 60_000
-"""Bytes of one segment."""
+"""Bytes of one segment, or of a datagram."""
 ENDS = {Kind.HALF_CLOSED: (True, "FA"), Kind.CLOSED: (True, "FA"), Kind.ENDED: (False, "FA"), Kind.RESET: (False, "RA")}
 """Event -> whether the client says it, and the flags of the segment."""
 
@@ -54,24 +54,47 @@ class _Flow:
         return made / Raw(data) if data else made
 
 
-def write_capture(path: Path, events: Iterable[TraceEvent], port: int) -> None:
-    """Write a pcapng file of a trace's streams, the server listening on `port`; raises `OSError`, `ImportError`."""
+@dataclass
+class _Datagrams:
+    """One socket for datagrams."""
+
+    client_port: int
+    server_port: int
+
+    def packet(self, by_client: bool, data: bytes) -> Any:
+        """Return one datagram of a side."""
+        from scapy.layers.inet import IP, UDP
+        from scapy.packet import Raw
+
+        ports = (self.client_port, self.server_port) if by_client else (self.server_port, self.client_port)
+        return IP(src=HOST, dst=HOST) / UDP(sport=ports[0], dport=ports[1]) / Raw(data)
+
+
+def write_capture(path: Path, events: Iterable[TraceEvent], port: int, datagrams: Container[str] = ()) -> None:
+    """Write a pcapng file of a trace, the server listening on `port`; raises `OSError`, `ImportError`.
+
+    `datagrams` are the links that are spoken over UDP.
+    """
     from scapy.utils import PcapNgWriter
 
     writer = PcapNgWriter(str(path))
     try:
-        for at, packet in _packets(events, port):
+        for at, packet in _packets(events, port, datagrams):
             packet.time = at
             writer.write(packet)
     finally:
         writer.close()
 
 
-def _packets(events: Iterable[TraceEvent], port: int) -> Iterator[tuple[float, Any]]:
-    flows: dict[str, _Flow] = {}
+def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str]) -> Iterator[tuple[float, Any]]:
+    flows: dict[str, _Flow | _Datagrams] = {}
     opened = 0
     for event in events:
-        if event.kind is Kind.OPENED:
+        packets: list[Any] = []
+        if event.kind is Kind.OPENED and event.link in datagrams:
+            flows[event.connection] = _Datagrams(FIRST_PORT + opened, port)
+            opened += 1
+        elif event.kind is Kind.OPENED:
             flow = flows[event.connection] = _Flow(FIRST_PORT + opened, port)
             opened += 1
             packets = [flow.segment(True, "S"), flow.segment(False, "SA"), flow.segment(True, "A")]
@@ -82,8 +105,11 @@ def _packets(events: Iterable[TraceEvent], port: int) -> Iterator[tuple[float, A
         yield from ((event.at_us / 1e6, packet) for packet in packets)
 
 
-def _of(flow: _Flow, event: TraceEvent) -> Iterator[Any]:
-    if event.kind in (Kind.SENT, Kind.RECEIVED):
+def _of(flow: _Flow | _Datagrams, event: TraceEvent) -> Iterator[Any]:
+    if isinstance(flow, _Datagrams):
+        if event.kind in (Kind.SENT, Kind.RECEIVED):
+            yield flow.packet(event.kind is Kind.SENT, event.data[:LARGEST])
+    elif event.kind in (Kind.SENT, Kind.RECEIVED):
         for at in range(0, len(event.data), LARGEST):
             yield flow.segment(event.kind is Kind.SENT, "PA", event.data[at : at + LARGEST])
     elif event.kind in ENDS:

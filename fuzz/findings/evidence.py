@@ -52,7 +52,9 @@ def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterabl
     )
     (place / "replay.py").write_text(text, encoding="utf-8")
     if is_available() and events:
-        write_capture(place / "capture.pcapng", events, ground.symbols.protocol.default_port)
+        spoken = ground.symbols.protocol
+        datagrams = {name for name, link in spoken.links.items() if link.transport == "datagram"}
+        write_capture(place / "capture.pcapng", events, spoken.default_port, datagrams)
 
 
 def _told(found: Iterable[Line], ground: Ground) -> Iterator[tuple[str, tuple[str, int, int]]]:

@@ -17,6 +17,7 @@ from conformance.processes import ServerProcess, parse_command
 from conformance.trace import Kind, TraceEvent
 from fuzz.commands.replay import command as replay
 from fuzz.commands.server import keep_found
+from fuzz.findings.capture import write_capture
 from fuzz.findings.evidence import exchange, write_evidence
 from fuzz.findings.finding import Finding
 from fuzz.live.campaign import Bounds, Campaign
@@ -228,3 +229,17 @@ def test_a_target_that_is_set_up_otherwise_may_refuse_what_the_cases_are_served(
 
     assert [play.lines[0].ended for play in (deep, account)] == [Kind.ENDED, Kind.ENDED]
     assert [spoken(play) for play in (deep, account)] == [None, None]
+
+
+def test_datagrams_are_captured_as_datagrams(tmp_path: Path) -> None:
+    pytest.importorskip("scapy")
+    from scapy.layers.inet import UDP
+    from scapy.utils import rdpcap
+
+    write_capture(tmp_path / "capture.pcapng", simulated(GROUND, SESSION).trace, 2873, {"datagram"})
+    packets = [one[UDP] for one in rdpcap(str(tmp_path / "capture.pcapng")) if UDP in one]
+
+    assert [(one.dport == 2873, bytes(one.payload)[:4].hex()) for one in packets] == [
+        (True, "eeaa0100"),
+        (False, "eeaa0100"),
+    ]
