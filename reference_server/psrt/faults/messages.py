@@ -305,7 +305,8 @@ _LAYOUT: tuple[Fault, ...] = (
 )  # fmt: skip
 _CONTENT: tuple[Fault, ...] = (
     fault("push-priority-7f", "Every push has the priority 7F.", "MESSAGE-2", "REPL_DATA-3", "DATAGRAM-24",
-          "SEALED-17", "PUBLISH-20", state=pushing(lambda message, state: changed(message, priority=USUAL_PRIORITY))),
+          "SEALED-17", "PUBLISH-20", "MESSAGE-4",
+          state=pushing(lambda message, state: changed(message, priority=USUAL_PRIORITY))),
     fault("push-priority-of-7-bits", "The upper bit of a priority is lost.", "MESSAGE-2", "REPL_DATA-3",
           "DATAGRAM-24", "SEALED-17",
           "PUBLISH-20", state=pushing(lambda message, state: changed(message, priority=message.priority & 0x7F))),
@@ -335,7 +336,7 @@ _WHO: tuple[Fault, ...] = (
           "MESSAGE-16", state=_FirstOnly),
     fault("push-in-turns", "Each message goes to one of those who are subscribed, in turns.", "MESSAGE-8",
           "REPL_DATA-3", "ROBUSTNESS-13", "ORDER-3", "SUBSCRIBE-6", "UNSUBSCRIBE-12", "ATTACH-16", "MESSAGE-16",
-          state=_InTurns),
+          "STARTTLS-5", state=_InTurns),
     fault("push-to-everybody", "Every session gets every message.", "MESSAGE-9", "UNSUBSCRIBE-4", "ATTACH-16",
           "ACL-16", "SUBSCRIBE-18", "SUBSCRIBE-12", "SUBSCRIBE-13", "SUBSCRIBE-19", "MESSAGE-10", "TOPIC-15",
           "TOPIC-11", "TOPIC-23", "TOPIC-19", "TOPIC-20", "TOPIC-21", "TOPIC-5", "TOPIC-24", "UNSUBSCRIBE-8",

@@ -236,7 +236,7 @@ _CODES: tuple[Fault, ...] = (
           "SUBSCRIBE-2", "SUBSCRIBE-5", "UNSUBSCRIBE-2", "UNSUBSCRIBE-3", "PUBLISH-3", "PUBLISH-6", "MESSAGE-1",
           "MESSAGE-3", "PUBLISH_REPL-1", "PUBLISH_REPL-2", "PUBLISH_REPL-3", "REPL_DATA-1", "LIMIT-2", "LIMIT-3",
           "LIMIT-5", "MESSAGE-12", "DATAGRAM-7", "SEALED-8", "SEALED-17",
-          session=miscounted(LENGTHS, swapped),
+          "UNSUBSCRIBE-5", session=miscounted(LENGTHS, swapped),
           state=pushing(lambda message, state: _swapped_length(state.codec.encode(message)))),
     fault("login-len-big-endian", "The LEN of a login stands high byte first.", "LOGIN-1", "LOGIN-2", "FRAMING-1",
           "LOGIN-15", session=miscounted(Login, swapped)),

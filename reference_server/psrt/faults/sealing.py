@@ -111,6 +111,12 @@ def _last_half(key: bytes, request: Sealed) -> bytes:
     return _with(key[16:] if request.encryption == Encryption.AES_128_GCM else key, request)
 
 
+def _half_twice(key: bytes, request: Sealed) -> bytes:
+    if request.encryption == Encryption.AES_128_GCM:
+        return _right(key, request)
+    return _with(key[:16] * 2, request)
+
+
 def _always_256(key: bytes, request: Sealed) -> bytes:
     return _with(key, request)
 
@@ -240,6 +246,8 @@ FAULTS: tuple[Fault, ...] = (
           handlers=_opened(_authenticated)),
     fault("sealed-last-half-of-the-key", "AES-128 takes the last 16 bytes of the key.", "SEALED-2", *SEALS,
           handlers=_opened(_last_half)),
+    fault("sealed-half-a-key-twice", "AES-256 takes the first half of the key twice.", "SEALED-3", *SEALS, "SEALED-10",
+          handlers=_opened(_half_twice)),
     fault("sealed-256-always", "Whatever cipher is named, AES-256 is taken.", "SEALED-2", "SEALED-20", *SEALS,
           handlers=_opened(_always_256)),
     fault("sealed-128-always", "Whatever cipher is named, AES-128 is taken.", "SEALED-3", "SEALED-20", *SEALS,

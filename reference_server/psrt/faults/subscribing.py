@@ -199,7 +199,7 @@ RIGHTS = ("SUBSCRIBE-9", "ACL-1", "ACL-3", "ACL-4", "ACL-5", "ACL-6", "ACL-9", "
 _LISTS: tuple[Fault, ...] = (
     fault("subscribe-len-of-2-bytes", "The LEN of SUBSCRIBE has 2 bytes.", "SUBSCRIBE-2", "FRAMING-2", "SUBSCRIBE-8",
           "SUBSCRIBE-5", "SUBSCRIBE-6", "LIMIT-2", "FRAMING-1", "ATTACH-15",
-          profile=field_kind(Subscribe, "topics", Blob(U16))),
+          "SUBSCRIBE-3", profile=field_kind(Subscribe, "topics", Blob(U16))),
     fault("unsubscribe-len-of-2-bytes", "The LEN of UNSUBSCRIBE has 2 bytes.", "UNSUBSCRIBE-2", "FRAMING-2",
           "UNSUBSCRIBE-14", "UNSUBSCRIBE-3", "UNSUBSCRIBE-4", "LIMIT-3", "FRAMING-1",
           profile=field_kind(Unsubscribe, "topics", Blob(U16))),
