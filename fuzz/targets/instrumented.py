@@ -11,12 +11,23 @@ from typing import Any
 
 import atheris
 
-__all__ = ["PLANTED", "fuzz", "instrument_generated", "instrument_package", "plant"]
+__all__ = ["PLANTED", "fuzz", "instrument_generated", "instrument_package", "named_protocol", "plant"]
 
 PLANTED = "WIREPROOF_PLANTED"
+PROTOCOL = "WIREPROOF_PROTOCOL"
 FOR_GOOD = ExitStack()
 
 ENCODER = "encode"
+
+
+def named_protocol() -> str:
+    """Return the protocol that WIREPROOF_PROTOCOL names; ends the process where it names none that there is."""
+    from protocols import protocol_names
+
+    name = os.environ.get(PROTOCOL, "")
+    if name not in protocol_names():
+        sys.exit(f"{PROTOCOL}: expected {' or '.join(protocol_names())}, got {name!r}")
+    return name
 
 
 def instrument_generated() -> None:

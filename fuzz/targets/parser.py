@@ -1,15 +1,12 @@
 """The frame parser, both sides, every profile and variant: `python -m fuzz.targets.parser CORPUS -max_total_time=60`.
 
-The protocol is that of WIREPROOF_PROTOCOL, or the first one there is.
+The protocol is that of WIREPROOF_PROTOCOL.
 """
 
 from __future__ import annotations
 
-import os
-
 from fuzz.parser_input import check_one, combinations, renew
-from fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, plant
-from protocols import protocol_names
+from fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, named_protocol, plant
 from protocols.registry import PACKAGES
 
 OPTIONS = ("-max_len=300", "-reduce_inputs=0")
@@ -18,7 +15,7 @@ OPTIONS = ("-max_len=300", "-reduce_inputs=0")
 
 def main() -> None:
     """Run the target."""
-    name = os.environ.get("WIREPROOF_PROTOCOL") or protocol_names()[0]
+    name = named_protocol()
     alone = all(side.stands_alone for side in combinations(name))
     renew(name)
     plant()

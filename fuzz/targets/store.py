@@ -1,6 +1,6 @@
 """A whole server against the model of its document: `python -m fuzz.targets.store CORPUS -max_total_time=60`.
 
-The protocol is that of WIREPROOF_PROTOCOL, or the first one there is; WIREPROOF_IMPOSTOR names a fault for its server.
+The protocol is that of WIREPROOF_PROTOCOL; WIREPROOF_IMPOSTOR names a fault for its server.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ import os
 
 import atheris
 
-from fuzz.targets.instrumented import fuzz
+from fuzz.targets.instrumented import fuzz, named_protocol
 
 
 def main() -> None:
     """Run the target."""
-    from protocols import protocol_names
     from reference_server.registry import server_packages
 
-    name = os.environ.get("WIREPROOF_PROTOCOL") or protocol_names()[0]
+    name = named_protocol()
     with atheris.instrument_imports(include=[server_packages(name)[0], "reference_server.scheduler"]):
         from fuzz.store_input import check
 

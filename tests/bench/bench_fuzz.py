@@ -35,8 +35,9 @@ def cpu(name: str, runs: int, seeds: list[bytes], words: Path) -> float:
         corpus.merge(Path(folder), seeds)
         module = MODULES.get(name, ("tests.bench.fuzz_peers", name))
         command = [sys.executable, "-m", *module, f"-dict={words}", f"-runs={runs}", "-seed=1", folder]
+        environment = {**os.environ, **module_environment(), "WIREPROOF_PROTOCOL": PROTOCOL}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, capture_output=True, env={**os.environ, **module_environment()})
+        subprocess.run(command, check=True, capture_output=True, env=environment)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
