@@ -16,6 +16,7 @@ from reference_server.psrt.faults.patches import (
     decoding,
     field_kind,
     instead_of_closing,
+    lead,
     miscounted,
     order,
     taking,
@@ -116,6 +117,8 @@ def _unless_masked(ask: Ask, answer: Answer) -> Answer:
 
 
 _FRAME: tuple[Fault, ...] = (
+    fault("publish-starts-with-04", "PUBLISH starts with byte 04.", "PUBLISH-1", "PUBLISH-6", "PUBLISH-7", "FRAMING-5",
+          profile=lead(Publish, 4)),
     fault("publish-len-without-00", "The LEN of PUBLISH does not count the 00 behind the topic.", "PUBLISH-3",
           "PUBLISH-13", "LIMIT-4", "PUBLISH-6", "ATTACH-15", "STARTTLS-4",
           session=miscounted(Publish, lambda size: size + 1)),
