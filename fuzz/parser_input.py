@@ -68,6 +68,9 @@ class Side:
         self.codec: Any = spoken.codec(spoken.profiles[profile], variant)
         self.stands_alone = hasattr(self.codec, "decode_request") and not way and self.is_stream
         """Frames are read without a connection: what was said before them tells nothing."""
+        self._decode: Decoder | None = None
+        if self.stands_alone:
+            self._decode = self.codec.decode_answer if self.is_client else self.codec.decode_request
         self._make: Any = self.link.client if self.is_client else self.link.server
 
     @cached_property
@@ -92,15 +95,16 @@ class Side:
 
     def check_frame(self, data: bytes) -> None:
         """Decode the first frame and nothing else: no connection is made."""
+        decode = self._decode
         context, at = FrameContext(FRAME_LIMIT), 3
-        if not self.stands_alone:
+        if decode is None:
             self._check_frame_here(data, context)
-        elif self.is_client:
+            return
+        if self.is_client:
             count, known = data[2] % (MOST_PENDING + 1), self.known
             context.request = known[data[3] % len(known)] if count else None
-            check_frame(self.codec.decode_answer, data, at + count, context)
-        else:
-            check_frame(self.codec.decode_request, data, at, context)
+            at += count
+        check_frame(decode, data, at, context)
 
     def _check_frame_here(self, data: bytes, context: FrameContext) -> None:
         at, number, decoders = 3, 0, self._decoders
