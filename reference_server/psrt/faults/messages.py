@@ -195,14 +195,21 @@ def _with_retained(answer: Answer, ask: Ask) -> Answer:
 
 
 class _OnControl(State):
-    """Pushes to who has no data socket on the control socket."""
+    """Pushes to who has no data socket any more on the control socket."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.had: set[Client] = set()
+        """Who got a message on a data socket before."""
 
     def publish(self, topic: str, priority: int, message: bytes) -> None:
         """See `State`."""
         super().publish(topic, priority, message)
         frame = self.codec.encode(PushedMessage(priority, topic.encode(), message))
         for client in self.subscriptions.match(topic):
-            if client.data is None:
+            if client.data is not None:
+                self.had.add(client)
+            elif client in self.had:
                 for session in self.sessions:
                     if session.client is client:
                         session._write(frame)
@@ -346,7 +353,7 @@ _WHO: tuple[Fault, ...] = (
     fault("push-to-all-who-want-any", "Who is subscribed to anything gets what anybody is subscribed to.",
           "MESSAGE-9", "ATTACH-16", "SUBSCRIBE-18", "UNSUBSCRIBE-12", "UNSUBSCRIBE-11", "UNSUBSCRIBE-4",
           "ROBUSTNESS-13", state=_AllIfAny),
-    fault("push-on-the-control-socket", "Who has no data socket gets messages on the control socket.", "MESSAGE-11",
+    fault("push-on-the-control-socket", "Who lost its data socket gets messages on the control socket.", "MESSAGE-11",
           "ATTACH-13", "SUBSCRIBE-17", "PUBLISH_REPL-5", "PUBLISH-18", "ORDER-1", "FRAMING-3", state=_OnControl),
     fault("push-of-the-last-message", "Who subscribes gets the last message of the topic.", "MESSAGE-10",
           "SUBSCRIBE-12", "SUBSCRIBE-16", "UNSUBSCRIBE-4", "NOP-3", "SUBSCRIBE-19", "ORDER-2", state=_Retained,

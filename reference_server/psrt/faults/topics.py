@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from protocols.psrt.requests import Datagram, Publish, Subscribe, Unsubscribe
 from reference_server.psrt.client import Client
@@ -215,8 +214,6 @@ _NAMES: tuple[Fault, ...] = (
           handlers=_changed(lambda topic: topic.strip(b" ") or topic)),
     fault("topics-without-control-characters", "Characters below 20 are left out of topics.", "TOPIC-22", "MESSAGE-6",
           handlers=_changed(lambda topic: bytes(byte for byte in topic if byte >= 0x20) or topic)),
-    fault("topics-decoded", "A % and two digits in a topic stand for a character.", "TOPIC-20", "TOPIC-22",
-          "MESSAGE-6", handlers=_changed(unquote_to_bytes)),
     fault("topics-composed", "Characters of topics are composed (NFC).", "TOPIC-24", "TOPIC-22", "MESSAGE-6",
           handlers=_changed(_composed)),
 )  # fmt: skip
@@ -245,9 +242,6 @@ _MASKS: tuple[Fault, ...] = (
           state=_but(lambda mask, topic: topic.startswith("$") and mask[:1] in (ONE, REST))),
     fault("hash-with-something-behind-it", "What stands behind # in a mask must end the topic.", "TOPIC-18",
           "UNSUBSCRIBE-15", "ACL-7", state=_but(_behind_rest)),
-    fault("hash-at-the-beginning-only", "A # counts where it is the whole mask only.", "TOPIC-14", "TOPIC-16",
-          "TOPIC-18", "TOPIC-25", "PUBLISH_REPL-4", "MESSAGE-7",
-          "MESSAGE-8", state=_but(lambda mask, topic: REST in levels(mask) and mask != REST)),
     fault("plus-matches-several-levels", "A + at the end of a mask matches all levels that are left.", "TOPIC-11",
           "TOPIC-10", "TOPIC-12", "TOPIC-13", "MESSAGE-9", state=_also(_several)),
     fault("plus-matches-no-level", "The mask a/+ matches the topic a.", "TOPIC-11", "TOPIC-10", "TOPIC-12", "TOPIC-13",
