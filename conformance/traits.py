@@ -192,7 +192,7 @@ def applies(case: Case, delivery: Delivery, spoken: Protocol) -> bool:
         timed_out = waits(case) and "closed" in keys
         return not case.exclusive and not timed_out and keys.isdisjoint(spoken.neighbour_moves)
     if delivery.half_closes:
-        return last_request(case.steps) is not None
+        return all(link.half_closes for link in spoken.links.values()) and last_request(case.steps) is not None
     if case.exclusive and not keys.isdisjoint(spoken.time_moves):
         return False
     return not (delivery.slow and (case.slow or case.heavy or case.exclusive or waits(case)))

@@ -42,6 +42,8 @@ class Link:
     """Over datagrams each message is one of them."""
     tls: bool = False
     """A stream that can go on inside TLS."""
+    half_closes: bool = True
+    """A client may end its side of a stream and is still answered; else an end is the end of both sides."""
     requests: tuple[type[Request], ...] = ()
     """What is asked on it; none = everything."""
     keeps_alive: bool = False

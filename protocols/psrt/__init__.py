@@ -40,10 +40,11 @@ PROTOCOL = Protocol(
             neighbour=lambda name: (Nop(), Response(ResponseCode.OK)),
             opening=lambda: (Greeting(Mode.PLAIN), Login(b"", b"")),
             tls=True,
+            half_closes=False,
             requests=CONTROL,
             keeps_alive=True,
         ),
-        "data": Link(client=DataClient, server=DataServer, tls=True, requests=DATA),
+        "data": Link(client=DataClient, server=DataServer, tls=True, half_closes=False, requests=DATA),
         "datagram": Link(
             client=DatagramClient,
             server=DatagramServer,
