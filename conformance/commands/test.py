@@ -39,7 +39,7 @@ INTERRUPTED = 130
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
 @click.option("--profile", default="auto", help="Document or release the target speaks; auto asks the target.")
-@click.option("--variant", default="auto", help="Layout variant (throttr: uint8, uint16, uint32, uint64); auto asks.")
+@click.option("--variant", default="auto", help="Layout variant (a width, say); auto asks the target.")
 @click.option(
     "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
 )
@@ -184,7 +184,8 @@ class _Test:
         variants = dict.fromkeys(name for one in possible for name in one.variants)
         if variant != "auto" and variant not in variants:
             raise SelectionError(f"--variant: expected auto, {', '.join(variants)}; got {variant!r}")
-        spoken = self._ask(profile, variant)
+        only = profile != "auto" and len(variants) == 1
+        spoken = self._ask(profile, *variants) if only else self._ask(profile, variant)
         version = self.options["implementation_version"] or self._version(spoken)
         return Run(
             self.protocol.name,

@@ -249,3 +249,12 @@ def test_a_suite_that_is_wrong_exits_3(monkeypatch: pytest.MonkeyPatch) -> None:
         3,
         "wireproof: the suite itself is wrong: query.yaml: query/one: no such clause\n",
     )
+
+
+def test_a_profile_with_one_variant_needs_no_other_word() -> None:
+    with running_server(module_command("reference_server", "psrt", "--profile", "psrtd-0.3")) as address:
+        result = CliRunner().invoke(
+            command_module.command, ["psrt", address, "--profile", "psrtd-0.3", "-k", "nop/answered", "-q"]
+        )
+
+    assert result.exit_code == 0, result.output
