@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ssl
 import tempfile
 from functools import cache, cached_property
@@ -24,8 +25,14 @@ class Authority:
     @staticmethod
     @cache
     def get(name: str) -> Authority:
-        """Return the one of that name, the same one throughout a run."""
-        return Authority()
+        """Return the one of that name, the same one throughout a run; its files are gone when this process ends."""
+        made = Authority()
+        atexit.register(made.close)
+        return made
+
+    def close(self) -> None:
+        """Remove its files."""
+        self._folder.cleanup()
 
     @cached_property
     def context(self) -> ssl.SSLContext:
