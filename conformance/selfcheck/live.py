@@ -37,6 +37,7 @@ def try_live(suite: Suite, profile: str, variant: str, deviation: Deviation) -> 
             "--variant", variant, "-k", " or ".join(deviation.clauses) or "not (none)", "--budgets",
             "--delivery", "whole", "--out", place, "--quiet",
             *(f"--feature={feature}" for feature in sorted(ours.features(suite.protocol))),
+            *(["--slow"] if _all_are_heavy(suite, deviation) else []),
         ]  # fmt: skip
         try:
             done = subprocess.run(
@@ -52,6 +53,11 @@ def try_live(suite: Suite, profile: str, variant: str, deviation: Deviation) -> 
         if done.returncode not in (0, 1):
             return Trial(deviation, [], (done.stderr or done.stdout).strip()[-300:])
         return Trial(deviation, _findings(Path(place, "records.jsonl")))
+
+
+def _all_are_heavy(suite: Suite, deviation: Deviation) -> bool:
+    """Say whether no case of the clauses it breaks would be played otherwise."""
+    return all(case.heavy for case in suite.cases if not set(deviation.clauses).isdisjoint(case.clauses))
 
 
 def _findings(path: Path) -> Sequence[Finding]:

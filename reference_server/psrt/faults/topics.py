@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from protocols.psrt.requests import Datagram, Publish, Subscribe, Unsubscribe
 from reference_server.psrt.client import Client
@@ -214,6 +215,8 @@ _NAMES: tuple[Fault, ...] = (
           handlers=_changed(lambda topic: topic.strip(b" ") or topic)),
     fault("topics-without-control-characters", "Characters below 20 are left out of topics.", "TOPIC-22", "MESSAGE-6",
           handlers=_changed(lambda topic: bytes(byte for byte in topic if byte >= 0x20) or topic)),
+    fault("topics-decoded", "A % and two digits in a topic stand for a character.", "TOPIC-20", "TOPIC-22",
+          "MESSAGE-6", handlers=_changed(unquote_to_bytes)),
     fault("topics-composed", "Characters of topics are composed (NFC).", "TOPIC-24", "TOPIC-22", "MESSAGE-6",
           handlers=_changed(_composed)),
 )  # fmt: skip
