@@ -158,12 +158,6 @@ class _Wanted(DatagramRequests):
         return answer
 
 
-class _UnwantedIsAnError(_Wanted):
-    """Answers FF where nobody gets the message."""
-
-    unwanted = ResponseCode.ERROR
-
-
 class _UnwantedIsTold(_Wanted):
     """Answers E0 where nobody gets the message."""
 

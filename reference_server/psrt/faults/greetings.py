@@ -88,6 +88,10 @@ class _AnswersHeader(PsrtSession):
         super().refuse(why)
 
 
+def _swapped(greeting: bytes) -> bytes:
+    return greeting[:2] + greeting[:1:-1]
+
+
 FAULTS: tuple[Fault, ...] = (
     fault("greeting-version-big-endian", "The version of the greeting stands high byte first.",
           "GREETING-3", "DATA_GREETING-3", "FRAMING-1", "STARTTLS-2", "STARTTLS-3", handlers=with_answer(
@@ -136,7 +140,3 @@ FAULTS: tuple[Fault, ...] = (
     fault("data-greeting-of-4-bytes", "A client's greeting of a data socket has a mode of two bytes.",
           "DATA_GREETING-1", "DATA_GREETING-2", "ATTACH-1", profile=field_kind(DataGreeting, "mode", U16)),
 )  # fmt: skip
-
-
-def _swapped(greeting: bytes) -> bytes:
-    return greeting[:2] + greeting[:1:-1]

@@ -280,7 +280,7 @@ class _NotPublished(DatagramRequests):
 
 
 def _first_message_lost(correct: Handler, state: State) -> Handler:
-    """Forget who logged in when they publish: each message is of a session that has gone."""
+    """Lose the first message of each topic."""
     seen: set[str] = set()
 
     def handle(request: Publish, session: PsrtSession, now: int) -> Answer:

@@ -87,17 +87,6 @@ def _needs_data_socket(answer: Answer, ask: Ask) -> Answer:
     return answer if client_of(ask).data else ERROR
 
 
-def _subscribed_only(correct: Handler, state: State) -> Handler:
-    def handle(request: Publish, session: PsrtSession, now: int) -> Answer:
-        assert session.client is not None
-        topic = normalised(request.topic.decode(errors="replace"))
-        is_wanted = session.client in state.subscriptions.match(topic)
-        answer = correct(request, session, now) if is_wanted else None
-        return DENIED if answer is None else answer
-
-    return handle
-
-
 def _no_zero_priority(answer: Answer, ask: Ask) -> Answer:
     return ERROR if ask.request.priority == 0 else answer
 
