@@ -44,6 +44,8 @@ class Link:
     """A stream that can go on inside TLS."""
     half_closes: bool = True
     """A client may end its side of a stream and is still answered; else an end is the end of both sides."""
+    drops_slow_readers: bool = False
+    """A right server may end it when more waits for its client than it keeps."""
     requests: tuple[type[Request], ...] = ()
     """What is asked on it; none = everything."""
     keeps_alive: bool = False

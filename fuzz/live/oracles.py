@@ -94,7 +94,7 @@ def ended(play: Play) -> Suspicion | None:
     gone = [line for line in _undisturbed(play) if line.ended in BY_TARGET and line.link.transport == "stream"]
     refused = _ended_by_reference(play) if gone and play.ground.by_state else frozenset()
     for line in gone:
-        if play.ground.may_refuse(line.link_name, line.requests):
+        if line.link.drops_slow_readers or play.ground.may_refuse(line.link_name, line.requests):
             continue
         if line.requests and line.name not in refused and not any(map(_is_large, line.requests)):
             told = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"

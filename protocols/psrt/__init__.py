@@ -44,7 +44,14 @@ PROTOCOL = Protocol(
             requests=CONTROL,
             keeps_alive=True,
         ),
-        "data": Link(client=DataClient, server=DataServer, tls=True, half_closes=False, requests=DATA),
+        "data": Link(
+            client=DataClient,
+            server=DataServer,
+            tls=True,
+            half_closes=False,
+            drops_slow_readers=True,
+            requests=DATA,
+        ),
         "datagram": Link(
             client=DatagramClient,
             server=DatagramServer,
