@@ -25,6 +25,8 @@ from protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
 
 Result = TypeVar("Result")
 Asking = Generator[Action, Answer, Result]
+SETTLED = 0.02
+"""Seconds in which a datagram that was sent before another came is there, too."""
 LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
 
@@ -267,7 +269,9 @@ class Conversation:
         ending += self._ended_early
         for line in judged:
             try:
-                event = yield from self.event(line, LAST_WORDS if line in ending else 0.0)
+                event = yield from self.event(
+                    line, LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
+                )
             except Stopped as stop:
                 stop.expected = "nothing more"
                 raise

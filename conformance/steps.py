@@ -11,7 +11,7 @@ from typing import Any
 from conformance.actions import Sleep
 from conformance.budgets import Budget
 from conformance.concurrency.play import play_concurrently
-from conformance.conversation import Asking, Conversation
+from conformance.conversation import SETTLED, Asking, Conversation
 from conformance.ledger import Meant
 from conformance.lines import Line
 from conformance.outcome import Stopped
@@ -23,8 +23,6 @@ from conformance.wording import describe, first_byte
 from protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 
 Variables = Mapping[str, int]
-SETTLED = 0.02
-"""Seconds in which a datagram that was sent before another came is there, too."""
 BESIDE = frozenset({"on", "clause", "given", "or_closed"})
 """What a step may hold beside its verbs."""
 

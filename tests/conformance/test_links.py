@@ -155,6 +155,14 @@ def test_what_a_link_cannot_do_is_the_cases_fault(steps: tuple[Step, ...], told:
     assert told in str(outcome.got)
 
 
+def test_a_datagram_that_nothing_asked_for_fails_a_case_at_its_end() -> None:
+    steps = (UDP, {"send": [datagram("PUBLISH_NO_ACK"), datagram()], "on": "u", "expect": ACKNOWLEDGED})
+
+    assert simulated(*steps).verdict is Verdict.PASS
+    outcome = simulated(*steps, twice=True)
+    assert (outcome.verdict, outcome.expected) == (Verdict.FAIL, "nothing more")
+
+
 def test_a_datagram_that_came_all_the_same_is_no_silence() -> None:
     outcome = simulated(*GOOD["a datagram without an answer"], twice=True)
 
