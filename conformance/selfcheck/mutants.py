@@ -92,6 +92,8 @@ def try_mutants(
             found.append(tried)
             if report is not None:
                 report(tried)
+        pool.close()
+        pool.join()
     return found
 
 

@@ -43,6 +43,8 @@ def _tried(by_name: dict[str, Deviation], jobs: int) -> Iterator[Trial]:
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
         for name, findings, error in pool.imap_unordered(_try, by_name):
             yield Trial(by_name[name], findings, error)
+        pool.close()
+        pool.join()
 
 
 def _try(name: str) -> tuple[str, list, str | None]:  # type: ignore[type-arg]

@@ -36,9 +36,9 @@ async def serving(handle: Handle) -> AsyncIterator[Address]:
         yield Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
     finally:
         server.close()
+        await asyncio.sleep(0)
         for writer in writers:
-            if not writer.is_closing():
-                writer.transport.abort()
+            writer.transport.abort()
         await asyncio.sleep(0)
 
 
@@ -76,9 +76,12 @@ async def torn_service(kind: Any) -> AsyncIterator[Address]:
 
 
 async def never_answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Read and say nothing."""
-    while await reader.read(65536):
-        pass
+    """Read and say nothing, until the client sends no more."""
+    try:
+        while await reader.read(65536):
+            pass
+    finally:
+        writer.close()
 
 
 async def never_reads(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
