@@ -38,7 +38,8 @@ async def serving(handle: Handle) -> AsyncIterator[Address]:
         server.close()
         await asyncio.sleep(0)
         for writer in writers:
-            writer.transport.abort()
+            if not writer.is_closing() or writer.transport.get_write_buffer_size():
+                writer.transport.abort()
         await asyncio.sleep(0)
 
 
