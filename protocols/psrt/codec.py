@@ -105,7 +105,7 @@ class Codec:
         try:
             message = self.decode(Content, data)
         except MalformedFrameError as error:
-            raise _without_topic(error, data[0], b"", b"") if len(data) >= 2 else error from None
+            raise UnfinishedTopicError(error, data[0], b"", b"") if len(data) >= 2 else error from None
         assert isinstance(message, Content)
         return message
 
@@ -115,7 +115,7 @@ class Codec:
         except MalformedFrameError as error:
             login, _, rest = data[5:].partition(b"\0")
             password, ended, rest = rest.partition(b"\0")
-            raise _without_topic(error, rest[0], login, password) if ended and len(rest) >= 2 else error from None
+            raise UnfinishedTopicError(error, rest[0], login, password) if ended and len(rest) >= 2 else error from None
 
     def _compile(self, message: type[Message]) -> None:
         """Compile both directions of `message`."""
@@ -126,10 +126,6 @@ class Codec:
         decode = compile_decoder(layout, order)
         self.decoders[message] = _headed(decode, layout.lead) if len(layout.lead) > 1 else decode
         self.encoders[message] = compile_encoder(layout, order)
-
-
-def _without_topic(error: MalformedFrameError, op: int, login: bytes, password: bytes) -> UnfinishedTopicError:
-    return UnfinishedTopicError(error, op, login, password)
 
 
 def _headed(decode: Decoder, lead: bytes) -> Decoder:
