@@ -69,7 +69,7 @@ class Plain:
             raise PlainError(f"unknown variant {variant!r}: expected {' or '.join(self.profile.variants)}")
         self.variant = self.profile.variants[variant]
         self.protocol = protocol
-        hidden = protocol.own | frozenset(protocol.continued.values())
+        hidden = protocol.sdk.own | frozenset(protocol.sdk.continued.values())
         self.operations: dict[str, type[Request]] = {
             one.NAME.lower(): one for one in self.profile.replies if one not in hidden
         }
@@ -124,7 +124,7 @@ class Plain:
         request = self.operations.get(operation)
         if request is None:
             raise PlainError(f"unknown operation {operation!r}: expected one of {', '.join(self.operations)}")
-        rest = self.protocol.continued.get(request)
+        rest = self.protocol.sdk.continued.get(request)
         return (request,) if rest is None else (request, rest)
 
     def values(self, operation: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Plain:
 
     def connect_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the protocol's own fields of `connect`; raises as `values`, none has to be there."""
-        known = self.protocol.connect_fields
+        known = self.protocol.sdk.connect_fields
         for name in fields:
             if name not in known:
                 raise PlainError(f"connect: {name} is not a field of it")
@@ -150,7 +150,7 @@ class Plain:
 
     def _told(self, message: type[Message]) -> list[tuple[str, Kind]]:
         """Return the fields that are no business of the SDK alone."""
-        return [(name, kind) for name, kind in self.layout(message).fields if name not in self.protocol.untold]
+        return [(name, kind) for name, kind in self.layout(message).fields if name not in self.protocol.sdk.untold]
 
     def _value(self, name: str, kind: Kind, value: Any) -> Any:
         match kind:

@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from protocols.links import Link
-from protocols.messages import Message, Reply, Request
+from protocols.messages import Message
 from protocols.profile import Profile
+from protocols.sdk_traits import SdkTraits
 
 PACKAGES = {"throttr": "protocols.throttr", "psrt": "protocols.psrt"}
 
@@ -44,31 +45,12 @@ class Protocol:
     """The name cases use for a push in every profile."""
     functions: Mapping[str, Callable[..., bytes]] = field(default_factory=dict)
     """Name -> what computes bytes from named arguments where no layout can: sealing, say."""
-    own: frozenset[type[Message]] = frozenset()
-    """What an SDK sends and takes by itself: nobody asks for it by name, nobody is told of it."""
-    continued: Mapping[type[Request], type[Request]] = field(default_factory=dict)
-    """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
-    untold: frozenset[str] = frozenset()
-    """Fields that an SDK fills in and reads by itself."""
-    connect_fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
-    """What connecting takes besides host and port, all optional: name -> "bytes", "seconds", "path", or its words."""
-
-    samples: Mapping[str, int | bytes] = field(default_factory=dict)
-    """Field of a request -> a value that servers take, where not any will do."""
-    optional: frozenset[str] = frozenset()
-    """Fields of pushes that an SDK need not tell of."""
-    parting: Mapping[type[Request], Reply] = field(default_factory=dict)
-    """What an SDK may ask by itself when it is told to close -> the reply, behind which the server closes."""
     push_link: str = ""
     """The link that pushes come on; "": the one meant where nothing is said."""
     link_of_stream: Callable[[bytes], str | None] = lambda data: ""
     """The first bytes that a client sent on a stream -> its link; None while they cannot tell it."""
-    canonical: Callable[[Message], Message] = lambda message: message
-    """A request -> the one way to write what says the same."""
-    unsealed: Callable[[Message, Message], Message] = lambda message, asked: message
-    """(a request that came, the one that an SDK was told to make) -> the former, opened with the latter's key."""
-    probe: Callable[[bytes], tuple[Request, Reply]] | None = None
-    """A name that nobody else uses -> a request that SDKs can be told to make, and its reply; None: the neighbour."""
+    sdk: SdkTraits = field(default_factory=SdkTraits)
+    """What its SDKs do by themselves."""
 
     @property
     def link(self) -> Link:

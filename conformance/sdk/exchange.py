@@ -154,12 +154,13 @@ class Ground:
     def _means(self, taken: Taken, requests: Sequence[Request]) -> bool:
         """Say whether what came says the same, written otherwise or with what is sent behind one request."""
         spoken = self.plain.protocol
-        behind = [self.samples.of(rest) for one in requests if (rest := spoken.continued.get(type(one)))]
+        behind = [self.samples.of(rest) for one in requests if (rest := spoken.sdk.continued.get(type(one)))]
         for expected in ([*requests], [*requests, *behind]):
             if len(taken.messages) == len(expected) and len(taken.came) == sum(map(self._size, taken.messages)):
                 pairs = zip(taken.messages, expected, strict=True)
                 if all(
-                    spoken.canonical(spoken.unsealed(one, other)) == spoken.canonical(other) for one, other in pairs
+                    spoken.sdk.canonical(spoken.sdk.unsealed(one, other)) == spoken.sdk.canonical(other)
+                    for one, other in pairs
                 ):
                     return True
         return False

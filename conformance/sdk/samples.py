@@ -58,8 +58,8 @@ class Samples:
                 self._seen[name, kind.size] = getattr(reply, name)
 
     def _value(self, name: str, kind: Kind) -> object:
-        if name in self.plain.protocol.samples:
-            return self.plain.protocol.samples[name]
+        if name in self.plain.protocol.sdk.samples:
+            return self.plain.protocol.sdk.samples[name]
         match kind:
             case Blob() | Split() | Rest() | Terminated():
                 return BINARY if self.binary else TEXT

@@ -31,7 +31,7 @@ def ordered(ground: Ground) -> list[str]:
     def by_id(name: str) -> bool:
         return any(isinstance(kind, Raw) for _, kind in ground.plain.layout(ground.plain.operations[name]).fields)
 
-    parting = {one.NAME.lower() for one in ground.plain.protocol.parting}
+    parting = {one.NAME.lower() for one in ground.plain.protocol.sdk.parting}
     return sorted((one for one in ground.plain.operations if one not in parting), key=by_id)
 
 
@@ -139,7 +139,7 @@ async def pushes(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
         yield Finding(title, (f"expected the event message with {ground.plain.beside(push)}; {error}",))
         return
     told = {name: value for name, value in event.fields.items() if value is not None}
-    left_out = ground.plain.protocol.optional - told.keys()
+    left_out = ground.plain.protocol.sdk.optional - told.keys()
     expected = {name: value for name, value in ground.plain.beside(push).items() if name not in left_out}
     yield Finding(title, tuple(differences(expected, told, "event")))
 
@@ -157,7 +157,7 @@ async def at_the_end(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
     if known:
         yield await _closed(ground, known, "the server closed the connection", note)
     yield await connecting(ground, "connect again under the same name")
-    for name in [one.NAME.lower() for one in ground.plain.protocol.parting]:
+    for name in [one.NAME.lower() for one in ground.plain.protocol.sdk.parting]:
         if name in hello.operations:
             yield Finding(name, tuple(await ground.play(name)))
             yield await connecting(ground, f"connect again behind {name}")

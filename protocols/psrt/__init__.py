@@ -24,6 +24,7 @@ from protocols.psrt.requests import (
 from protocols.psrt.sealing import seal
 from protocols.psrt.states import State
 from protocols.registry import Protocol
+from protocols.sdk_traits import SdkTraits
 
 PROTOCOL = Protocol(
     name="psrt",
@@ -66,33 +67,35 @@ PROTOCOL = Protocol(
     masked=frozenset({"token"}),
     named_by=frozenset({"topic", "topics"}),
     functions={"seal": seal},
-    own=frozenset({Greeting, Login, Nop, DataGreeting, Attach, Sealed, Beacon}),
-    continued={PublishRepl: ReplData},
-    untold=frozenset({"version"}),
-    connect_fields={
-        "login": "bytes",
-        "password": "bytes",
-        "timeout": "seconds",
-        "tls": ("none", "starttls"),
-        "ca": "path",
-    },
-    samples={
-        "version": PROTOCOL_VERSION,
-        "encryption": Encryption.PLAIN,
-        "login": b"",
-        "password": b"",
-        "op": DatagramOperation.PUBLISH,
-        "priority": 0x7F,
-        "topic": b"wireproof/check",
-        "topics": b"wireproof/check",
-    },
-    optional=frozenset({"priority"}),
-    parting={Bye: Response(ResponseCode.OK)},
     push_link="data",
     link_of_stream=link_of_stream,
-    canonical=canonical,
-    unsealed=unsealed,
-    probe=lambda name: (Publish(0x7F, name, b""), Response(ResponseCode.OK)),
+    sdk=SdkTraits(
+        own=frozenset({Greeting, Login, Nop, DataGreeting, Attach, Sealed, Beacon}),
+        continued={PublishRepl: ReplData},
+        untold=frozenset({"version"}),
+        connect_fields={
+            "login": "bytes",
+            "password": "bytes",
+            "timeout": "seconds",
+            "tls": ("none", "starttls"),
+            "ca": "path",
+        },
+        samples={
+            "version": PROTOCOL_VERSION,
+            "encryption": Encryption.PLAIN,
+            "login": b"",
+            "password": b"",
+            "op": DatagramOperation.PUBLISH,
+            "priority": 0x7F,
+            "topic": b"wireproof/check",
+            "topics": b"wireproof/check",
+        },
+        optional=frozenset({"priority"}),
+        parting={Bye: Response(ResponseCode.OK)},
+        canonical=canonical,
+        unsealed=unsealed,
+        probe=lambda name: (Publish(0x7F, name, b""), Response(ResponseCode.OK)),
+    ),
 )
 
 __all__ = [

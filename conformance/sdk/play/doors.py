@@ -173,7 +173,7 @@ class Door:
         """Answer from now on what an SDK may say because it was told to close."""
         for line in self.lines.values():
             for wire in line.wires:
-                wire.part(self.house.spoken.parting)
+                wire.part(self.house.spoken.sdk.parting)
 
     def secure(self, link: str, context: ssl.SSLContext) -> StreamWire | None:
         """Begin TLS on the stream of a link; None where there is none. Raises `LocalProtocolError`."""

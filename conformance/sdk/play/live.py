@@ -89,7 +89,7 @@ class Stage:
 
     def _own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the protocol's own fields of `connect`, with the path of each certificate."""
-        paths = {one for one, kind in self._sockets.spoken.connect_fields.items() if kind == "path"}
+        paths = {one for one, kind in self._sockets.spoken.sdk.connect_fields.items() if kind == "path"}
         return {name: str(Authority.get(value).path) if name in paths else value for name, value in fields.items()}
 
     async def _command(self, action: act.Command) -> act.Died | None:

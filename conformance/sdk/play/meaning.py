@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from protocols import Message
 from protocols.messages import Request
 from protocols.registry import Protocol
+from protocols.sdk_traits import SdkTraits
 
 __all__ = ["Alike", "Meaning"]
 
@@ -30,7 +31,7 @@ class Meaning:
     def alike(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> Alike | None:
         """Return what tells whether messages say the same as `requests`; None where one way to write them is known."""
         ignored = spec.get("ignore", [])
-        known, plain = self._spoken, type(self._spoken)
+        known, plain = self._spoken.sdk, SdkTraits
         if not ignored and known.canonical is plain.canonical and known.unsealed is plain.unsealed:
             return None
 
@@ -43,10 +44,10 @@ class Meaning:
         return compare
 
     def _same(self, came: Message, asked: Message, ignored: Sequence[str]) -> bool:
-        opened = self._spoken.unsealed(came, asked)
+        opened = self._spoken.sdk.unsealed(came, asked)
         if type(opened) is type(asked):
             asked = replace(asked, **{name: getattr(opened, name) for name in ignored})
-        return self._spoken.canonical(opened) == self._spoken.canonical(asked)
+        return self._spoken.sdk.canonical(opened) == self._spoken.sdk.canonical(asked)
 
     def repeated(self, name: str, messages: Sequence[Message]) -> Any:
         """Return a value of the field `name` that was sent before; None when there is none."""

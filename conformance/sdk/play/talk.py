@@ -195,7 +195,7 @@ class Talk:
             held.free = True
             return
         for push in pushes:
-            if type(push) not in self.spoken.own:
+            if type(push) not in self.spoken.sdk.own:
                 yield from self._event(held.name, push)
 
     def unanswered(self, line: Under) -> Asking:
@@ -212,7 +212,9 @@ class Talk:
         """Hold a report against the reply that the SDK was sent."""
         expected = self._plain.result(said.message)  # type: ignore[arg-type]
         found = report_differs(expected, answer, due.place)
-        if found is None or (type(due.request) in self.spoken.parting and answer.error is None and not answer.result):
+        if found is None or (
+            type(due.request) in self.spoken.sdk.parting and answer.error is None and not answer.result
+        ):
             self.observed += ["reported"] * bool(spec.get("or_fails"))
             return
         self._unable(answer, [due.request, said.message])
@@ -229,7 +231,7 @@ class Talk:
         if isinstance(event, act.Died):
             self.crashed(event)
         if isinstance(event, Event):
-            found = event_differs(expected, event, self.spoken.optional)
+            found = event_differs(expected, event, self.spoken.sdk.optional)
             if found is None:
                 return
             self._textual([push])
@@ -251,7 +253,7 @@ class Talk:
 
     def connect_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the protocol's own fields of `connect` as a driver is told them."""
-        known = self.spoken.connect_fields
+        known = self.spoken.sdk.connect_fields
         if unknown := [name for name in given if name not in known]:
             raise SymbolError(f"connect has no field {unknown[0]}; it has {', '.join(known) or 'none of its own'}")
         return {name: self._connect_field(known[name], value) for name, value in given.items()}

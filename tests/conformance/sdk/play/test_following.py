@@ -80,7 +80,7 @@ def test_a_parting_request_is_answered_once_the_sdk_may_go(late: bool) -> None:
     if late:
         follower.received(b"\xff")
 
-    answers = follower.part(PROTOCOL.parting) + (b"" if late else follower.received(b"\xff"))
+    answers = follower.part(PROTOCOL.sdk.parting) + (b"" if late else follower.received(b"\xff"))
 
     assert answers == b"\1"
     assert (follower.came, follower.parted) == (b"", True)
@@ -88,7 +88,7 @@ def test_a_parting_request_is_answered_once_the_sdk_may_go(late: bool) -> None:
 
 def test_a_ping_is_no_parting() -> None:
     follower = opened()
-    follower.part(PROTOCOL.parting)
+    follower.part(PROTOCOL.sdk.parting)
 
     assert follower.received(NOP) == b"\1"
     assert not follower.parted

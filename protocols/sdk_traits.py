@@ -1,0 +1,36 @@
+"""What SDKs of a protocol do by themselves, and how what they do is told: what a player and a driver need to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from protocols.messages import Message, Reply, Request
+
+__all__ = ["SdkTraits"]
+
+
+@dataclass(frozen=True)
+class SdkTraits:
+    """How SDKs of one protocol are; the defaults are those of one that asks only what it is told to."""
+
+    own: frozenset[type[Message]] = frozenset()
+    """What an SDK sends and takes by itself: nobody asks for it by name, nobody is told of it."""
+    continued: Mapping[type[Request], type[Request]] = field(default_factory=dict)
+    """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
+    untold: frozenset[str] = frozenset()
+    """Fields that an SDK fills in and reads by itself."""
+    connect_fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    """What connecting takes besides host and port, all optional: name -> "bytes", "seconds", "path", or its words."""
+    samples: Mapping[str, int | bytes] = field(default_factory=dict)
+    """Field of a request -> a value that servers take, where not any will do."""
+    optional: frozenset[str] = frozenset()
+    """Fields of pushes that an SDK need not tell of."""
+    parting: Mapping[type[Request], Reply] = field(default_factory=dict)
+    """What an SDK may ask by itself when it is told to close -> the reply, behind which the server closes."""
+    canonical: Callable[[Message], Message] = lambda message: message
+    """A request -> the one way to write what says the same."""
+    unsealed: Callable[[Message, Message], Message] = lambda message, asked: message
+    """(a request that came, the one that an SDK was told to make) -> the former, opened with the latter's key."""
+    probe: Callable[[bytes], tuple[Request, Reply]] | None = None
+    """A name that nobody else uses -> a request that SDKs can be told to make, and its reply; None: the neighbour."""
