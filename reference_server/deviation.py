@@ -5,9 +5,11 @@ A fault breaks clauses and every suite worth its name must find it; a variety br
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
-__all__ = ["Deviation", "Plant"]
+__all__ = ["Deviation", "Plant", "by_name"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,3 +48,16 @@ class Plant:
     profile: str = ""
     """Profile and variant to serve; "" = the protocol's usual ones."""
     variant: str = ""
+
+
+OneDeviation = TypeVar("OneDeviation", bound=Deviation)
+
+
+def by_name(*groups: Iterable[OneDeviation]) -> Mapping[str, OneDeviation]:
+    """Return name -> departure, in the order of the groups; ValueError where two have one name."""
+    found: dict[str, OneDeviation] = {}
+    for one in (one for group in groups for one in group):
+        if one.name in found:
+            raise ValueError(f"two faults are called {one.name!r}")
+        found[one.name] = one
+    return found

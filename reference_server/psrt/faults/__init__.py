@@ -5,8 +5,9 @@ One module for each theme; each lists its own in `FAULTS` (or `VARIETIES`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from reference_server.deviation import by_name
 from reference_server.psrt.faults import (
     data_sockets,
     datagrams,
@@ -32,16 +33,7 @@ from reference_server.psrt.faults.fault import Fault
 __all__ = ["DEMONSTRATION", "FAULTS", "Fault"]
 
 
-def _by_name(*groups: Iterable[Fault]) -> Mapping[str, Fault]:
-    found: dict[str, Fault] = {}
-    for fault in (one for group in groups for one in group):
-        if fault.name in found:
-            raise ValueError(f"two faults are called {fault.name!r}")
-        found[fault.name] = fault
-    return found
-
-
-FAULTS = _by_name(
+FAULTS: Mapping[str, Fault] = by_name(
     greetings.FAULTS,
     logins.FAULTS,
     operations.FAULTS,

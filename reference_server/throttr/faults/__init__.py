@@ -5,8 +5,9 @@ One module for each group of clauses; each lists its own in `FAULTS` (or `VARIET
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from reference_server.deviation import by_name
 from reference_server.throttr.faults import (
     channel,
     channels,
@@ -60,16 +61,7 @@ __all__ = ["DEMONSTRATION", "FAULTS", "Fault"]
 DEMONSTRATION = tuple(one.name for one in demonstration.FAULTS)
 
 
-def _by_name(*groups: Iterable[Fault]) -> Mapping[str, Fault]:
-    found: dict[str, Fault] = {}
-    for fault in (one for group in groups for one in group):
-        if fault.name in found:
-            raise ValueError(f"two faults are called {fault.name!r}")
-        found[fault.name] = fault
-    return found
-
-
-FAULTS = _by_name(
+FAULTS: Mapping[str, Fault] = by_name(
     channel.FAULTS,
     channels.FAULTS,
     concurrency.FAULTS,
