@@ -9,15 +9,11 @@ from typing import Any
 from conformance.cases import Suite
 from conformance.traits import patterns
 from fuzz.differential.compare import PUSH, Difference
-from fuzz.live.ground import LONGEST, Ground
-from fuzz.live.talks import actions, drawn
+from fuzz.live.ground import Ground
+from fuzz.live.talks import actions, drawn, usable
 from fuzz.script import Script
-from fuzz.seeds import conversations
 
 __all__ = ["Source", "sources"]
-
-MOST_WAITED = 0.3
-"""Seconds of waiting beyond which a conversation is no seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +53,12 @@ class Source:
 def sources(ground: Ground, suite: Suite) -> Iterator[Source]:
     """Yield the conversations that are short, quick and in clear, names marked, and scripts that ask anything."""
     asks = {case.id: frozenset(_asks(case.steps)) for case in suite.cases}
-    for one in conversations(ground.name, ground.profile, ground.variant):
+    for one, waited in usable(ground):
         steps = one["steps"]
-        if ground.may_fail(one["id"]):
-            continue
-        waited = sum(step.get("seconds", 0.0) for step in steps)
-        sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
-        in_clear = not any(step["do"] == "secure" for step in steps)
-        if waited <= MOST_WAITED and 0 < sent <= LONGEST and in_clear:
-            script = tuple(actions(steps, ground))
-            asked, kinds = _asked(steps), asks.get(one["id"], frozenset())
-            about = script, tuple(one["clauses"]), one["level"] == "MAY"
-            yield Source(*about, _expects(steps), waited, asked, kinds)
+        script = tuple(actions(steps, ground))
+        asked, kinds = _asked(steps), asks.get(one["id"], frozenset())
+        about = script, tuple(one["clauses"]), one["level"] == "MAY"
+        yield Source(*about, _expects(steps), waited, asked, kinds)
     for script in drawn(ground) if ground.by_state else ():
         asked = frozenset(one.NAME for line in ground.read(script).values() for one in line.requests)
         yield Source(script, (), False, {}, 0.0, asked, frozenset())

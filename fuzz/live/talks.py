@@ -28,6 +28,13 @@ SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
 
 def seeds(ground: Ground) -> Iterator[Script]:
     """Yield the conversations that are short and in clear, then scripts that ask anything; the same each time."""
+    for one, _ in usable(ground):
+        yield tuple(actions(one["steps"], ground))
+    yield from drawn(ground)
+
+
+def usable(ground: Ground) -> Iterator[tuple[Mapping[str, Any], float]]:
+    """Yield the conversations that are short, quick and in clear, each with the seconds that it waits."""
     for one in conversations(ground.name, ground.profile, ground.variant):
         steps = one["steps"]
         if ground.may_fail(one["id"]):
@@ -35,8 +42,7 @@ def seeds(ground: Ground) -> Iterator[Script]:
         waited = sum(step.get("seconds", 0.0) for step in steps)
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
         if waited <= MOST_WAITED and 0 < sent <= LONGEST and not any(step["do"] == "secure" for step in steps):
-            yield tuple(actions(steps, ground))
-    yield from drawn(ground)
+            yield one, waited
 
 
 def drawn(ground: Ground) -> Iterator[Script]:
