@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
-from conformance.processes import module_environment
-from fuzz.targets_known import Target, dictionary
+from wireproof.conformance.run.processes import module_environment
+from wireproof.fuzz.known_targets import Target, dictionary
 
 __all__ = ["Progress", "Result", "is_available", "run"]
 

@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fuzz.invariants.store import StoreCheck
-from fuzz.invariants.violation import Violation
-from fuzz.live.ground import Ground
-from fuzz.places import Place
-from fuzz.steps import Ask, Step
+from wireproof.fuzz.invariants.store_invariants import StoreCheck
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.store_steps import Ask, Step
+from wireproof.fuzz.transports import Place
 
 __all__ = ["LONGEST_RUN_NS", "Failure", "Setting"]
 

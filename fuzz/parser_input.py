@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from typing import Any
 from zlib import crc32
 
-from fuzz.invariants.codec import (
+from wireproof.fuzz.invariants.codec_invariants import (
     check_datagrams,
     check_economy,
     check_frame,
@@ -22,10 +22,10 @@ from fuzz.invariants.codec import (
     check_written,
     pieces,
 )
-from fuzz.seeds import by_state, exchanges, requests
-from fuzz.ways import Way, both, examples, ways
-from protocols import Connection, LocalProtocolError, Request, protocol
-from protocols.frames import Decoder, FrameContext
+from wireproof.fuzz.seeds import by_state, exchanges, requests
+from wireproof.fuzz.state_paths import Way, both, examples, ways
+from wireproof.protocols import Connection, LocalProtocolError, Request, protocol
+from wireproof.protocols.frames import Decoder, FrameContext
 
 __all__ = ["HOLD", "Held", "Side", "check", "check_one", "combinations", "held", "renew", "seeds"]
 

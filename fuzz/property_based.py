@@ -14,9 +14,9 @@ except ImportError:
 else:
     IS_AVAILABLE = True
 
-from fuzz.coverage_guided import Progress, Result
-from fuzz.invariants.violation import Violation
-from fuzz.targets_known import Target
+from wireproof.fuzz.coverage_guided import Progress, Result
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.known_targets import Target
 
 __all__ = ["IS_AVAILABLE", "run"]
 

@@ -13,7 +13,7 @@ __all__ = ["Edges", "minimal", "reached", "report"]
 
 Edges = frozenset[tuple[str, int, int]]
 """(file, line before, line) of each step taken."""
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).parents[1]
 WATCHED = tuple(f"{ROOT / package}{'/'}" for package in ("protocols", "reference_server"))
 GENERATED = "<generated"
 

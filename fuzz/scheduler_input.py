@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz.invariants.scheduler import ScheduleCheck, small_steps
+from wireproof.fuzz.invariants.scheduler_invariants import ScheduleCheck, small_steps
 
 __all__ = ["check", "seeds"]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from conformance.actions import Action, Open, Read, Shut, Sleep, Write
-from conformance.conversation import Asking
-from conformance.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.player.connections import Asking
 
 __all__ = ["Filling", "Script", "ScriptError", "acting", "from_json", "performing", "size", "to_json"]
 

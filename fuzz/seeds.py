@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conformance.cases import vectors_root
-from fuzz.following import Following
-from fuzz.ways import examples, ways
-from protocols import Request, protocol
+from wireproof.conformance.suite.cases import vectors_root
+from wireproof.fuzz.connection_reader import Following
+from wireproof.fuzz.state_paths import examples, ways
+from wireproof.protocols import Request, protocol
 
 __all__ = ["Exchange", "by_state", "conversations", "exchanges", "requests"]
 

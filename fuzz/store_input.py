@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from fuzz.choices import CONNECTIONS, WAITS, telling, until_due
-from fuzz.invariants.store import StoreCheck
-from fuzz.live.ground import Ground
-from fuzz.places import InProcess
-from fuzz.seeds import exchanges
-from fuzz.steps import Advance, Ask, Connect, Disconnect, Step
-from protocols import Request, protocol
-from protocols.errors import MalformedFrameError
-from protocols.frames import FrameContext
+from wireproof.fuzz.decisions import CONNECTIONS, WAITS, telling, until_due
+from wireproof.fuzz.invariants.store_invariants import StoreCheck
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.seeds import exchanges
+from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step
+from wireproof.fuzz.transports import InProcess
+from wireproof.protocols import Request, protocol
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.frames import FrameContext
 
 __all__ = ["check", "grounds", "seeds"]
 
@@ -92,7 +92,7 @@ class _Steps:
         return request  # type: ignore[no-any-return]
 
 
-def check(name: str, data: bytes, fault: str | None = None) -> None:
+def check(name: str, data: bytes, mutant: str | None = None) -> None:
     """Do what `data` says to a server in this process and to its model; raises `Violation`.
 
     `fault` is one that the server has, of those its protocol knows.
@@ -100,7 +100,7 @@ def check(name: str, data: bytes, fault: str | None = None) -> None:
     if len(data) < 2:
         return
     ground = grounds(name)[data[0] % len(grounds(name))]
-    place = InProcess(ground.name, ground.profile, ground.variant, fault=fault)
+    place = InProcess(ground.name, ground.profile, ground.variant, mutant=mutant)
     found = StoreCheck(ground, place, tolerance_ns=0, shared=False)
     for one in CONNECTIONS[:2]:
         found.do(Connect(one))

@@ -17,8 +17,21 @@ try:
 except ImportError as error:
     raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]") from error
 
-from protocols import Message, Reply, Request
-from protocols.fields import Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
+from wireproof.protocols import Message, Reply, Request
+from wireproof.protocols.fields import (
+    Absent,
+    Blob,
+    Flag,
+    Kind,
+    Nested,
+    Raw,
+    Repeated,
+    Rest,
+    Rows,
+    Split,
+    Terminated,
+    UInt,
+)
 
 __all__ = ["chunked", "dialogues", "exchanges", "holding", "messages", "replies", "requests", "room"]
 

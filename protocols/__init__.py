@@ -1,11 +1,11 @@
 """What the bytes mean: sans-IO codecs. No socket, clock, task, thread or random number in here."""
 
-from protocols.connection import NEED_DATA, Connection, EndOfStream, NeedData
-from protocols.errors import ErrorCode, LocalProtocolError, ProtocolError, RemoteProtocolError
-from protocols.messages import Message, Push, Reply, Request
-from protocols.profile import Layout, Profile, Variant
-from protocols.registry import Protocol, protocol, protocol_names
-from protocols.states import Role
+from wireproof.protocols.connection import NEED_DATA, Connection, EndOfStream, NeedData
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, ProtocolError, RemoteProtocolError
+from wireproof.protocols.messages import Message, Push, Reply, Request
+from wireproof.protocols.profile import Layout, Profile, Variant
+from wireproof.protocols.registry import Protocol, protocol, protocol_names
+from wireproof.protocols.states import Role
 
 __all__ = [
     "NEED_DATA",

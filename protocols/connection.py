@@ -13,10 +13,10 @@ from typing import Final, Protocol, cast
 
 import msgspec
 
-from protocols.buffer import Buffer
-from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
-from protocols.frames import Decoder, FrameContext, shown
-from protocols.messages import Message, Request
+from wireproof.protocols.buffer import Buffer
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
+from wireproof.protocols.frames import Decoder, FrameContext, shown
+from wireproof.protocols.messages import Message, Request
 
 MINIMUM_FRAME_LIMIT = 1024
 """No limit below this: every frame without a dynamic body fits in it, so only those with one need a check."""

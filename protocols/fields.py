@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from protocols.messages import Message
+    from wireproof.protocols.messages import Message
 
 STRUCT_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 

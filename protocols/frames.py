@@ -15,10 +15,10 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.fields import U8, Absent, Blob, Flag, Kind, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
-from protocols.messages import Message
-from protocols.profile import Layout
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from wireproof.protocols.fields import U8, Absent, Blob, Flag, Kind, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
+from wireproof.protocols.messages import Message
+from wireproof.protocols.profile import Layout
 
 Decoder = Callable[[bytes, int, int, "FrameContext"], tuple[Any, int]]
 Encoder = Callable[[Any], bytes]

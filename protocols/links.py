@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from protocols.connection import Client, Connection
-from protocols.messages import Reply, Request
+from wireproof.protocols.connection import Client, Connection
+from wireproof.protocols.messages import Reply, Request
 
 __all__ = ["Link"]
 

@@ -1,6 +1,6 @@
 """What every message of every protocol is: a frozen `msgspec.Struct` that owns its wire layout and nothing else.
 
-No socket, state or clock. Fields are `Annotated[type, kind]` in wire order (kinds: `protocols.fields`).
+No socket, state or clock. Fields are `Annotated[type, kind]` in wire order (kinds: `wireproof.protocols.fields`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 
 import msgspec
 
-from protocols.fields import Kind
+from wireproof.protocols.fields import Kind
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):

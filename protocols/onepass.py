@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from protocols.errors import ErrorCode, MalformedFrameError
-from protocols.fields import Kind, Raw, Rest, Terminated, UInt
-from protocols.frames import Decoder, Encoder, FrameContext, bad_value
-from protocols.profile import Layout
+from wireproof.protocols.errors import ErrorCode, MalformedFrameError
+from wireproof.protocols.fields import Kind, Raw, Rest, Terminated, UInt
+from wireproof.protocols.frames import Decoder, Encoder, FrameContext, bad_value
+from wireproof.protocols.profile import Layout
 
 __all__ = ["compile_onepass"]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from protocols.fields import (
+from wireproof.protocols.fields import (
     BYTES,
     Absent,
     Blob,
@@ -27,9 +27,9 @@ from protocols.fields import (
     Terminated,
     UInt,
 )
-from protocols.messages import Message, Reply, Request
-from protocols.profile import Layout
-from protocols.registry import Protocol
+from wireproof.protocols.messages import Message, Reply, Request
+from wireproof.protocols.profile import Layout
+from wireproof.protocols.registry import Protocol
 
 __all__ = ["STATUS", "Plain", "PlainError", "plain_bytes"]
 

@@ -11,9 +11,22 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from protocols.errors import ErrorCode
-from protocols.fields import BYTES, Blob, Flag, Kind, Raw, Repeated, Rest, Rows, Split, Terminated, UInt, resolve
-from protocols.messages import Message, Push, Reply, Request, declared_layout
+from wireproof.protocols.errors import ErrorCode
+from wireproof.protocols.fields import (
+    BYTES,
+    Blob,
+    Flag,
+    Kind,
+    Raw,
+    Repeated,
+    Rest,
+    Rows,
+    Split,
+    Terminated,
+    UInt,
+    resolve,
+)
+from wireproof.protocols.messages import Message, Push, Reply, Request, declared_layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

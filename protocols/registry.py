@@ -8,12 +8,12 @@ from enum import IntEnum
 from importlib import import_module
 from typing import Any
 
-from protocols.links import Link
-from protocols.messages import Message
-from protocols.profile import Profile
-from protocols.sdk_traits import SdkTraits
+from wireproof.protocols.links import Link
+from wireproof.protocols.messages import Message
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.sdk_traits import SdkTraits
 
-PACKAGES = {"throttr": "protocols.throttr", "psrt": "protocols.psrt"}
+PACKAGES = {"throttr": "wireproof.protocols.throttr", "psrt": "wireproof.protocols.psrt"}
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from protocols.frames import Reading, build, header_struct
-from protocols.profile import Layout
+from wireproof.protocols.frames import Reading, build, header_struct
+from wireproof.protocols.profile import Layout
 
 __all__ = ["Call", "DeclinedError", "Run", "compile_run"]
 

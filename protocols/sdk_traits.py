@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from protocols.messages import Message, Reply, Request
+from wireproof.protocols.messages import Message, Reply, Request
 
 __all__ = ["SdkTraits"]
 

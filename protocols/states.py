@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum
 from typing import Generic, TypeVar
 
-from protocols.errors import ErrorCode, LocalProtocolError
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError
 
 
 class Role(StrEnum):

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from protocols.fields import Blob, Kind, Repeated, Rows
-from protocols.frames import (
+from wireproof.protocols.fields import Blob, Kind, Repeated, Rows
+from wireproof.protocols.frames import (
     Decoder,
     Encoder,
     FrameContext,
@@ -26,8 +26,8 @@ from protocols.frames import (
     header_struct,
     too_large,
 )
-from protocols.messages import Message
-from protocols.profile import Layout
+from wireproof.protocols.messages import Message
+from wireproof.protocols.profile import Layout
 
 LayoutOf = Callable[[type[Message]], Layout]
 

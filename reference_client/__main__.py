@@ -1,6 +1,6 @@
 """`python -m reference_client`."""
 
-from reference_client.cli import main
+from wireproof.reference_client.cli import main
 
 if __name__ == "__main__":
     main()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from protocols.fields import BYTES, Blob, Kind, Raw, Rest, Split, Terminated, UInt
-from protocols.messages import Message
-from protocols.profile import Layout
-from reference_client.errors import BadRequestError, TooLongError, TooWideError
+from wireproof.protocols.fields import BYTES, Blob, Kind, Raw, Rest, Split, Terminated, UInt
+from wireproof.protocols.messages import Message
+from wireproof.protocols.profile import Layout
+from wireproof.reference_client.errors import BadRequestError, TooLongError, TooWideError
 
 __all__ = ["check"]
 

@@ -7,16 +7,19 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import click
 
-from reference_client.driver import DEADLINE, Driver
-from reference_client.registry import driven_protocols
+from wireproof.reference_client.driver import DEADLINE, Driver
+from wireproof.reference_client.registry import DrivenClient, driven_protocols
 
-__all__ = ["command", "main"]
+__all__ = ["command", "drive_command", "main"]
+
+Clients = Callable[[str, str | None], type[DrivenClient]]
+"""(protocol, name of a mutant) -> its SDK; the right one for no name."""
 
 CHUNK = 1 << 16
 LONGEST_LINE = 256 * 1024 * 1024
@@ -27,30 +30,62 @@ def main() -> None:
     command.main(prog_name="python -m reference_client")
 
 
-@click.command(context_settings={"show_default": True, "max_content_width": 110})
-@click.argument("protocol", metavar="PROTOCOL", type=click.Choice(driven_protocols()))
-@click.option("--driver", is_flag=True, required=True, help="Do what lines on stdin say (docs/writing-a-driver.md).")
-@click.option("--profile", help="The only profile to speak.  [default: every one]")
-@click.option("--width", "--variant", "variant", help="The only width to speak.  [default: every one]")
-@click.option("--deadline", type=click.FloatRange(0.01), default=DEADLINE, help="Seconds the SDK waits for a reply.")
-@click.option("--fault", help="Be wrong in this one known way (`wireproof self-check` has them).")
-def command(
-    protocol: str, driver: bool, profile: str | None, variant: str | None, deadline: float, fault: str | None
+def drive_command(clients: Clients | None = None) -> click.Command:
+    """Return the command that drives the reference clients, or with `clients` their mutants, too (`--mutant`)."""
+
+    def run(protocol: str, driver: bool, mutant: str | None = None, **given: Any) -> None:
+        with suppress(KeyboardInterrupt):
+            try:
+                client_class = clients(protocol, mutant) if clients else None
+                asyncio.run(_drive(protocol, client_class=client_class, **given))
+            except ValueError as error:
+                print(f"reference_client: {error}", file=sys.stderr)
+                sys.exit(2)
+
+    return click.Command(
+        "reference_client",
+        callback=run,
+        params=[
+            click.Argument(["protocol"], metavar="PROTOCOL", type=click.Choice(driven_protocols())),
+            click.Option(
+                ["--driver"], is_flag=True, required=True, help="Do what lines on stdin say (docs/writing-a-driver.md)."
+            ),
+            click.Option(["--profile"], help="The only profile to speak.  [default: every one]"),
+            click.Option(["--width", "--variant", "variant"], help="The only width to speak.  [default: every one]"),
+            click.Option(
+                ["--deadline"], type=click.FloatRange(0.01), default=DEADLINE, help="Seconds the SDK waits for a reply."
+            ),
+            click.Option(["--mutant", "--fault", "mutant"], help="Mutant to drive.") if clients else _former_fault(),
+        ],
+        help="""Drive the reference SDK of PROTOCOL, until `quit` or the end of stdin.
+
+        \b
+        python -m reference_client throttr --driver --profile 7.3.2 --variant uint16
+        """,
+        context_settings={"show_default": True, "max_content_width": 110},
+    )
+
+
+def _former_fault() -> click.Option:
+    """Return the former option for mutants: it still works, by starting the program that has them."""
+
+    def start(context: click.Context, _: click.Parameter, value: str | None) -> None:
+        if value is None or context.resilient_parsing:
+            return
+        print("reference_client: --fault is deprecated: use 'python -m wireproof.mutants client'", file=sys.stderr)
+        os.execv(sys.executable, [sys.executable, "-m", "wireproof.mutants", "client", *sys.argv[1:]])
+
+    return click.Option(["--fault"], hidden=True, expose_value=False, callback=start)
+
+
+async def _drive(
+    protocol: str,
+    *,
+    profile: str | None,
+    variant: str | None,
+    deadline: float,
+    client_class: type[DrivenClient] | None,
 ) -> None:
-    """Drive the reference SDK of PROTOCOL, until `quit` or the end of stdin.
-
-    \b
-    python -m reference_client throttr --driver --profile 7.3.2 --variant uint16
-    """
-    with suppress(KeyboardInterrupt):
-        try:
-            asyncio.run(_drive(protocol, profile, variant, deadline, fault))
-        except ValueError as error:
-            print(f"reference_client: {error}", file=sys.stderr)
-            sys.exit(2)
-
-
-async def _drive(protocol: str, profile: str | None, variant: str | None, deadline: float, fault: str | None) -> None:
     over = asyncio.Event()
 
     def say(message: Mapping[str, Any]) -> None:
@@ -61,7 +96,7 @@ async def _drive(protocol: str, profile: str | None, variant: str | None, deadli
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             over.set()
 
-    driver = Driver(protocol, say, profile=profile, variant=variant, deadline=deadline, fault=fault)
+    driver = Driver(protocol, say, profile=profile, variant=variant, deadline=deadline, client_class=client_class)
     reading = asyncio.create_task(_take(driver, _lines()))
     stopping = asyncio.create_task(over.wait())
     await asyncio.wait([reading, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -91,3 +126,6 @@ def _lines() -> asyncio.StreamReader:
 
     threading.Thread(target=read, daemon=True).start()
     return reader
+
+
+command = drive_command()

@@ -1,7 +1,7 @@
 """The driver of a reference client: commands of `wireproof.driver/1` in, answers and events out. Names no protocol.
 
-What it can do follows from the layouts (`protocols.plain`); each operation calls the SDK's method of that name, so
-that what is tested is what a user of the SDK calls.
+What it can do follows from the layouts (`wireproof.protocols.plain`); each operation calls the SDK's method of that
+name, so that what is tested is what a user of the SDK calls.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from protocols.messages import Message
-from protocols.plain import STATUS, Plain, PlainError
-from protocols.registry import protocol as codec_of
-from reference_client.errors import ClientError, RefusedError
-from reference_client.line import Reconnect
-from reference_client.registry import Batching, DrivenClient, client_class
+from wireproof.protocols.messages import Message
+from wireproof.protocols.plain import STATUS, Plain, PlainError
+from wireproof.protocols.registry import protocol as codec_of
+from wireproof.reference_client.errors import ClientError, RefusedError
+from wireproof.reference_client.line import Reconnect
+from wireproof.reference_client.registry import Batching, DrivenClient
+from wireproof.reference_client.registry import client_class as sdk_class
 
 __all__ = ["VERSION", "CommandError", "Driver"]
 
@@ -134,14 +135,14 @@ class Driver:
         profile: str | None = None,
         variant: str | None = None,
         deadline: float = DEADLINE,
-        fault: str | None = None,
+        client_class: type[DrivenClient] | None = None,
     ) -> None:
         """`say` takes each answer and event; raises ValueError for an unknown protocol, profile or variant.
 
-        `profile` and `variant`: the only ones spoken; `deadline`: seconds that the SDK waits for a reply; `fault`:
-        what the SDK does wrong on purpose.
+        `profile` and `variant`: the only ones spoken; `deadline`: seconds that the SDK waits for a reply;
+        `client_class`: the SDK, if it is not the reference client of `protocol`.
         """
-        self._client_class = client_class(protocol, fault)
+        self._client_class = client_class or sdk_class(protocol)
         self._protocol = spoken = codec_of(protocol)
         self._profiles = [profile] if profile else list(spoken.profiles)
         self._variants = [variant] if variant else list(spoken.profiles[spoken.default_profile].variants)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from protocols.messages import Reply
+from wireproof.protocols.messages import Reply
 
 __all__ = [
     "AccessError",

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from protocols.connection import Client
-from reference_client.errors import ClientError, ClosedError, DeadlineError
-from reference_client.link import Link, OnPush, open_link
+from wireproof.protocols.connection import Client
+from wireproof.reference_client.errors import ClientError, ClosedError, DeadlineError
+from wireproof.reference_client.link import Link, OnPush, open_link
 
 __all__ = ["Line", "Reconnect"]
 

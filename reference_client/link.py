@@ -12,10 +12,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from protocols.connection import Client, EndOfStream
-from protocols.errors import ProtocolError, RemoteProtocolError
-from protocols.messages import Push, Reply, Request
-from reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError, UntrustedError
+from wireproof.protocols.connection import Client, EndOfStream
+from wireproof.protocols.errors import ProtocolError, RemoteProtocolError
+from wireproof.protocols.messages import Push, Reply, Request
+from wireproof.reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError, UntrustedError
 
 __all__ = ["Link", "open_link"]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from reference_client.deviation import Deviation
-from reference_client.errors import ClientError
-from reference_client.line import Reconnect
+from wireproof.reference_client.errors import ClientError
+from wireproof.reference_client.line import Reconnect
 
-__all__ = ["CLIENTS", "Batching", "DrivenBatch", "DrivenClient", "client_class", "client_faults", "driven_protocols"]
+__all__ = ["CLIENTS", "Batching", "DrivenBatch", "DrivenClient", "client_class", "driven_protocols"]
 
-CLIENTS = {"psrt": "reference_client.psrt", "throttr": "reference_client.throttr"}
+CLIENTS = {"psrt": "wireproof.reference_client.psrt", "throttr": "wireproof.reference_client.throttr"}
 """Protocol -> the package whose `Client` is its SDK."""
 
 
@@ -25,7 +23,7 @@ class DrivenBatch(Protocol):
 
 
 class DrivenClient(Protocol):
-    """What a driver needs of an SDK, besides a method for each operation (`protocols.plain`) by its name.
+    """What a driver needs of an SDK, besides a method for each operation (`wireproof.protocols.plain`) by its name.
 
     Such a method takes the fields of the operation by their names, and returns a flag, a message, None where there is
     none, or the one field of the reply. Where the server refuses it raises `RefusedError` with the reply.
@@ -70,26 +68,9 @@ def driven_protocols() -> list[str]:
     return sorted(CLIENTS)
 
 
-def client_class(protocol: str, fault: str | None = None) -> type[DrivenClient]:
-    """Return the SDK of `protocol`, wrong on purpose with `fault`; ValueError names what is unknown and known."""
+def client_class(protocol: str) -> type[DrivenClient]:
+    """Return the SDK of `protocol`; raises ValueError for a protocol that has none, naming those that have one."""
     if protocol not in CLIENTS:
         raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(driven_protocols())}")
     found: type[DrivenClient] = import_module(CLIENTS[protocol]).Client
-    if fault is None:
-        return found
-    faults = client_faults(protocol)
-    if fault not in faults:
-        close = get_close_matches(fault, faults, n=3) or list(faults)[:3]
-        raise ValueError(f"unknown {protocol} fault {fault!r}: perhaps {' or '.join(close)}")
-    return faults[fault].client
-
-
-def client_faults(protocol: str) -> Mapping[str, Deviation]:
-    """Return the known faults of the SDK of `protocol` by name; none where there are none."""
-    if protocol not in CLIENTS:
-        raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(driven_protocols())}")
-    try:
-        found: Mapping[str, Deviation] = import_module(f"{CLIENTS[protocol]}.faults").FAULTS
-    except ModuleNotFoundError:
-        return {}
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from reference_client.errors import ClosedError
-from reference_client.link import Link
+from wireproof.reference_client.errors import ClosedError
+from wireproof.reference_client.link import Link
 
 __all__ = ["WatchedLink"]
 

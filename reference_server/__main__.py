@@ -1,6 +1,6 @@
 """`python -m reference_server`."""
 
-from reference_server.cli import main
+from wireproof.reference_server.cli import main
 
 if __name__ == "__main__":
     main()

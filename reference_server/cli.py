@@ -6,27 +6,28 @@ What only a running server needs is imported when it runs.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import click
 
-from protocols.registry import protocol as codec_of
-from reference_server.registry import create_service, limits_of, options_of, served_protocols
-from reference_server.service import Limits
+from wireproof.protocols.registry import protocol as codec_of
+from wireproof.reference_server.registry import create_service, limits_of, options_of, served_protocols
+from wireproof.reference_server.service import Limits
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterable
 
-    from protocols.registry import Protocol
-    from reference_server.clock import Clock
-    from reference_server.options import Option
-    from reference_server.server import Endpoints
-    from reference_server.service import Service
+    from wireproof.protocols.registry import Protocol
+    from wireproof.reference_server.clock import Clock
+    from wireproof.reference_server.options import Option
+    from wireproof.reference_server.server import Endpoints
+    from wireproof.reference_server.service import Service
 
-__all__ = ["main", "serve"]
+__all__ = ["Servers", "command", "main", "serve"]
 
 DEFAULTS = Limits()
 LIMITS: dict[str, tuple[click.ParamType[Any], str]] = {
@@ -46,13 +47,16 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 class Servers(click.Group):
     """A subcommand for each protocol that has a server."""
 
+    patches: ClassVar[staticmethod[[str, str | None], Any] | None] = None
+    """(protocol, name of a mutant) -> the patch that makes it; None where only the right servers are served."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """See `click.Group`."""
         return served_protocols()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See `click.Group`."""
-        return _command(cmd_name) if cmd_name in served_protocols() else None
+        return _command(cmd_name, type(self).patches) if cmd_name in served_protocols() else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Say of each protocol what can be chosen, without loading its server."""
@@ -98,17 +102,17 @@ def _marked(names: Iterable[str], usual: str) -> str:
     return ", ".join(f"{name} (default)" if name == usual else name for name in names)
 
 
-def _command(name: str) -> click.Command:
-    """Return the subcommand of one protocol."""
+def _command(name: str, patches: Callable[[str, str | None], Any] | None) -> click.Command:
+    """Return the subcommand of one protocol, which serves mutants, too, where there are `patches`."""
     spoken = codec_of(name)
     datagrams = any(link.transport == "datagram" for link in spoken.links.values())
     tls = any(link.tls for link in spoken.links.values())
 
     def run(host: str, port: int, unix: Path | None, **given: Any) -> None:
-        from reference_server.server import Endpoints
+        from wireproof.reference_server.server import Endpoints
 
         endpoints = Endpoints(host, port, unix, given.pop("udp", False), _certificate(given))
-        _serve(name, endpoints, given)
+        _serve(name, endpoints, given, patches)
 
     return click.Command(
         name,
@@ -120,6 +124,7 @@ def _command(name: str) -> click.Command:
             *(_own(option) for option in options_of(name)),
             *(_limit(limit) for limit in (*limits_of(name), *(("handshake",) if tls else ()))),
             *_telling(),
+            _mutant(name) if patches else _former_fault(),
         ],
         help=f"Serve {name} until SIGTERM or SIGINT: {_spoken(name)}.",
         short_help=_spoken(name),
@@ -175,11 +180,29 @@ def _telling() -> list[click.Option]:
         click.Option(
             ["--log-level"], type=click.Choice(["debug", "info", "warning", "error"]), default="warning", help="Logged."
         ),
-        click.Option(
-            ["--fault"], help="Be wrong on purpose, to see whether a suite notices; an unknown name lists them."
-        ),
         click.Option(["--trace"], is_flag=True, help="Print each decoded request and answer to stderr."),
     ]
+
+
+def _mutant(name: str) -> click.Option:
+    return click.Option(
+        ["--mutant", "--fault", "mutant"], help=f"Mutant to serve; see `wireproof mutant {name} --list`."
+    )
+
+
+def _former_fault() -> click.Option:
+    """Return the former option for mutants: it still works, by starting the program that has them."""
+
+    def start(context: click.Context, _: click.Parameter, value: str | None) -> None:
+        if value is None or context.resilient_parsing:
+            return
+        print(
+            "reference_server: --fault is deprecated: use 'wireproof mutant PROTOCOL NAME'", file=sys.stderr, flush=True
+        )
+        given = sys.argv[2:] if sys.argv[1:2] == ["serve"] else sys.argv[1:]
+        os.execv(sys.executable, [sys.executable, "-m", "wireproof.mutants", *given])
+
+    return click.Option(["--fault"], hidden=True, expose_value=False, callback=start)
 
 
 def _certificate(given: dict[str, Any]) -> tuple[Path, Path] | None:
@@ -190,13 +213,18 @@ def _certificate(given: dict[str, Any]) -> tuple[Path, Path] | None:
     return None if certificate is None else (certificate, key)
 
 
-def _serve(name: str, endpoints: Endpoints, given: dict[str, Any]) -> None:
-    from reference_server.clock import VirtualClock
+def _serve(
+    name: str,
+    endpoints: Endpoints,
+    given: dict[str, Any],
+    patches: Callable[[str, str | None], Any] | None,
+) -> None:
+    from wireproof.reference_server.clock import VirtualClock
 
     level = given.pop("log_level").upper()
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     limits = Limits(**{limit: given.pop(limit) for limit in LIMITS if limit in given})
-    loop, tracer, fault = given.pop("loop"), _print_trace if given.pop("trace") else None, given.pop("fault")
+    loop, tracer, mutant = given.pop("loop"), _print_trace if given.pop("trace") else None, given.pop("mutant", None)
     profile, variant = given.pop("profile"), given.pop("variant")
 
     def make(clock: Clock) -> Service:
@@ -207,7 +235,7 @@ def _serve(name: str, endpoints: Endpoints, given: dict[str, Any]) -> None:
             clock=clock,
             limits=limits,
             trace=tracer,
-            fault=fault,
+            patch=patches(name, mutant) if patches else None,
             options=given,
         )
 
@@ -221,8 +249,8 @@ def _serve(name: str, endpoints: Endpoints, given: dict[str, Any]) -> None:
 def _run(make: Callable[[Clock], Service], endpoints: Endpoints, limits: Limits, choice: str) -> None:
     import asyncio
 
-    from reference_server.server import BindError, serve
-    from reference_server.tls import CertificateError
+    from wireproof.reference_server.server import BindError, serve
+    from wireproof.reference_server.tls import CertificateError
 
     with asyncio.Runner(loop_factory=_loop_factory(choice)) as runner:
         try:
@@ -251,3 +279,7 @@ def _print_trace(line: str) -> None:
 def _fail(status: int, message: str) -> NoReturn:
     print(f"reference_server: {message}", file=sys.stderr)
     sys.exit(status)
+
+
+command = serve
+"""What `wireproof serve` runs."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Any, cast
 
-from reference_server.service import Peer, Service
+from wireproof.reference_server.service import Peer, Service
 
 __all__ = ["DatagramProtocol"]
 

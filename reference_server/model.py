@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from protocols.messages import Message, Push, Request
+from wireproof.protocols.messages import Message, Push, Request
 
 __all__ = ["Disagreement", "Model", "ServerModel", "Window"]
 

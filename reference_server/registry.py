@@ -4,46 +4,35 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from protocols.profile import Profile
-from protocols.registry import PACKAGES
-from protocols.registry import protocol as codec_of
-from reference_server.clock import Clock
-from reference_server.deviation import Deviation, Plant
-from reference_server.model import Model, ServerModel
-from reference_server.options import Option, chosen
-from reference_server.service import Ids, Limits, Service, Trace
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.registry import PACKAGES
+from wireproof.protocols.registry import protocol as codec_of
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.model import Model, ServerModel
+from wireproof.reference_server.options import Option, chosen
+from wireproof.reference_server.service import Ids, Limits, Service, Trace
 
 __all__ = [
     "SERVICES",
     "create_service",
-    "demonstration_faults",
-    "deviations",
     "limits_of",
     "model_of",
     "options_of",
-    "planted",
     "served_protocols",
     "server_model_of",
     "server_packages",
 ]
 
-SERVICES = {"throttr": "reference_server.throttr", "psrt": "reference_server.psrt"}
+SERVICES = {"throttr": "wireproof.reference_server.throttr", "psrt": "wireproof.reference_server.psrt"}
 """Protocol -> the package whose `create` makes its service."""
 
 
 def served_protocols() -> list[str]:
     """Return the protocols that have a reference server, sorted."""
     return sorted(SERVICES)
-
-
-def deviations(protocol: str) -> Mapping[str, Deviation]:
-    """Return name -> the known ways to depart from the reference server of `protocol`: faults and legal varieties."""
-    found: Mapping[str, Deviation] = import_module(SERVICES[protocol]).FAULTS
-    return found
 
 
 def options_of(protocol: str) -> tuple[Option, ...]:
@@ -63,18 +52,6 @@ def server_packages(protocol: str) -> tuple[str, str]:
     return SERVICES[protocol], PACKAGES[protocol]
 
 
-def planted(protocol: str) -> tuple[Plant, ...]:
-    """Return the faults of the server of `protocol` that fuzzers prove themselves with."""
-    found: tuple[Plant, ...] = getattr(import_module(SERVICES[protocol]), "PLANTED", ())
-    return found
-
-
-def demonstration_faults(protocol: str) -> tuple[str, ...]:
-    """Return the names of the faults that the demonstration shows."""
-    names: tuple[str, ...] = import_module(SERVICES[protocol]).DEMONSTRATION
-    return names
-
-
 def create_service(
     protocol: str,
     *,
@@ -84,18 +61,16 @@ def create_service(
     ids: Ids | None = None,
     limits: Limits | None = None,
     trace: Trace | None = None,
-    fault: str | None = None,
+    patch: Any = None,
     options: Mapping[str, Any] | None = None,
 ) -> Service:
     """Return a server of `protocol` under `profile` and `variant`; ValueError names what is unknown and what is known.
 
-    `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange, `fault` makes
-    the server wrong on purpose, `options` are the protocol's own (`options_of`); those not given have their defaults.
+    `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange, `patch` is
+    the `Patch` of the protocol that replaces parts of the server, `options` are
+    the protocol's own (`options_of`); those not given have their defaults.
     """
     known = _spoken(protocol, profile, variant)
-    if fault is not None and fault not in deviations(protocol):
-        close = get_close_matches(fault, deviations(protocol), n=3) or list(demonstration_faults(protocol))
-        raise ValueError(f"unknown {protocol} fault {fault!r}: perhaps {' or '.join(close)}")
     create: Callable[..., Service] = import_module(SERVICES[protocol]).create
     return create(
         known,
@@ -104,7 +79,7 @@ def create_service(
         ids=ids or (lambda: secrets.token_bytes(16)),
         limits=limits or Limits(),
         trace=trace,
-        fault=fault,
+        patch=patch,
         options=chosen(protocol, options_of(protocol), options or {}),
     )
 

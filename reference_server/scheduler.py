@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Generic, Protocol, TypeVar
 
-from reference_server.buckets import Bucket, by_instant, repack
-from reference_server.clock import Clock, Timer
+from wireproof.reference_server.buckets import Bucket, by_instant, repack
+from wireproof.reference_server.clock import Clock, Timer
 
 __all__ = ["Bucket", "Scheduler", "Timed"]
 

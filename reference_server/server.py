@@ -15,11 +15,11 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from reference_server.clock import Clock, LoopClock
-from reference_server.datagrams import DatagramProtocol
-from reference_server.service import Limits, Service
-from reference_server.streams import StreamConnections
-from reference_server.tls import server_context
+from wireproof.reference_server.clock import Clock, LoopClock
+from wireproof.reference_server.datagrams import DatagramProtocol
+from wireproof.reference_server.service import Limits, Service
+from wireproof.reference_server.streams import StreamConnections
+from wireproof.reference_server.tls import server_context
 
 __all__ = ["BindError", "Endpoints", "serve"]
 

@@ -14,8 +14,8 @@ import ssl
 from dataclasses import replace
 from typing import Any, cast
 
-from reference_server.service import Limits, Peer, Service, Session, Write
-from reference_server.tls import ServerTls, TlsError
+from wireproof.reference_server.service import Limits, Peer, Service, Session, Write
+from wireproof.reference_server.tls import ServerTls, TlsError
 
 __all__ = ["SecurableProtocol", "StreamConnections", "StreamProtocol"]
 

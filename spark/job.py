@@ -1,4 +1,4 @@
-"""The job: `python -m spark.job RUNS [RUNS ...] --out DIR [--master local[*]]`, or the same under spark-submit.
+"""The job: `python -m wireproof.spark.job RUNS [RUNS ...] --out DIR [--master local[*]]`, or under spark-submit.
 
 Reads every record below the folders, folds them (`transforms`), writes Parquet, matrix.json, matrix.md and pages.
 Exit codes: 0 written; 2 nothing was: no input, no Java, no place to write, a bad option.
@@ -18,13 +18,13 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark.inputs import is_damaged, path_of, record_files
-from spark.jvm import JavaNotFoundError, prepare_java
+from wireproof.spark.inputs import is_damaged, path_of, record_files
+from wireproof.spark.jvm import JavaNotFoundError, prepare_java
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark.matrix import Collected, Rows
+    from wireproof.spark.matrix import Collected, Rows
 
 EVIDENCE_PER_CELL = 20
 SMALL_INPUT = 64 << 20
@@ -99,7 +99,7 @@ def _input_files(roots: Sequence[Path]) -> list[Path]:
 
 
 def _session(master: str | None, log: Path, *, small: bool) -> SparkSession:
-    from spark.session import open_session, stderr_into, under_spark_submit
+    from wireproof.spark.session import open_session, stderr_into, under_spark_submit
 
     if under_spark_submit():
         return open_session(master, small=small)
@@ -112,15 +112,15 @@ def _session(master: str | None, log: Path, *, small: bool) -> SparkSession:
 
 
 def _close(session: SparkSession) -> None:
-    from spark.session import close_session
+    from wireproof.spark.session import close_session
 
     close_session(session)
 
 
 def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> dict[str, Any]:
     """The job inside a session: read `files`, write everything below `out`, return the matrix document."""
-    from spark.matrix import matrix_document
-    from spark.render import write_pages
+    from wireproof.spark.matrix import matrix_document
+    from wireproof.spark.render import write_pages
 
     collected = _collect(session, files, out / "parquet")
     document = matrix_document(collected)
@@ -131,8 +131,8 @@ def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> dict[s
 
 
 def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Collected:
-    from spark import transforms as t
-    from spark.matrix import Collected
+    from wireproof.spark import transforms as t
+    from wireproof.spark.matrix import Collected
 
     lines = t.classified(read_lines(session, files)).persist()
     counts = [{**row, "source": _shown(path_of(row["source"]))} for row in _rows(t.line_counts(lines))]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from spark.schemas import SCORED_LEVELS, WORST_FIRST
+from wireproof.spark.schemas import SCORED_LEVELS, WORST_FIRST
 
 MATRIX_SCHEMA_ID: Final = "wireproof.matrix/2"
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from spark.matrix import Rows, anchor, evidence_page, natural
-from spark.schemas import SCORED, WORST_FIRST
+from wireproof.spark.matrix import Rows, anchor, evidence_page, natural
+from wireproof.spark.schemas import SCORED, WORST_FIRST
 
 TEMPLATES: Final = Path(__file__).resolve().parent.parent / "reports" / "templates"
 """Beside this package, in the project as in an installation."""

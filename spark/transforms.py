@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 from pyspark.sql.types import ArrayType, StructField, StructType
 
-from spark.schemas import (
+from wireproof.spark.schemas import (
     BLAMING,
     CLASSIFIED,
     COLUMN_KEY,

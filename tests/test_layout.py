@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from protocols import protocol_names
-from reference_client.registry import driven_protocols
-from reference_server.registry import served_protocols
+from wireproof.protocols import protocol_names
+from wireproof.reference_client.registry import driven_protocols
+from wireproof.reference_server.registry import served_protocols
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE_FILES = ("enums.py", "profiles.py", "states.py", "connection.py")
@@ -70,4 +70,4 @@ def test_no_source_file_outgrows_its_room() -> None:
 
 
 def test_the_command_line_stays_small() -> None:
-    assert len((ROOT / "wireproof.py").read_text(encoding="utf-8").splitlines()) <= 80
+    assert len((ROOT / "wireproof" / "cli.py").read_text(encoding="utf-8").splitlines()) <= 80

@@ -12,12 +12,20 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from conformance.cases import load_suite
-from conformance.clause_ledger import Departure, Entry, Runs, holes, ledger, open_questions, read_runs
-from conformance.sdk.play.running import sdk_cases
-from protocols import protocol_names
-from reference_client.registry import client_faults, driven_protocols
-from reference_server.registry import deviations
+from wireproof.conformance.report.clause_coverage import (
+    AnyMutant,
+    Entry,
+    Runs,
+    holes,
+    ledger,
+    open_questions,
+    read_runs,
+)
+from wireproof.conformance.sdk.play.sdk_run import sdk_cases
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.mutants.registry import client_mutants, server_mutants
+from wireproof.protocols import protocol_names
+from wireproof.reference_client.registry import driven_protocols
 
 PRINTED_WIDTH = 150
 """Columns where the output is no terminal."""
@@ -60,10 +68,10 @@ def command(
     context.exit(1 if missing else 0)
 
 
-def _faults(name: str) -> list[Departure]:
+def _faults(name: str) -> list[AnyMutant]:
     """Return the departures of servers and of clients."""
-    clients = client_faults(name) if name in driven_protocols() else {}
-    return [*deviations(name).values(), *clients.values()]
+    clients = client_mutants(name) if name in driven_protocols() else {}
+    return [*server_mutants(name).values(), *clients.values()]
 
 
 def _show(entries: Sequence[Entry], missing: Sequence[str], runs: Runs, *, brief: bool) -> None:
@@ -92,8 +100,8 @@ def _by_clause(entries: Sequence[Entry]) -> Table:
     for one in entries:
         levels = "/".join(dict.fromkeys(one.clause.levels.values()))
         seen = ", ".join(sorted(set(one.seen.values())))
-        faults = _few(one.faults) or (f"none: {one.clause.no_fault}" if one.clause.no_fault else "")
-        table.add_row(one.clause.id, levels, _few(one.cases), faults, seen)
+        mutants = _few(one.mutants) or (f"none: {one.clause.no_fault}" if one.clause.no_fault else "")
+        table.add_row(one.clause.id, levels, _few(one.cases), mutants, seen)
     return table
 
 
@@ -113,7 +121,7 @@ def _by_group(entries: Sequence[Entry]) -> Table:
             len(members),
             sum(bool(one.cases) for one in members),
             len(binding),
-            sum(bool(b.faults) for b in binding),
+            sum(bool(b.mutants) for b in binding),
         )
         table.add_row(group, *map(str, cells))
     return table
@@ -125,7 +133,7 @@ def _told(one: Entry) -> dict[str, object]:
         "text": one.clause.text,
         "levels": {profile: level.value for profile, level in one.clause.levels.items()},
         "cases": list(one.cases),
-        "faults": list(one.faults),
+        "faults": list(one.mutants),
         "no_fault": one.clause.no_fault or None,
         "seen": dict(one.seen),
         "silent": one.is_silent,

@@ -15,11 +15,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from conformance import ours
-from conformance.processes import StartError, module_command, module_environment, running_server
-from conformance.records import wireproof_version
-from protocols import protocol, protocol_names
-from reference_server.registry import demonstration_faults
+from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.processes import StartError, module_command, module_environment, running_server
+from wireproof.conformance.verdict.records import wireproof_version
+from wireproof.mutants.registry import demonstration_mutants
+from wireproof.protocols import protocol, protocol_names
 
 SIDE_BY_SIDE = 2
 PRINTED_WIDTH = 110
@@ -39,17 +39,17 @@ class Contestant:
     protocol: str
     profile: str
     variant: str
-    fault: str | None = None
+    mutant: str | None = None
 
     @property
     def name(self) -> str:
         """What records and the matrix call it."""
-        return f"wrong on purpose: {self.fault}" if self.fault else "wireproof reference"
+        return f"wrong on purpose: {self.mutant}" if self.mutant else "wireproof reference"
 
     @property
     def folder(self) -> str:
         """Name of its run's folder."""
-        return "-".join(filter(None, (self.protocol, self.profile, self.variant, self.fault)))
+        return "-".join(filter(None, (self.protocol, self.profile, self.variant, self.mutant)))
 
 
 @click.command()
@@ -69,20 +69,22 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
     if not console.is_terminal:
         console.width = PRINTED_WIDTH
     began = time.monotonic()
-    contestants = [one for one in _contestants() if not (simulate and one.fault)]
+    contestants = [one for one in _contestants() if not (simulate and one.mutant)]
     play = _simulate if simulate else _test
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         results = list(pool.map(lambda one: play(one, runs / one.folder), contestants))
     console.print(_table(contestants, results))
     console.print(f"{len(contestants)} servers tested in {time.monotonic() - began:.1f} s; records in {runs}")
     as_wanted = all(
-        (code == 1) if one.fault else (code == 0) for one, (code, _) in zip(contestants, results, strict=True)
+        (code == 1) if one.mutant else (code == 0) for one, (code, _) in zip(contestants, results, strict=True)
     )
     if not as_wanted:
         click.echo("a reference server failed, or a wrong one was not found out: see above", err=True)
     if not no_matrix:
         arguments = (str(runs), "--out", str(out))
-        folded = subprocess.run(module_command("spark.job", *arguments), env=module_environment(), check=False)
+        folded = subprocess.run(
+            module_command("wireproof.spark.job", *arguments), env=module_environment(), check=False
+        )
         if folded.returncode:
             context.exit(folded.returncode)
         click.echo(f"open {out / 'index.html'}")
@@ -99,8 +101,8 @@ def _contestants() -> list[Contestant]:
             for variant in profile.variants
         ]
         found += [
-            Contestant(name, spoken.default_profile, spoken.default_variant, fault)
-            for fault in demonstration_faults(name)
+            Contestant(name, spoken.default_profile, spoken.default_variant, mutant)
+            for mutant in demonstration_mutants(name)
         ]
     return found
 
@@ -109,11 +111,11 @@ def _test(one: Contestant, folder: Path) -> Result:
     """Start the server and play the suite against it."""
     try:
         with TemporaryDirectory(prefix="wireproof-demo-") as scratch:
-            serve = ours.serving_arguments(
+            serve = reference_target.serving_arguments(
                 one.protocol, profile=one.profile, variant=one.variant, scratch=Path(scratch)
             )
-            wrong = ["--fault", one.fault] if one.fault else []
-            with running_server(module_command("reference_server", *serve, *wrong)) as address:
+            wrong = ["--mutant", one.mutant] if one.mutant else []
+            with running_server(module_command("wireproof.mutants", *serve, *wrong)) as address:
                 return _play(one, address, folder)
     except StartError as error:
         click.echo(f"{one.folder}: {error}", err=True)
@@ -129,7 +131,7 @@ def _play(one: Contestant, target: str, folder: Path) -> Result:
     play = [
         "test", one.protocol, target, "--profile", one.profile, "--variant", one.variant, "--out", str(folder),
         "--name", one.name, "--implementation-version", wireproof_version(), "--quiet",
-        *(f"--feature={feature}" for feature in sorted(ours.features(one.protocol))),
+        *(f"--feature={feature}" for feature in sorted(reference_target.features(one.protocol))),
     ]  # fmt: skip
     try:
         done = subprocess.run(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from conformance.cases import load_suite
-from conformance.pages import clauses_page, layouts_page
-from protocols import protocol, protocol_names
+from wireproof.conformance.report.docs_pages import clauses_page, layouts_page
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.protocols import protocol, protocol_names
 
 
 def rendered() -> dict[str, str]:

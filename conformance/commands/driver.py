@@ -8,12 +8,12 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from conformance.console import console_of
-from conformance.sdk.checking import Check
-from conformance.sdk.driver_process import DriverProcess
-from conformance.sdk.findings import Finding
-from conformance.sdk.wires import AttachedWires, CommandWires, StartError, Wires, parse_driver
-from protocols import protocol_names
+from wireproof.conformance.report.console import console_of
+from wireproof.conformance.sdk.check_results import Finding
+from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.transports import AttachedWires, CommandWires, StartError, Wires, parse_driver
+from wireproof.protocols import protocol_names
 
 RIGHT, WRONG = "right", "WRONG"
 ATTACHED_DEADLINE = 3600.0

@@ -8,22 +8,22 @@ from typing import Any
 
 import click
 
-from conformance.cases import CaseError, load_suite
-from conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, USAGE
-from conformance.console import console_of
-from conformance.interop.found import Played, Side
-from conformance.interop.parties import clients_of, server_of, servers_of
-from conformance.interop.report import PairResult, show, write
-from conformance.interop.running import Interop
-from conformance.outputs import OutputError
-from conformance.probe import ProbeError, Spoken, detect
-from conformance.processes import StartError as ServerStartError
-from conformance.sdk.driver_process import DriverEndedError, NoAnswerError
-from conformance.sdk.driver_protocol import DriverMessageError
-from conformance.sdk.wires import StartError
-from conformance.selection import SelectionError
-from conformance.targets import TargetError
-from protocols import protocol, protocol_names
+from wireproof.conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, USAGE
+from wireproof.conformance.interop.interop_run import Interop
+from wireproof.conformance.interop.participants import clients_of, server_of, servers_of
+from wireproof.conformance.interop.results import Played, Side
+from wireproof.conformance.interop.results_page import PairResult, show, write
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.report.console import console_of
+from wireproof.conformance.report.outputs import OutputError
+from wireproof.conformance.run.probe import ProbeError, Spoken, detect
+from wireproof.conformance.run.processes import StartError as ServerStartError
+from wireproof.conformance.run.selection import SelectionError
+from wireproof.conformance.sdk.driver_process import DriverEndedError, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import DriverMessageError
+from wireproof.conformance.sdk.transports import StartError
+from wireproof.conformance.suite.cases import CaseError, load_suite
+from wireproof.protocols import protocol, protocol_names
 
 TOLD_WRONG = (
     *(DriverEndedError, DriverMessageError, NoAnswerError, OutputError, ProbeError),

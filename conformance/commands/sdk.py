@@ -10,20 +10,20 @@ from typing import Any
 import click
 from rich.console import Console
 
-from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
-from conformance.cases import CaseError
-from conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, STALE, USAGE
-from conformance.console import LiveProgress, console_of, show_failures, summary_table
-from conformance.outcome import Outcome
-from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
-from conformance.records import Record, Run
-from conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
-from conformance.sdk.driver_protocol import DriverMessageError, Hello
-from conformance.sdk.play.running import SdkPlan, load_sdk_suite, play_cases
-from conformance.sdk.wires import CommandWires, StartError, parse_driver
-from conformance.selection import SelectionError, select
-from conformance.verdicts import Level, Verdict
-from protocols import protocol, protocol_names
+from wireproof.conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, STALE, USAGE
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from wireproof.conformance.report.console import LiveProgress, console_of, show_failures, summary_table
+from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.run.selection import SelectionError, select
+from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
+from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.transports import CommandWires, StartError, parse_driver
+from wireproof.conformance.suite.cases import CaseError
+from wireproof.conformance.verdict.records import Record, Run
+from wireproof.protocols import protocol, protocol_names
 
 
 @click.command(context_settings={"show_default": True})

@@ -12,24 +12,38 @@ from typing import Any
 import click
 from rich.console import Console
 
-from conformance import ours
-from conformance.baseline import BaselineError, Comparison, compare, failing, read_baseline
-from conformance.cases import CaseError, Suite, load_suite
-from conformance.commands.deliveries import deliveries_of, delivery_options
-from conformance.commands.target import Target, features_of, parameters_of, target_of, target_options, tls_of
-from conformance.console import LiveProgress, console_of, deliveries_told, show_failures, summary_table, undeclared_told
-from conformance.foundations import settled
-from conformance.outputs import OutputError, RunFolder, write_junit, write_step_summary
-from conformance.probe import ProbeError, Spoken, detect, is_pristine, version_of
-from conformance.processes import StartError
-from conformance.records import Record, Run, wireproof_version
-from conformance.runner import Plan, Settings, play_all, simulate
-from conformance.selection import SelectionError, parse, select
-from conformance.simulation import ServiceFactory
-from conformance.sockets import connect
-from conformance.targets import Address, TargetError
-from conformance.verdicts import Level, Verdict
-from protocols import protocol, protocol_names
+from wireproof.conformance.commands.segmentation_options import deliveries_of, delivery_options
+from wireproof.conformance.commands.target_options import (
+    Target,
+    features_of,
+    parameters_of,
+    target_of,
+    target_options,
+    tls_of,
+)
+from wireproof.conformance.drivers.simulation import ServiceFactory
+from wireproof.conformance.drivers.sockets import connect
+from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from wireproof.conformance.report.console import (
+    LiveProgress,
+    console_of,
+    deliveries_told,
+    show_failures,
+    summary_table,
+    undeclared_told,
+)
+from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_pristine, version_of
+from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
+from wireproof.conformance.run.selection import SelectionError, parse, select
+from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
+from wireproof.conformance.verdict.consequences import settled
+from wireproof.conformance.verdict.records import Record, Run, wireproof_version
+from wireproof.protocols import protocol, protocol_names
 
 GREEN, FAILURES, USAGE, HARNESS, STALE = range(5)
 INTERRUPTED = 130
@@ -235,7 +249,7 @@ class _Test:
                 _run_loop(play_all(plan, target, report, restarts=self.options["restarts"]))
 
     def _service(self, run: Run) -> ServiceFactory:
-        return lambda clock: ours.service(
+        return lambda clock: reference_target.service(
             run.protocol, profile=run.profile, variant=run.variant, clock=clock, parameters=self.settings.parameters
         )
 
@@ -259,10 +273,11 @@ class _Test:
         if bad > cases // 2 and self.address is not None:
             hint = f"most cases fail: does the target speak {run.profile} {run.variant}? '--profile auto' asks it"
             self.console.print(hint, soft_wrap=True)
-        ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
-        if ours:
+        faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
+        if faulty:
             click.echo(
-                f"wireproof: its own fault in {ours} of {len(records)} plays; they say nothing of the target", err=True
+                f"wireproof: its own fault in {faulty} of {len(records)} plays; they say nothing of the target",
+                err=True,
             )
         if undeclared := undeclared_told(records):
             self.console.print(undeclared, soft_wrap=True)

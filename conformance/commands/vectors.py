@@ -10,10 +10,10 @@ from typing import Any
 import click
 import jsonschema_rs
 
-from conformance.cases import CaseError, load_suite, vectors_root
-from conformance.derive import DeriveError, Deriver, canonical
-from protocols import protocol, protocol_names
-from protocols.fields import Absent
+from wireproof.conformance.report.derived_vectors import DeriveError, Deriver, canonical
+from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
+from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.fields import Absent
 
 Derived = dict[Path, str]
 

@@ -22,8 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.processes.family import POLL
-from conformance.sdk.driver_protocol import (
+from wireproof.conformance.run.processes.process_tree import POLL
+from wireproof.conformance.sdk.driver_protocol import (
     Answer,
     DriverMessageError,
     Event,
@@ -32,7 +32,7 @@ from conformance.sdk.driver_protocol import (
     hello_of,
     parse_line,
 )
-from conformance.sdk.wires import Wires
+from wireproof.conformance.sdk.transports import Wires
 
 __all__ = ["Call", "DriverEndedError", "DriverProcess", "NoAnswerError"]
 

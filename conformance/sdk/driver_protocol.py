@@ -2,7 +2,7 @@
 
 wireproof writes commands to the driver's stdin, the driver writes answers and events to its stdout; every kind of line
 has a JSON Schema in `reports/schema/driver/`. Commands may overlap, answers carry the id of their command and come in
-any order. What the fields of an operation are is told by the layouts of the protocol (`protocols.plain`).
+any order. What the fields of an operation are is told by the layouts of the protocol (`wireproof.protocols.plain`).
 """
 
 from __future__ import annotations
@@ -135,9 +135,9 @@ def parse_line(line: bytes, asked: Callable[[int], str | None] = lambda id: None
     """
     message = _read(line)
     id = message.get("id")
-    faults = message_faults(message, asked(id) if isinstance(id, int) else None)
-    if faults:
-        raise DriverMessageError("; ".join(faults), id=id if isinstance(id, int) else None)
+    mutants = message_faults(message, asked(id) if isinstance(id, int) else None)
+    if mutants:
+        raise DriverMessageError("; ".join(mutants), id=id if isinstance(id, int) else None)
     if "event" in message:
         fields = {name: value for name, value in message.items() if name not in ("event", "connection")}
         return Event(message["event"], message["connection"], fields)
@@ -150,9 +150,9 @@ def hello_of(answer: Answer) -> Hello:
     """Return what the answer to `hello` says; `DriverMessageError` unless it is valid against its schema."""
     if answer.error is not None:
         raise DriverMessageError(f"hello failed: {answer.error.kind}: {answer.error.told}", id=answer.id)
-    faults = message_faults({"id": answer.id, "ok": True, "result": answer.result}, "hello")
-    if faults:
-        raise DriverMessageError("; ".join(faults), id=answer.id)
+    mutants = message_faults({"id": answer.id, "ok": True, "result": answer.result}, "hello")
+    if mutants:
+        raise DriverMessageError("; ".join(mutants), id=answer.id)
     return msgspec.convert(answer.result, Hello)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from protocols.fields import Blob, Kind, Raw, Rest, Split, Terminated, UInt
-from protocols.messages import Message, Reply, declared_layout
-from protocols.plain import Plain
+from wireproof.protocols.fields import Blob, Kind, Raw, Rest, Split, Terminated, UInt
+from wireproof.protocols.messages import Message, Reply, declared_layout
+from wireproof.protocols.plain import Plain
 
 __all__ = ["Samples"]
 

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuzz import corpus as corpora
-from fuzz import coverage_guided, property_based
-from fuzz.campaign.board import Board, Row
-from fuzz.coverage_guided import Progress as OwnProgress
-from fuzz.findings.finding import Finding
-from fuzz.findings.of_own_code import finding_of
-from fuzz.live.campaign import Bounds, Campaign, Found, Progress
-from fuzz.live.target import LiveTarget
-from fuzz.script import Script, ScriptError, from_json, to_json
-from fuzz.targets_known import Target
+from wireproof.fuzz import corpus as corpora
+from wireproof.fuzz import coverage_guided, property_based
+from wireproof.fuzz.campaign.board import Board, Row
+from wireproof.fuzz.coverage_guided import Progress as OwnProgress
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.of_own_code import finding_of
+from wireproof.fuzz.known_targets import Target
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_campaign import Bounds, Campaign, Found, Progress
+from wireproof.fuzz.script import Script, ScriptError, from_json, to_json
 
 __all__ = ["Given", "fuzz_own_code", "fuzz_server", "shares"]
 

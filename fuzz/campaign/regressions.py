@@ -7,26 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from conformance.cases import Case, Suite
-from conformance.commands.target import Target as Server
-from conformance.delivery import WHOLE
-from conformance.outcome import Outcome
-from conformance.player import Player
-from conformance.records import level_of, weigh
-from conformance.selfcheck.trial import RED
-from conformance.symbols import Symbols
-from fuzz import corpus as corpora
-from fuzz.differential.again import unlike_reference
-from fuzz.findings.finding import STEPWISE, TALKS, Finding
-from fuzz.findings.of_own_code import broken
-from fuzz.live.again import shown
-from fuzz.live.ground import Ground
-from fuzz.live.simulated import carried_out, new_server
-from fuzz.live.target import LiveTarget
-from fuzz.promotion.writing import regressions
-from fuzz.stepwise import still
-from fuzz.targets_known import Target
-from protocols import protocol
+from wireproof.conformance.commands.target_options import Target as Server
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.mutation.mutant_result import RED
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.verdict.records import level_of, weigh
+from wireproof.fuzz import corpus as corpora
+from wireproof.fuzz.differential.diff_reproduction import unlike_reference
+from wireproof.fuzz.findings.finding import STEPWISE, TALKS, Finding
+from wireproof.fuzz.findings.of_own_code import broken
+from wireproof.fuzz.known_targets import Target
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_reproduction import shown
+from wireproof.fuzz.live.simulated import carried_out, new_server
+from wireproof.fuzz.live_settings import still
+from wireproof.fuzz.promotion.writing import regressions
+from wireproof.protocols import protocol
 
 __all__ = ["Replayed", "cases_made_of_findings", "inputs", "kept_findings"]
 

@@ -13,28 +13,28 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from conformance.cases import load_suite
-from conformance.commands.target import Target, target_of
-from conformance.probe import ProbeError, version_of
-from conformance.processes import StartError
-from conformance.targets import TargetError
-from fuzz import coverage_guided, property_based
-from fuzz.campaign.board import Board, Row
-from fuzz.campaign.engines import SERVER, Given, fuzz_own_code, fuzz_server, shares
-from fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
-from fuzz.commands.features import FEATURES, declared
-from fuzz.commands.report import OUTPUTS, kept_in, write_outputs
-from fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
-from fuzz.coverage_guided import Progress, Result
-from fuzz.findings.finding import Finding, FindingError
-from fuzz.findings.of_own_code import finding_of
-from fuzz.findings.store import save
-from fuzz.live.campaign import Found
-from fuzz.live.ground import Ground
-from fuzz.live.target import LiveTarget
-from fuzz.targets_known import TARGETS, has_model
-from fuzz.targets_known import Target as Engine
-from protocols import protocol, protocol_names
+from wireproof.conformance.commands.target_options import Target, target_of
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run.probe import ProbeError, version_of
+from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz import coverage_guided, property_based
+from wireproof.fuzz.campaign.board import Board, Row
+from wireproof.fuzz.campaign.engines import SERVER, Given, fuzz_own_code, fuzz_server, shares
+from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
+from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
+from wireproof.fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
+from wireproof.fuzz.coverage_guided import Progress, Result
+from wireproof.fuzz.findings.finding import Finding, FindingError
+from wireproof.fuzz.findings.of_own_code import finding_of
+from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.known_targets import TARGETS, has_model
+from wireproof.fuzz.known_targets import Target as Engine
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_campaign import Found
+from wireproof.protocols import protocol, protocol_names
 
 
 @click.command(context_settings={"show_default": True})

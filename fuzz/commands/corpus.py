@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from fuzz import corpus as corpora
-from fuzz.reached import minimal, reached, report
-from fuzz.targets_known import TARGETS, usual
-from protocols import protocol_names
+from wireproof.fuzz import corpus as corpora
+from wireproof.fuzz.known_targets import TARGETS, usual
+from wireproof.fuzz.reached import minimal, reached, report
+from wireproof.protocols import protocol_names
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 

@@ -14,24 +14,24 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from conformance.cases import load_suite
-from conformance.commands.target import SIMULATION, Target, target_of
-from conformance.probe import ProbeError, version_of
-from conformance.processes import StartError
-from conformance.targets import TargetError
-from fuzz.commands.features import FEATURES, declared
-from fuzz.commands.notes import say_what_is_missing
-from fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
-from fuzz.differential.campaign import CERTAIN, Bounds, Cluster, DiffCampaign
-from fuzz.differential.sides import LiveSide, Side, SimulatedSide
-from fuzz.findings.evidence import write_evidence
-from fuzz.findings.finding import Finding
-from fuzz.findings.store import save
-from fuzz.live.campaign import Progress
-from fuzz.live.ground import Ground
-from fuzz.live.marks import fresh
-from fuzz.live.target import LiveTarget
-from protocols import protocol, protocol_names
+from wireproof.conformance.commands.target_options import SIMULATION, Target, target_of
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run.probe import ProbeError, version_of
+from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.notes import say_what_is_missing
+from wireproof.fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
+from wireproof.fuzz.differential.compared_servers import LiveSide, Side, SimulatedSide
+from wireproof.fuzz.differential.diff_campaign import CERTAIN, Bounds, Cluster, DiffCampaign
+from wireproof.fuzz.findings.evidence import write_evidence
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.live.canaries import fresh
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_campaign import Progress
+from wireproof.protocols import protocol, protocol_names
 
 ORACLE = "servers answer alike"
 SHOWN = 80

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from conformance.cases import load_suite
-from conformance.commands.target import features_of
-from conformance.targets import Address
+from wireproof.conformance.commands.target_options import features_of
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.suite.cases import load_suite
 
 __all__ = ["FEATURES", "declared"]
 

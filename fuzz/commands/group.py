@@ -7,17 +7,49 @@ from importlib import import_module
 import click
 
 COMMANDS = {
-    "parser": ("fuzz.commands.own", "parser", "Fuzz the codec of a protocol: both sides, every profile and variant."),
-    "scheduler": ("fuzz.commands.own", "scheduler", "Fuzz the TTL scheduler against its model."),
-    "store": ("fuzz.commands.own", "store", "Fuzz a reference server against the model of its document."),
-    "machine": ("fuzz.commands.machine", "command", "Hold a server to the model of its document, step by step."),
-    "server": ("fuzz.commands.server", "command", "Fuzz a live server: mutated conversations, oracles, attribution."),
-    "diff": ("fuzz.commands.diff", "command", "Send the same bytes to two or more servers and compare the answers."),
-    "campaign": ("fuzz.commands.campaign", "command", "Replay what is known, then run every engine: as in CI."),
-    "report": ("fuzz.commands.report", "command", "List findings; write them as SARIF and JUnit XML."),
-    "promote": ("fuzz.commands.promote", "command", "Write a finding as a case, with what the reference answers."),
-    "planted": ("fuzz.commands.planted", "command", "Plant known faults: what does each engine take to find them?"),
-    "corpus": ("fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
+    "parser": (
+        "wireproof.fuzz.commands.own_code",
+        "parser",
+        "Fuzz the codec of a protocol: both sides, every profile and variant.",
+    ),
+    "scheduler": ("wireproof.fuzz.commands.own_code", "scheduler", "Fuzz the TTL scheduler against its model."),
+    "store": (
+        "wireproof.fuzz.commands.own_code",
+        "store",
+        "Fuzz a reference server against the model of its document.",
+    ),
+    "machine": (
+        "wireproof.fuzz.commands.machine",
+        "command",
+        "Hold a server to the model of its document, step by step.",
+    ),
+    "server": (
+        "wireproof.fuzz.commands.server",
+        "command",
+        "Fuzz a live server: mutated conversations, oracles, attribution.",
+    ),
+    "diff": (
+        "wireproof.fuzz.commands.diff",
+        "command",
+        "Send the same bytes to two or more servers and compare the answers.",
+    ),
+    "campaign": (
+        "wireproof.fuzz.commands.campaign",
+        "command",
+        "Replay what is known, then run every engine: as in CI.",
+    ),
+    "report": ("wireproof.fuzz.commands.report", "command", "List findings; write them as SARIF and JUnit XML."),
+    "promote": (
+        "wireproof.fuzz.commands.promote",
+        "command",
+        "Write a finding as a case, with what the reference answers.",
+    ),
+    "planted": (
+        "wireproof.fuzz.commands.seeded_bugs",
+        "command",
+        "Plant known faults: what does each engine take to find them?",
+    ),
+    "corpus": ("wireproof.fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
 """Name -> (module, its click command, one line of help)."""
 

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from conformance.cases import load_suite
-from conformance.commands.target import Target, target_of
-from conformance.probe import ProbeError, version_of
-from conformance.processes import StartError
-from conformance.targets import TargetError
-from fuzz.again import Least, least
-from fuzz.commands.server import checked, spoken_by
-from fuzz.failure import Failure, Setting
-from fuzz.findings.evidence import write_evidence
-from fuzz.findings.finding import Finding
-from fuzz.findings.store import save
-from fuzz.live.ground import Ground
-from fuzz.places import InProcess
-from fuzz.steps import told
-from fuzz.stepwise import live_setting
-from fuzz.targets_known import has_model
-from protocols import protocol, protocol_names
+from wireproof.conformance.commands.target_options import Target, target_of
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run.probe import ProbeError, version_of
+from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.server import checked, spoken_by
+from wireproof.fuzz.failure import Failure, Setting
+from wireproof.fuzz.findings.evidence import write_evidence
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.known_targets import has_model
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live_settings import live_setting
+from wireproof.fuzz.reproduction import Least, least
+from wireproof.fuzz.store_steps import told
+from wireproof.fuzz.transports import InProcess
+from wireproof.protocols import protocol, protocol_names
 
 if TYPE_CHECKING:
-    from fuzz.machine import Effort
+    from wireproof.fuzz.state_machine import Effort
 
 QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
 EFFORTS = ("ci", "deep")
@@ -126,7 +126,7 @@ def _live(name: str, text: str | None, options: dict[str, Any]) -> int:
 
 
 def _run(setting: Setting, options: Mapping[str, Any], seconds: float, target: Target, version: str) -> int:
-    from fuzz.machine import EFFORTS, run
+    from wireproof.fuzz.state_machine import EFFORTS, run
 
     effort = _effort(EFFORTS[options["effort"]], options)
     if seconds:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from conformance.cases import CaseError, load_suite, vectors_root
-from fuzz.findings.finding import FindingError
-from fuzz.findings.store import load
-from fuzz.promotion.entry import PromotionError, entry_of, refuse_what_is_gone
-from fuzz.promotion.steps import StepsError
-from fuzz.promotion.writing import add, keep_input
-from protocols import protocol_names
+from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
+from wireproof.fuzz.findings.finding import FindingError
+from wireproof.fuzz.findings.store import load
+from wireproof.fuzz.promotion.entry import PromotionError, entry_of, refuse_what_is_gone
+from wireproof.fuzz.promotion.promoted_steps import StepsError
+from wireproof.fuzz.promotion.writing import add, keep_input
+from wireproof.protocols import protocol_names
 
 FILES = {"cases": "found.yaml", "frames": "found-frames.yaml"}
 

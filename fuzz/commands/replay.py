@@ -7,20 +7,20 @@ from typing import Any
 
 import click
 
-from conformance.commands.target import target_of
-from conformance.processes import StartError
-from conformance.targets import TargetError
-from fuzz.commands.server import checked
-from fuzz.differential.again import unlike_reference
-from fuzz.findings.finding import TALKS, Finding, FindingError
-from fuzz.findings.store import load
-from fuzz.invariants.violation import Violation
-from fuzz.live.again import shown
-from fuzz.live.ground import Ground
-from fuzz.live.target import LiveTarget
-from fuzz.stepwise import still
-from fuzz.targets_known import TARGETS
-from protocols import protocol_names
+from wireproof.conformance.commands.target_options import target_of
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run.processes import StartError
+from wireproof.fuzz.commands.server import checked
+from wireproof.fuzz.differential.diff_reproduction import unlike_reference
+from wireproof.fuzz.findings.finding import TALKS, Finding, FindingError
+from wireproof.fuzz.findings.store import load
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.known_targets import TARGETS
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_reproduction import shown
+from wireproof.fuzz.live_settings import still
+from wireproof.protocols import protocol_names
 
 GONE, REPRODUCED = 0, 1
 

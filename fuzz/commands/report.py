@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from conformance.cases import load_suite
-from fuzz.findings.finding import Finding, FindingError
-from fuzz.findings.reports import rule_of, write_junit, write_sarif
-from fuzz.findings.store import load
-from protocols import protocol_names
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.findings.finding import Finding, FindingError
+from wireproof.fuzz.findings.reports import rule_of, write_junit, write_sarif
+from wireproof.fuzz.findings.store import load
+from wireproof.protocols import protocol_names
 
 __all__ = ["OUTPUTS", "command", "kept_in", "write_outputs"]
 

@@ -13,20 +13,20 @@ from typing import Any
 import click
 from rich.console import Console
 
-from conformance.cases import load_suite
-from conformance.commands.target import Target, target_of
-from conformance.probe import ProbeError, Spoken, detect, version_of
-from conformance.processes import StartError
-from conformance.targets import Address, TargetError
-from fuzz.commands.features import FEATURES, declared
-from fuzz.commands.notes import say_what_is_missing
-from fuzz.findings.evidence import write_evidence
-from fuzz.findings.finding import Finding
-from fuzz.findings.store import save
-from fuzz.live.campaign import Bounds, Campaign, Found, Progress
-from fuzz.live.ground import Ground
-from fuzz.live.target import LiveTarget
-from protocols import protocol, protocol_names
+from wireproof.conformance.commands.target_options import Target, target_of
+from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.run.probe import ProbeError, Spoken, detect, version_of
+from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.notes import say_what_is_missing
+from wireproof.fuzz.findings.evidence import write_evidence
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_campaign import Bounds, Campaign, Found, Progress
+from wireproof.protocols import protocol, protocol_names
 
 QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
 EVERY = 200

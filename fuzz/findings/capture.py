@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from conformance.trace import Kind, TraceEvent
+from wireproof.conformance.model.trace import Kind, TraceEvent
 
 __all__ = ["MISSING", "is_available", "write_capture"]
 

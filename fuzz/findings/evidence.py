@@ -8,17 +8,17 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from conformance.trace import Kind, TraceEvent
-from conformance.wording import describe
-from fuzz.findings.capture import is_available, write_capture
-from fuzz.findings.finding import Finding
-from fuzz.following import Following
-from fuzz.live.echoes import place, told_in
-from fuzz.live.ground import Ground
-from fuzz.live.lines import BY_TARGET, Line, lines
-from fuzz.live.playing import PROBE
-from fuzz.script import to_json
-from protocols import Request
+from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.model.wording import describe
+from wireproof.fuzz.connection_reader import Following
+from wireproof.fuzz.findings.capture import is_available, write_capture
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
+from wireproof.fuzz.live.execution import PROBE
+from wireproof.fuzz.live.token_substitution import place, told_in
+from wireproof.fuzz.script import to_json
+from wireproof.protocols import Request
 
 __all__ = ["exchange", "write_evidence"]
 

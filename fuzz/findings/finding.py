@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from conformance.records import now_text, wireproof_version
-from fuzz.script import Script, from_json, to_json
+from wireproof.conformance.verdict.records import now_text, wireproof_version
+from wireproof.fuzz.script import Script, from_json, to_json
 
 __all__ = ["SCHEMA", "STEPWISE", "TALKS", "Finding", "FindingError"]
 

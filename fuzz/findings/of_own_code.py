@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fuzz.coverage_guided import Result
-from fuzz.findings.finding import Finding
-from fuzz.findings.shrink import smaller
-from fuzz.invariants.violation import Violation
-from fuzz.targets_known import Target
-from protocols import protocol
+from wireproof.fuzz.coverage_guided import Result
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.shrink import smaller
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.known_targets import Target
+from wireproof.protocols import protocol
 
 __all__ = ["broken", "finding_of"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from conformance.outputs import xml_text
-from conformance.records import wireproof_version
-from fuzz.findings.finding import Finding
+from wireproof.conformance.report.outputs import xml_text
+from wireproof.conformance.verdict.records import wireproof_version
+from wireproof.fuzz.findings.finding import Finding
 
 __all__ = ["Clauses", "sarif", "write_junit", "write_sarif"]
 

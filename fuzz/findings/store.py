@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzz.findings.finding import Finding, FindingError
-from fuzz.script import ScriptError
+from wireproof.fuzz.findings.finding import Finding, FindingError
+from wireproof.fuzz.script import ScriptError
 
 __all__ = ["load", "load_all", "save"]
 

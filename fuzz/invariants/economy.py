@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fuzz.invariants.violation import Violation
-from protocols import Connection
-from protocols.frames import FrameContext
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.protocols import Connection
+from wireproof.protocols.frames import FrameContext
 
 __all__ = ["check_want", "counted", "measured"]
 

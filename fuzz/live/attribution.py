@@ -6,15 +6,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from conformance.actions import Action, Open, Shut, Write
-from conformance.processes import StartError
-from fuzz.findings.shrink import fewer, smaller
-from fuzz.live.echoes import moved
-from fuzz.live.marks import fresh
-from fuzz.live.oracles import FRESH, SAMPLED, judged
-from fuzz.live.play import Play, Suspicion
-from fuzz.live.target import LiveTarget
-from fuzz.script import Script
+from wireproof.conformance.model.actions import Action, Open, Shut, Write
+from wireproof.conformance.run.processes import StartError
+from wireproof.fuzz.findings.shrink import fewer, smaller
+from wireproof.fuzz.live.canaries import fresh
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.observation import Play, Suspicion
+from wireproof.fuzz.live.oracles import FRESH, SAMPLED, judged
+from wireproof.fuzz.live.token_substitution import moved
+from wireproof.fuzz.script import Script
 
 __all__ = ["Attributed", "Attribution", "joined"]
 

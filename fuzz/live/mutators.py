@@ -10,11 +10,11 @@ from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
-from conformance.actions import Action, Open, Read, Shut, Sleep, Write
-from fuzz.live.echoes import moved
-from fuzz.live.ground import PAUSE, Ground
-from fuzz.live.marks import renumbered
-from fuzz.script import Script, size
+from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
+from wireproof.fuzz.live.canaries import renumbered
+from wireproof.fuzz.live.context import PAUSE, Ground
+from wireproof.fuzz.live.token_substitution import moved
+from wireproof.fuzz.script import Script, size
 
 __all__ = ["MUTATORS", "Mutator", "mutated"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fuzz.live.lines import Line, shape_of
-from fuzz.live.playing import PROBE
+from wireproof.fuzz.live.exchanges import Line, shape_of
+from wireproof.fuzz.live.execution import PROBE
 
 __all__ = ["Seen", "shapes"]
 

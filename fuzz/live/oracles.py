@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from conformance.monitor import monitored
-from conformance.trace import Kind
-from conformance.verdicts import Guilty
-from fuzz.live.lines import BY_TARGET, Line
-from fuzz.live.meaning import disagreement, leak
-from fuzz.live.play import Play, Suspicion, normalised
-from fuzz.live.playing import barrier_of
-from fuzz.live.simulated import simulated
-from protocols import Request
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.model.verdict import Guilty
+from wireproof.conformance.monitor.monitor import monitored
+from wireproof.fuzz.live.exchanges import BY_TARGET, Line
+from wireproof.fuzz.live.execution import barrier_of
+from wireproof.fuzz.live.observation import Play, Suspicion, normalised
+from wireproof.fuzz.live.reply_oracles import disagreement, leak
+from wireproof.fuzz.live.simulated import simulated
+from wireproof.protocols import Request
 
 __all__ = ["FRESH", "ORACLES", "SAMPLED", "judged"]
 

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from functools import partial
 
-from conformance.conversation import Asking, Result
-from conformance.ours import service
-from conformance.simulation import Simulation
-from fuzz.live.ground import Ground
-from fuzz.live.play import Play
-from fuzz.live.playing import playing
-from fuzz.script import Script
-from reference_server.registry import create_service
-from reference_server.service import seeded_ids
+from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.player.connections import Asking, Result
+from wireproof.conformance.run.reference_target import service
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.execution import playing
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.script import Script
+from wireproof.mutants.registry import server_patch
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import seeded_ids
 
 __all__ = ["carried_out", "new_server", "simulated"]
 
 PATIENCE = 1.0
 
 
-def new_server(ground: Ground, fault: str | None = None, *, bare: bool = False) -> Simulation:
-    """Return a server of its own, set up as the cases of its protocol say; `fault` makes it wrong on purpose.
+def new_server(ground: Ground, mutant: str | None = None, *, bare: bool = False) -> Simulation:
+    """Return a server of its own, set up as the cases of its protocol say; `mutant` names one to take its place.
 
     `bare`: it has the limits it comes with, and nothing else.
     """
-    make = partial(create_service, ids=seeded_ids(1)) if bare else service
-    return Simulation(
-        lambda clock: make(ground.name, profile=ground.profile, variant=ground.variant, clock=clock, fault=fault)
-    )
+    made = partial(create_service, ids=seeded_ids(1), patch=server_patch(ground.name, mutant))
+    make = made if bare else partial(service, mutant=mutant)
+    return Simulation(lambda clock: make(ground.name, profile=ground.profile, variant=ground.variant, clock=clock))
 
 
 def carried_out(asking: Asking[Result], server: Simulation) -> Result:
@@ -41,7 +41,7 @@ def carried_out(asking: Asking[Result], server: Simulation) -> Result:
         return result
 
 
-def simulated(ground: Ground, script: Script, fault: str | None = None, *, bare: bool = False) -> Play:
+def simulated(ground: Ground, script: Script, mutant: str | None = None, *, bare: bool = False) -> Play:
     """Return the play of a script on a server of its own, see `new_server`."""
-    trace = carried_out(playing(script, ground, patience=PATIENCE), new_server(ground, fault, bare=bare))
+    trace = carried_out(playing(script, ground, patience=PATIENCE), new_server(ground, mutant, bare=bare))
     return Play(script, trace, ground, PATIENCE)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from conformance.simulation import Simulation
-from conformance.trace import Trace
-from fuzz.live.ground import Ground
-from fuzz.live.play import Play, normalised
-from fuzz.live.playing import playing
-from fuzz.live.simulated import carried_out, new_server
-from fuzz.live.target import LiveTarget
-from fuzz.script import Script
+from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.model.trace import Trace
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.execution import playing
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.observation import Play, normalised
+from wireproof.fuzz.live.simulated import carried_out, new_server
+from wireproof.fuzz.script import Script
 
 __all__ = ["SimulatedTarget"]
 
@@ -17,10 +17,10 @@ __all__ = ["SimulatedTarget"]
 class SimulatedTarget(LiveTarget):
     """One server that lives from restart to restart, as a process would; `fault` makes it wrong on purpose."""
 
-    def __init__(self, ground: Ground, fault: str | None = None) -> None:
+    def __init__(self, ground: Ground, mutant: str | None = None) -> None:
         super().__init__(ground, None)
-        self._fault = fault
-        self._simulation: Simulation = new_server(ground, fault)
+        self._fault = mutant
+        self._simulation: Simulation = new_server(ground, mutant)
 
     def restart(self, why: str) -> bool:
         """Start it again, with nothing in it."""

@@ -6,30 +6,30 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.actions import Action, Open, Read, Write
-from conformance.cases import Case, Frame, Suite, cases_in
-from conformance.delivery import WHOLE
-from conformance.derive import DeriveError, Deriver
-from conformance.outcome import Outcome
-from conformance.player import Player
-from conformance.reading_back import read_back
-from conformance.records import level_of, weigh
-from conformance.selfcheck.departures import applicable
-from conformance.selfcheck.tape import play
-from conformance.selfcheck.trial import RED
-from conformance.symbols import Symbols
-from fuzz.findings.finding import STEPWISE, Finding
-from fuzz.live.again import in_reference
-from fuzz.live.ground import PAUSE, Ground
-from fuzz.live.needs import links_in, needs_of
-from fuzz.live.simulated import new_server
-from fuzz.parser_input import Side, combinations
-from fuzz.promotion.naming import Naming
-from fuzz.promotion.steps import steps_of
-from fuzz.script import Script
-from fuzz.stepwise import still
-from protocols import ErrorCode, Request, protocol
-from reference_server.registry import deviations
+from wireproof.conformance.model.actions import Action, Open, Read, Write
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.mutation.applicable import applicable
+from wireproof.conformance.mutation.mutant_result import RED
+from wireproof.conformance.mutation.recording import play
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.report.derived_vectors import DeriveError, Deriver
+from wireproof.conformance.suite.cases import Case, Frame, Suite, cases_in
+from wireproof.conformance.suite.frame_decoding import read_back
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.verdict.records import level_of, weigh
+from wireproof.fuzz.findings.finding import STEPWISE, Finding
+from wireproof.fuzz.live.context import PAUSE, Ground
+from wireproof.fuzz.live.live_reproduction import in_reference
+from wireproof.fuzz.live.required_features import links_in, needs_of
+from wireproof.fuzz.live.simulated import new_server
+from wireproof.fuzz.live_settings import still
+from wireproof.fuzz.parser_input import Side, combinations
+from wireproof.fuzz.promotion.naming import Naming
+from wireproof.fuzz.promotion.promoted_steps import steps_of
+from wireproof.fuzz.script import Script
+from wireproof.mutants.registry import server_mutants
+from wireproof.protocols import ErrorCode, Request, protocol
 
 __all__ = ["PromotionError", "check_frame", "entry_of", "legal_case", "refuse_what_is_gone"]
 
@@ -201,7 +201,7 @@ def _anything(pattern: Any) -> Any:
 
 
 def _legal(suite: Suite, ground: Ground) -> Iterator[str]:
-    legal = [one for one in deviations(ground.name).values() if one.is_legal and not one.live]
+    legal = [one for one in server_mutants(ground.name).values() if one.is_legal and not one.live]
     yield from (one.name for one in applicable(legal, suite, ground.profile, ground.variant))
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fuzz.live.ground import Ground
-from fuzz.live.marks import MARK
-from protocols import Message
-from protocols.fields import Absent, Repeated, Rows
+from wireproof.fuzz.live.canaries import MARK
+from wireproof.fuzz.live.context import Ground
+from wireproof.protocols import Message
+from wireproof.protocols.fields import Absent, Repeated, Rows
 
 __all__ = ["Naming"]
 

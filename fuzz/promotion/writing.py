@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
-from conformance.cases import CaseError, Suite, frames_in, vectors_root
-from conformance.yaml_documents import checked
-from fuzz.corpus import merge
-from fuzz.findings.finding import Finding
-from fuzz.live.ground import Ground
-from fuzz.promotion.entry import PromotionError, check_frame, legal_case
+from wireproof.conformance.suite.cases import CaseError, Suite, frames_in, vectors_root
+from wireproof.conformance.suite.yaml_documents import checked
+from wireproof.fuzz.corpus import merge
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.promotion.entry import PromotionError, check_frame, legal_case
 
 __all__ = ["add", "keep_input", "regressions"]
 

@@ -22,7 +22,7 @@ ENCODER = "encode"
 
 def named_protocol() -> str:
     """Return the protocol that WIREPROOF_PROTOCOL names; ends the process where it names none that there is."""
-    from protocols import protocol_names
+    from wireproof.protocols import protocol_names
 
     name = os.environ.get(PROTOCOL, "")
     if name not in protocol_names():
@@ -36,7 +36,7 @@ def instrument_generated() -> None:
     Branches only: comparisons of offsets tell a fuzzer little and cost more than the decoding. What encoders do with
     a message follows from it.
     """
-    from protocols import frames, tables
+    from wireproof.protocols import frames, tables
 
     build = frames.build
 
@@ -70,10 +70,10 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
 def plant() -> None:
     """Make this process wrong as the fault that WIREPROOF_PLANTED names is; before any codec or scheduler is made."""
     if name := os.environ.get(PLANTED):
-        from fuzz.planted.edits import planted
-        from fuzz.planted.known import own_faults
+        from wireproof.fuzz.seeded_bugs.catalogue import own_bugs
+        from wireproof.fuzz.seeded_bugs.function_edits import planted
 
-        for function in FOR_GOOD.enter_context(planted(own_faults()[name].edits)):
+        for function in FOR_GOOD.enter_context(planted(own_bugs()[name].edits)):
             atheris.instrument_func(function)
 
 

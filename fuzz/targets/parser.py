@@ -1,13 +1,15 @@
-"""The frame parser, both sides, every profile and variant: `python -m fuzz.targets.parser CORPUS -max_total_time=60`.
+"""The frame parser, both sides, every profile and variant.
+
+`python -m wireproof.fuzz.targets.parser CORPUS -max_total_time=60`
 
 The protocol is that of WIREPROOF_PROTOCOL.
 """
 
 from __future__ import annotations
 
-from fuzz.parser_input import check_one, combinations, renew
-from fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, named_protocol, plant
-from protocols.registry import PACKAGES
+from wireproof.fuzz.parser_input import check_one, combinations, renew
+from wireproof.fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, named_protocol, plant
+from wireproof.protocols.registry import PACKAGES
 
 OPTIONS = ("-max_len=300", "-reduce_inputs=0")
 """The longest name fits in one input; looking for shorter inputs takes as long as running them."""
@@ -21,7 +23,7 @@ def main() -> None:
     plant()
     instrument_generated()
     if not alone:
-        instrument_package(PACKAGES[name], "protocols.onepass")
+        instrument_package(PACKAGES[name], "wireproof.protocols.onepass")
     fuzz(lambda data: check_one(name, data), *OPTIONS)
 
 

@@ -1,4 +1,4 @@
-"""A whole server against the model of its document: `python -m fuzz.targets.store CORPUS -max_total_time=60`.
+"""A whole server against the model of its document: `python -m wireproof.fuzz.targets.store CORPUS -max_total_time=60`.
 
 The protocol is that of WIREPROOF_PROTOCOL; WIREPROOF_IMPOSTOR names a fault for its server.
 """
@@ -9,20 +9,20 @@ import os
 
 import atheris
 
-from fuzz.targets.instrumented import fuzz, named_protocol
+from wireproof.fuzz.targets.instrumented import fuzz, named_protocol
 
 
 def main() -> None:
     """Run the target."""
-    from reference_server.registry import server_packages
+    from wireproof.reference_server.registry import server_packages
 
     name = named_protocol()
-    with atheris.instrument_imports(include=[server_packages(name)[0], "reference_server.scheduler"]):
-        from fuzz.store_input import check
+    with atheris.instrument_imports(include=[server_packages(name)[0], "wireproof.reference_server.scheduler"]):
+        from wireproof.fuzz.store_input import check
 
         check(name, bytes(2))
-    fault = os.environ.get("WIREPROOF_IMPOSTOR") or None
-    fuzz(lambda data: check(name, data, fault))
+    mutant = os.environ.get("WIREPROOF_IMPOSTOR") or None
+    fuzz(lambda data: check(name, data, mutant))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """PSRT: publish and subscribe over a control socket, a data socket for each client, and datagrams; errata P1.. ."""
 
-from protocols.links import Link
-from protocols.psrt.codec import Codec, UnfinishedTopicError
-from protocols.psrt.connection import ControlClient, ControlServer, DataClient, DataServer
-from protocols.psrt.datagrams import DatagramClient, DatagramServer
-from protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation, Encryption, Mode, ResponseCode
-from protocols.psrt.meaning import canonical, link_of_stream, unsealed
-from protocols.psrt.profiles import CONTROL, DATA, DATAGRAMS, PROFILES, PSRTD, V1
-from protocols.psrt.replies import Beacon, Response
-from protocols.psrt.requests import (
+from wireproof.protocols.links import Link
+from wireproof.protocols.psrt.codec import Codec, UnfinishedTopicError
+from wireproof.protocols.psrt.connection import ControlClient, ControlServer, DataClient, DataServer
+from wireproof.protocols.psrt.datagrams import DatagramClient, DatagramServer
+from wireproof.protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation, Encryption, Mode, ResponseCode
+from wireproof.protocols.psrt.meaning import canonical, link_of_stream, unsealed
+from wireproof.protocols.psrt.profiles import CONTROL, DATA, DATAGRAMS, PROFILES, PSRTD, V1
+from wireproof.protocols.psrt.replies import Beacon, Response
+from wireproof.protocols.psrt.requests import (
     Attach,
     Bye,
     Datagram,
@@ -21,10 +21,10 @@ from protocols.psrt.requests import (
     ReplData,
     Sealed,
 )
-from protocols.psrt.sealing import seal
-from protocols.psrt.states import State
-from protocols.registry import Protocol
-from protocols.sdk_traits import SdkTraits
+from wireproof.protocols.psrt.sealing import seal
+from wireproof.protocols.psrt.states import State
+from wireproof.protocols.registry import Protocol
+from wireproof.protocols.sdk_traits import SdkTraits
 
 PROTOCOL = Protocol(
     name="psrt",

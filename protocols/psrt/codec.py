@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 
-from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.frames import Decoder, Encoder, FrameContext, compile_decoder, compile_encoder
-from protocols.messages import Message, Reply, Request
-from protocols.onepass import compile_onepass
-from protocols.profile import Layout, Profile, Variant
-from protocols.psrt.enums import PROTOCOL_VERSION, Encryption, ResponseCode
-from protocols.psrt.profiles import OPERATIONS
-from protocols.psrt.replies import Response
-from protocols.psrt.requests import Content, Datagram, Sealed
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from wireproof.protocols.frames import Decoder, Encoder, FrameContext, compile_decoder, compile_encoder
+from wireproof.protocols.messages import Message, Reply, Request
+from wireproof.protocols.onepass import compile_onepass
+from wireproof.protocols.profile import Layout, Profile, Variant
+from wireproof.protocols.psrt.enums import PROTOCOL_VERSION, Encryption, ResponseCode
+from wireproof.protocols.psrt.profiles import OPERATIONS
+from wireproof.protocols.psrt.replies import Response
+from wireproof.protocols.psrt.requests import Content, Datagram, Sealed
 
 __all__ = ["Codec", "UnfinishedTopicError"]
 

@@ -11,17 +11,17 @@ from collections import deque
 from collections.abc import Mapping
 from typing import cast
 
-from protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
-from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.frames import FrameContext
-from protocols.messages import Message, Push, Reply, Request
-from protocols.psrt.codec import Codec
-from protocols.psrt.enums import LONGEST_LOGIN, Mode, ResponseCode
-from protocols.psrt.profiles import CONTROL, DATA
-from protocols.psrt.replies import Response
-from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, PublishRepl, ReplData
-from protocols.psrt.states import CONTROL_TABLE, DATA_TABLE, Move, State
-from protocols.states import Role, StateMachine
+from wireproof.protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.messages import Message, Push, Reply, Request
+from wireproof.protocols.psrt.codec import Codec
+from wireproof.protocols.psrt.enums import LONGEST_LOGIN, Mode, ResponseCode
+from wireproof.protocols.psrt.profiles import CONTROL, DATA
+from wireproof.protocols.psrt.replies import Response
+from wireproof.protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, PublishRepl, ReplData
+from wireproof.protocols.psrt.states import CONTROL_TABLE, DATA_TABLE, Move, State
+from wireproof.protocols.states import Role, StateMachine
 
 __all__ = ["ControlClient", "ControlServer", "DataClient", "DataServer", "PsrtConnection", "PsrtServer"]
 
@@ -76,7 +76,7 @@ class PsrtConnection(Connection):
 
     @abstractmethod
     def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        """Decode what comes next where this socket stands; see `protocols.frames.Decoder`."""
+        """Decode what comes next where this socket stands; see `wireproof.protocols.frames.Decoder`."""
 
     def _asked(self, request: Request) -> None:
         """Follow a request that was sent or read."""

@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections import deque
 from typing import cast
 
-from protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
-from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
-from protocols.frames import FrameContext, shown
-from protocols.messages import Message, Request
-from protocols.psrt.codec import Codec
-from protocols.psrt.enums import DatagramOperation
-from protocols.psrt.replies import DatagramReply
-from protocols.psrt.requests import Datagram, Sealed
+from wireproof.protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError, RemoteProtocolError
+from wireproof.protocols.frames import FrameContext, shown
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.psrt.codec import Codec
+from wireproof.protocols.psrt.enums import DatagramOperation
+from wireproof.protocols.psrt.replies import DatagramReply
+from wireproof.protocols.psrt.requests import Datagram, Sealed
 
 __all__ = ["DatagramClient", "DatagramServer"]
 

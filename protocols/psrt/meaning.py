@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from protocols.errors import MalformedFrameError
-from protocols.messages import Message
-from protocols.psrt.codec import Codec
-from protocols.psrt.enums import CONTROL_HEADER, DATA_HEADER, PROTOCOL_VERSION
-from protocols.psrt.profiles import V1
-from protocols.psrt.requests import Datagram, Sealed, Subscribe, Unsubscribe
-from protocols.psrt.sealing import OpeningError, open_sealed
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.messages import Message
+from wireproof.protocols.psrt.codec import Codec
+from wireproof.protocols.psrt.enums import CONTROL_HEADER, DATA_HEADER, PROTOCOL_VERSION
+from wireproof.protocols.psrt.profiles import V1
+from wireproof.protocols.psrt.requests import Datagram, Sealed, Subscribe, Unsubscribe
+from wireproof.protocols.psrt.sealing import OpeningError, open_sealed
 
 __all__ = ["canonical", "link_of_stream", "unsealed"]
 

@@ -5,11 +5,11 @@ Both have the same bytes; what the released server does otherwise is in the rule
 
 from __future__ import annotations
 
-from protocols.errors import ErrorCode
-from protocols.messages import Message, Reply, Request
-from protocols.profile import Profile, Variant
-from protocols.psrt.enums import CONTROL_HEADER, DATA_HEADER, Operation, PushLead
-from protocols.psrt.replies import (
+from wireproof.protocols.errors import ErrorCode
+from wireproof.protocols.messages import Message, Reply, Request
+from wireproof.protocols.profile import Profile, Variant
+from wireproof.protocols.psrt.enums import CONTROL_HEADER, DATA_HEADER, Operation, PushLead
+from wireproof.protocols.psrt.replies import (
     Beacon,
     DatagramReply,
     DataGreetingReply,
@@ -18,7 +18,7 @@ from protocols.psrt.replies import (
     Response,
     Token,
 )
-from protocols.psrt.requests import (
+from wireproof.protocols.psrt.requests import (
     Attach,
     Bye,
     Content,

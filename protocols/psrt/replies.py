@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from protocols.fields import U8, U16, U32, Raw, Rest, Split
-from protocols.messages import Push, Reply
-from protocols.psrt.enums import TOKEN_SIZE
+from wireproof.protocols.fields import U8, U16, U32, Raw, Rest, Split
+from wireproof.protocols.messages import Push, Reply
+from wireproof.protocols.psrt.enums import TOKEN_SIZE
 
 
 class GreetingReply(Reply, frozen=True, gc=False):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from protocols.fields import U8, U16, U32, U64, Blob, Raw, Rest, Split, Terminated
-from protocols.messages import Message, Request
-from protocols.psrt.enums import NONCE_SIZE, TOKEN_SIZE
+from wireproof.protocols.fields import U8, U16, U32, U64, Blob, Raw, Rest, Split, Terminated
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.psrt.enums import NONCE_SIZE, TOKEN_SIZE
 
 
 class Greeting(Request, frozen=True, gc=False):

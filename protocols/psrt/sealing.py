@@ -5,8 +5,8 @@ A login's key has 32 bytes; AES-128 takes the first 16 of them. The cipher is `c
 
 from __future__ import annotations
 
-from protocols.errors import ErrorCode, LocalProtocolError
-from protocols.psrt.enums import NONCE_SIZE, TAG_SIZE, Encryption
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError
+from wireproof.protocols.psrt.enums import NONCE_SIZE, TAG_SIZE, Encryption
 
 __all__ = ["OpeningError", "open_sealed", "seal"]
 

@@ -1,4 +1,4 @@
-"""The states of PSRT's sockets, as tables (see `protocols.states`); both sides follow the same ones.
+"""The states of PSRT's sockets, as tables (see `wireproof.protocols.states`); both sides follow the same ones.
 
 A client moves as it sends, a server as it reads; `WAITING` is the reply OK_WAITING, which turns what is read next.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from protocols.states import Role
+from wireproof.protocols.states import Role
 
 
 class State(StrEnum):

@@ -1,14 +1,14 @@
 """Throttr: binary requests answered in order on one stream; facts and errata T1.. in the project's clause list."""
 
-from protocols.links import Link
-from protocols.registry import Protocol
-from protocols.throttr.codec import OK, REFUSED, Codec
-from protocols.throttr.connection import ClientConnection, ServerConnection
-from protocols.throttr.enums import Attribute, Change, KeyType, RequestType, TTLType
-from protocols.throttr.masks import MASKED, NAMED_BY, TIME_LEFT
-from protocols.throttr.profiles import PROFILES, V710, V732
-from protocols.throttr.requests import Query
-from protocols.throttr.states import State
+from wireproof.protocols.links import Link
+from wireproof.protocols.registry import Protocol
+from wireproof.protocols.throttr.codec import OK, REFUSED, Codec
+from wireproof.protocols.throttr.connection import ClientConnection, ServerConnection
+from wireproof.protocols.throttr.enums import Attribute, Change, KeyType, RequestType, TTLType
+from wireproof.protocols.throttr.masks import MASKED, NAMED_BY, TIME_LEFT
+from wireproof.protocols.throttr.profiles import PROFILES, V710, V732
+from wireproof.protocols.throttr.requests import Query
+from wireproof.protocols.throttr.states import State
 
 PROTOCOL = Protocol(
     name="throttr",

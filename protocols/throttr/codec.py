@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import cast
 
-from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.fields import Repeated, Rows
-from protocols.frames import Decoder, Encoder, FrameContext, bad_flag, compile_decoder, compile_encoder, shown
-from protocols.messages import Message, Reply, Request
-from protocols.profile import Layout, Profile, Variant
-from protocols.runs import Call, Run, compile_run
-from protocols.tables import compile_repeated, compile_rows
-from protocols.throttr.replies import EventReply, Status
-from protocols.throttr.requests import Event
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from wireproof.protocols.fields import Repeated, Rows
+from wireproof.protocols.frames import Decoder, Encoder, FrameContext, bad_flag, compile_decoder, compile_encoder, shown
+from wireproof.protocols.messages import Message, Reply, Request
+from wireproof.protocols.profile import Layout, Profile, Variant
+from wireproof.protocols.runs import Call, Run, compile_run
+from wireproof.protocols.tables import compile_repeated, compile_rows
+from wireproof.protocols.throttr.replies import EventReply, Status
+from wireproof.protocols.throttr.requests import Event
 
 OK, REFUSED = Status(True), Status(False)
 MAX_NESTING = 16
@@ -99,7 +99,7 @@ class Codec:
         return push(buf, at, end, context)
 
     def run(self, calls: Mapping[type[Request], Call]) -> Run:
-        """Return what decodes a run of requests straight into their calls, see `protocols.runs`."""
+        """Return what decodes a run of requests straight into their calls, see `wireproof.protocols.runs`."""
         return compile_run([(self.layout(request), call) for request, call in calls.items()], self.profile.byte_order)
 
     def whole_request(self, payload: bytes) -> Request:

@@ -10,14 +10,14 @@ from collections import deque
 from collections.abc import Iterable
 from typing import cast
 
-from protocols.connection import DEFAULT_FRAME_LIMIT, Connection, EndOfStream
-from protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from protocols.frames import Decoder, FrameContext
-from protocols.messages import Message, Push, Request
-from protocols.states import Role, StateMachine
-from protocols.throttr.codec import Codec
-from protocols.throttr.replies import EventReply
-from protocols.throttr.states import TABLE, Move, State
+from wireproof.protocols.connection import DEFAULT_FRAME_LIMIT, Connection, EndOfStream
+from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
+from wireproof.protocols.frames import Decoder, FrameContext
+from wireproof.protocols.messages import Message, Push, Request
+from wireproof.protocols.states import Role, StateMachine
+from wireproof.protocols.throttr.codec import Codec
+from wireproof.protocols.throttr.replies import EventReply
+from wireproof.protocols.throttr.states import TABLE, Move, State
 
 
 class ThrottrConnection(Connection):

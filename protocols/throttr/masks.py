@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from protocols.fields import Repeated, Rows
-from protocols.messages import Message, declared_layout
-from protocols.throttr.enums import NANOSECONDS_PER_UNIT
-from protocols.throttr.replies import ConnectionsReply, InfoReply
+from wireproof.protocols.fields import Repeated, Rows
+from wireproof.protocols.messages import Message, declared_layout
+from wireproof.protocols.throttr.enums import NANOSECONDS_PER_UNIT
+from wireproof.protocols.throttr.replies import ConnectionsReply, InfoReply
 
 __all__ = ["MASKED", "NAMED_BY", "TIME_LEFT"]
 

@@ -5,17 +5,17 @@ no EVENT, no auto-subscription, PUBLISH never answered, rows of 235 bytes), as t
 
     V732.derive("5.0.1", without=(Event,), replies={Publish: ()}, pushes=(PushedMessage,), overrides=NO_CONNECTION_TYPE)
 
-What a server *does* under a profile is in `reference_server.throttr.rules`.
+What a server *does* under a profile is in `wireproof.reference_server.throttr.rules`.
 """
 
 from __future__ import annotations
 
-from protocols.errors import ErrorCode
-from protocols.fields import ABSENT, U8, U64, Blob, Kind
-from protocols.messages import Message, Reply, Request
-from protocols.profile import Profile, Variant
-from protocols.throttr.enums import PushLead, RequestType
-from protocols.throttr.replies import (
+from wireproof.protocols.errors import ErrorCode
+from wireproof.protocols.fields import ABSENT, U8, U64, Blob, Kind
+from wireproof.protocols.messages import Message, Reply, Request
+from wireproof.protocols.profile import Profile, Variant
+from wireproof.protocols.throttr.enums import PushLead, RequestType
+from wireproof.protocols.throttr.replies import (
     ChannelReply,
     ChannelsReply,
     ChannelsRow,
@@ -33,7 +33,7 @@ from protocols.throttr.replies import (
     Status,
     WhoamiReply,
 )
-from protocols.throttr.requests import (
+from wireproof.protocols.throttr.requests import (
     VALUE,
     Channel,
     Channels,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from protocols.fields import U8, U16, U32, U64, Flag, Nested, Raw, Repeated, Rows
-from protocols.messages import Message, Push, Reply
-from protocols.throttr.requests import BYTES, KEY, VALUE
+from wireproof.protocols.fields import U8, U16, U32, U64, Flag, Nested, Raw, Repeated, Rows
+from wireproof.protocols.messages import Message, Push, Reply
+from wireproof.protocols.throttr.requests import BYTES, KEY, VALUE
 
 
 class Status(Reply, frozen=True, gc=False):

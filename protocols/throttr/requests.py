@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from protocols.fields import U8, U32, Blob, Raw, UInt
-from protocols.messages import Request
+from wireproof.protocols.fields import U8, U32, Blob, Raw, UInt
+from wireproof.protocols.messages import Request
 
 VALUE = UInt("value")
 """A dynamic field: as wide as the variant's value ("Dynamic Value Size")."""

@@ -1,4 +1,6 @@
-"""The states of a Throttr connection, as a table (see `protocols.states`). There is no handshake: it starts open.
+"""The states of a Throttr connection, as a table (see `wireproof.protocols.states`).
+
+There is no handshake: it starts open.
 
 A side that has sent or seen the end of the requests is draining: replies still due go out, no request may follow.
 The server's side moves for what changes its state; requests, replies and pushes leave it where it is.
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from protocols.states import Role
+from wireproof.protocols.states import Role
 
 
 class State(StrEnum):

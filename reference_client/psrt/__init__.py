@@ -1,8 +1,8 @@
 """A small asyncio SDK for PSRT: control and data socket, TLS, pings, replication, datagrams in clear and sealed."""
 
-from protocols.psrt import Encryption, ResponseCode
-from protocols.psrt.enums import DatagramOperation
-from reference_client.errors import (
+from wireproof.protocols.psrt import Encryption, ResponseCode
+from wireproof.protocols.psrt.enums import DatagramOperation
+from wireproof.reference_client.errors import (
     AccessError,
     BadReplyError,
     BadRequestError,
@@ -14,9 +14,9 @@ from reference_client.errors import (
     TooWideError,
     UntrustedError,
 )
-from reference_client.line import Reconnect
-from reference_client.psrt.client import Client
-from reference_client.psrt.session import Message
+from wireproof.reference_client.line import Reconnect
+from wireproof.reference_client.psrt.client import Client
+from wireproof.reference_client.psrt.session import Message
 
 __all__ = [
     "AccessError",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from protocols.messages import Reply
-from protocols.psrt import ResponseCode
-from protocols.psrt.replies import DatagramReply, Response
-from reference_client.errors import AccessError, BadReplyError, RefusedError
+from wireproof.protocols.messages import Reply
+from wireproof.protocols.psrt import ResponseCode
+from wireproof.protocols.psrt.replies import DatagramReply, Response
+from wireproof.reference_client.errors import AccessError, BadReplyError, RefusedError
 
 __all__ = ["accepted"]
 

@@ -13,18 +13,18 @@ from collections.abc import Callable, Generator, Iterable
 from types import TracebackType
 from typing import ClassVar
 
-from protocols.messages import Request
-from protocols.psrt import PROTOCOL, Codec, ControlClient, Encryption, ResponseCode
-from protocols.psrt.enums import DatagramOperation
-from protocols.psrt.requests import Bye, Content, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
-from reference_client.checks import check
-from reference_client.errors import BadRequestError
-from reference_client.line import OnLoss, Reconnect
-from reference_client.link import Link
-from reference_client.psrt.answers import accepted
-from reference_client.psrt.conversation import Conversation
-from reference_client.psrt.datagrams import exchange, packed
-from reference_client.psrt.session import Message, Session, Way
+from wireproof.protocols.messages import Request
+from wireproof.protocols.psrt import PROTOCOL, Codec, ControlClient, Encryption, ResponseCode
+from wireproof.protocols.psrt.enums import DatagramOperation
+from wireproof.protocols.psrt.requests import Bye, Content, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
+from wireproof.reference_client.checks import check
+from wireproof.reference_client.errors import BadRequestError
+from wireproof.reference_client.line import OnLoss, Reconnect
+from wireproof.reference_client.link import Link
+from wireproof.reference_client.psrt.answers import accepted
+from wireproof.reference_client.psrt.conversation import Conversation
+from wireproof.reference_client.psrt.datagrams import exchange, packed
+from wireproof.reference_client.psrt.session import Message, Session, Way
 
 __all__ = ["PRIORITY", "Client"]
 

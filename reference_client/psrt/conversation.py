@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import cast
 
-from protocols.messages import Request
-from protocols.psrt import Codec, ControlClient, ResponseCode
-from protocols.psrt.replies import Response
-from protocols.psrt.requests import Bye, Nop, PublishRepl, ReplData
-from reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError, RefusedError
-from reference_client.line import Line, OnLoss, Reconnect
-from reference_client.link import Link
-from reference_client.pings import Pings
-from reference_client.psrt.answers import accepted
-from reference_client.psrt.session import Session, Way
+from wireproof.protocols.messages import Request
+from wireproof.protocols.psrt import Codec, ControlClient, ResponseCode
+from wireproof.protocols.psrt.replies import Response
+from wireproof.protocols.psrt.requests import Bye, Nop, PublishRepl, ReplData
+from wireproof.reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError, RefusedError
+from wireproof.reference_client.line import Line, OnLoss, Reconnect
+from wireproof.reference_client.link import Link
+from wireproof.reference_client.pings import Pings
+from wireproof.reference_client.psrt.answers import accepted
+from wireproof.reference_client.psrt.session import Session, Way
 
 __all__ = ["Conversation"]
 

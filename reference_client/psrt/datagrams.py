@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from protocols.errors import LocalProtocolError, RemoteProtocolError
-from protocols.messages import Request
-from protocols.psrt import Codec, DatagramClient, Encryption, ResponseCode
-from protocols.psrt.enums import NONCE_SIZE, PROTOCOL_VERSION
-from protocols.psrt.replies import DatagramReply
-from protocols.psrt.requests import Content, Datagram, Sealed
-from protocols.psrt.sealing import seal
-from reference_client.checks import check
-from reference_client.errors import (
+from wireproof.protocols.errors import LocalProtocolError, RemoteProtocolError
+from wireproof.protocols.messages import Request
+from wireproof.protocols.psrt import Codec, DatagramClient, Encryption, ResponseCode
+from wireproof.protocols.psrt.enums import NONCE_SIZE, PROTOCOL_VERSION
+from wireproof.protocols.psrt.replies import DatagramReply
+from wireproof.protocols.psrt.requests import Content, Datagram, Sealed
+from wireproof.protocols.psrt.sealing import seal
+from wireproof.reference_client.checks import check
+from wireproof.reference_client.errors import (
     BadReplyError,
     BadRequestError,
     ClientError,
@@ -22,7 +22,7 @@ from reference_client.errors import (
     DeadlineError,
     TooLongError,
 )
-from reference_client.psrt.answers import accepted
+from wireproof.reference_client.psrt.answers import accepted
 
 __all__ = ["Answer", "exchange", "packed"]
 

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from protocols.messages import Push, Reply, Request
-from protocols.psrt import Codec, DataClient, Mode
-from protocols.psrt.enums import PROTOCOL_VERSION
-from protocols.psrt.replies import DataGreetingReply, GreetingReply, PushedMessage, Token
-from protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
-from reference_client.errors import AccessError, BadReplyError, ClosedError
-from reference_client.link import Link, OnEnd, open_link
-from reference_client.psrt.answers import accepted
-from reference_client.silence import WatchedLink
+from wireproof.protocols.messages import Push, Reply, Request
+from wireproof.protocols.psrt import Codec, DataClient, Mode
+from wireproof.protocols.psrt.enums import PROTOCOL_VERSION
+from wireproof.protocols.psrt.replies import DataGreetingReply, GreetingReply, PushedMessage, Token
+from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
+from wireproof.reference_client.errors import AccessError, BadReplyError, ClosedError
+from wireproof.reference_client.link import Link, OnEnd, open_link
+from wireproof.reference_client.psrt.answers import accepted
+from wireproof.reference_client.silence import WatchedLink
 
 __all__ = ["Message", "Session", "Way"]
 

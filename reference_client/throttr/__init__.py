@@ -1,7 +1,7 @@
 """A small asyncio SDK for Throttr: every request, both profiles, all widths."""
 
-from protocols.throttr import Attribute, Change, KeyType, TTLType
-from reference_client.errors import (
+from wireproof.protocols.throttr import Attribute, Change, KeyType, TTLType
+from wireproof.reference_client.errors import (
     BadReplyError,
     BadRequestError,
     ClientError,
@@ -12,10 +12,10 @@ from reference_client.errors import (
     TooWideError,
     UnsupportedError,
 )
-from reference_client.line import Reconnect
-from reference_client.throttr.batch import Batch
-from reference_client.throttr.client import Client
-from reference_client.throttr.subscriptions import Message, Subscription
+from wireproof.reference_client.line import Reconnect
+from wireproof.reference_client.throttr.batch import Batch
+from wireproof.reference_client.throttr.client import Client
+from wireproof.reference_client.throttr.subscriptions import Message, Subscription
 
 __all__ = [
     "Attribute",

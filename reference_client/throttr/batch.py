@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
-from protocols.messages import Reply, Request
-from reference_client.errors import ClientError
-from reference_client.throttr.commands import Commands
+from wireproof.protocols.messages import Reply, Request
+from wireproof.reference_client.errors import ClientError
+from wireproof.reference_client.throttr.commands import Commands
 
 __all__ = ["Batch"]
 

@@ -11,18 +11,18 @@ from collections.abc import Callable, Generator, Sequence
 from types import TracebackType
 from typing import ClassVar, TypeVar
 
-from protocols.messages import Push, Reply, Request
-from protocols.profile import Profile
-from protocols.throttr import PROTOCOL, ClientConnection, Codec
-from protocols.throttr.replies import Status
-from protocols.throttr.requests import Subscribe, Unsubscribe
-from reference_client.checks import check
-from reference_client.errors import ClientError, DeadlineError, UnsupportedError
-from reference_client.line import Line, OnLoss, Reconnect
-from reference_client.link import Link
-from reference_client.throttr.batch import Batch
-from reference_client.throttr.commands import Commands
-from reference_client.throttr.subscriptions import Feeds, Message, Subscription
+from wireproof.protocols.messages import Push, Reply, Request
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr import PROTOCOL, ClientConnection, Codec
+from wireproof.protocols.throttr.replies import Status
+from wireproof.protocols.throttr.requests import Subscribe, Unsubscribe
+from wireproof.reference_client.checks import check
+from wireproof.reference_client.errors import ClientError, DeadlineError, UnsupportedError
+from wireproof.reference_client.line import Line, OnLoss, Reconnect
+from wireproof.reference_client.link import Link
+from wireproof.reference_client.throttr.batch import Batch
+from wireproof.reference_client.throttr.commands import Commands
+from wireproof.reference_client.throttr.subscriptions import Feeds, Message, Subscription
 
 __all__ = ["Client"]
 

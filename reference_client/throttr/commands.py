@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
-from protocols.messages import Reply, Request
-from protocols.throttr import replies, requests
-from protocols.throttr.enums import Attribute, Change, TTLType
-from reference_client.errors import BadRequestError, RefusedError
+from wireproof.protocols.messages import Reply, Request
+from wireproof.protocols.throttr import replies, requests
+from wireproof.protocols.throttr.enums import Attribute, Change, TTLType
+from wireproof.reference_client.errors import BadRequestError, RefusedError
 
 __all__ = ["Commands"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
-from reference_client.errors import ClientError, ClosedError
+from wireproof.reference_client.errors import ClientError, ClosedError
 
 __all__ = ["Feeds", "Message", "Subscriber", "Subscription"]
 

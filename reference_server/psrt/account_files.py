@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-from reference_server.psrt.rights import Rights, masks
+from wireproof.reference_server.psrt.rights import Rights, masks
 
 __all__ = ["acl_of", "keys_of", "read_text", "users_of"]
 

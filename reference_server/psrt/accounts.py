@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
-from reference_server.psrt.rights import ALL, Rights
+from wireproof.reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
+from wireproof.reference_server.psrt.rights import ALL, Rights
 
 __all__ = ["Accounts", "read_accounts"]
 

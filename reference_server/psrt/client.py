@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_server.psrt.rights import Rights
+from wireproof.reference_server.psrt.rights import Rights
 
 if TYPE_CHECKING:
-    from reference_server.psrt.session import PsrtSession
+    from wireproof.reference_server.psrt.session import PsrtSession
 
 __all__ = ["Client"]
 

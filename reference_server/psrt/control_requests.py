@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from protocols.psrt.enums import PROTOCOL_VERSION, Mode
-from protocols.psrt.replies import GreetingReply, Token
-from protocols.psrt.requests import (
+from wireproof.protocols.psrt.enums import PROTOCOL_VERSION, Mode
+from wireproof.protocols.psrt.replies import GreetingReply, Token
+from wireproof.protocols.psrt.requests import (
     Bye,
     Greeting,
     Login,
@@ -15,11 +15,21 @@ from protocols.psrt.requests import (
     Subscribe,
     Unsubscribe,
 )
-from reference_server.psrt.client import Client
-from reference_server.psrt.rights import ALL, Rights
-from reference_server.psrt.session import PsrtSession
-from reference_server.psrt.state import DENIED, ERROR, OK, OK_WAITING, UNWANTED, Answer, Handlers, RefusedError, State
-from reference_server.psrt.topics import depth, is_mask, normalised
+from wireproof.reference_server.psrt.client import Client
+from wireproof.reference_server.psrt.rights import ALL, Rights
+from wireproof.reference_server.psrt.session import PsrtSession
+from wireproof.reference_server.psrt.state import (
+    DENIED,
+    ERROR,
+    OK,
+    OK_WAITING,
+    UNWANTED,
+    Answer,
+    Handlers,
+    RefusedError,
+    State,
+)
+from wireproof.reference_server.psrt.topics import depth, is_mask, normalised
 
 __all__ = ["ControlRequests", "begin", "text"]
 

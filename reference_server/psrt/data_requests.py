@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from protocols.psrt.enums import PROTOCOL_VERSION
-from protocols.psrt.replies import DataGreetingReply
-from protocols.psrt.requests import Attach, DataGreeting
-from reference_server.psrt.control_requests import begin
-from reference_server.psrt.session import PsrtSession
-from reference_server.psrt.state import ERROR, OK, Answer, Handlers, State
+from wireproof.protocols.psrt.enums import PROTOCOL_VERSION
+from wireproof.protocols.psrt.replies import DataGreetingReply
+from wireproof.protocols.psrt.requests import Attach, DataGreeting
+from wireproof.reference_server.psrt.control_requests import begin
+from wireproof.reference_server.psrt.session import PsrtSession
+from wireproof.reference_server.psrt.state import ERROR, OK, Answer, Handlers, State
 
 __all__ = ["DataRequests"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocols.errors import MalformedFrameError
-from protocols.psrt import Codec, ResponseCode, UnfinishedTopicError
-from protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation
-from protocols.psrt.replies import DatagramReply
-from protocols.psrt.requests import Content, Datagram, Sealed
-from protocols.psrt.sealing import OpeningError, open_sealed
-from reference_server.psrt.control_requests import text
-from reference_server.psrt.rights import Rights
-from reference_server.psrt.state import Answer, Handlers, RefusedError, State
-from reference_server.psrt.topics import depth, is_mask, normalised
-from reference_server.service import Peer
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.psrt import Codec, ResponseCode, UnfinishedTopicError
+from wireproof.protocols.psrt.enums import PROTOCOL_VERSION, DatagramOperation
+from wireproof.protocols.psrt.replies import DatagramReply
+from wireproof.protocols.psrt.requests import Content, Datagram, Sealed
+from wireproof.protocols.psrt.sealing import OpeningError, open_sealed
+from wireproof.reference_server.psrt.control_requests import text
+from wireproof.reference_server.psrt.rights import Rights
+from wireproof.reference_server.psrt.state import Answer, Handlers, RefusedError, State
+from wireproof.reference_server.psrt.topics import depth, is_mask, normalised
+from wireproof.reference_server.service import Peer
 
 __all__ = ["DatagramRequests", "Sender"]
 

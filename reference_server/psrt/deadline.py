@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference_server.clock import Clock, Timer
+from wireproof.reference_server.clock import Clock, Timer
 
 __all__ = ["Deadline"]
 

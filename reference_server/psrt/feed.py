@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from protocols.psrt.replies import Beacon
-from reference_server.clock import Timer
+from wireproof.protocols.psrt.replies import Beacon
+from wireproof.reference_server.clock import Timer
 
 if TYPE_CHECKING:
-    from reference_server.psrt.state import State
+    from wireproof.reference_server.psrt.state import State
 
 __all__ = ["Feed"]
 

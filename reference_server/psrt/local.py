@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocols.psrt.enums import CONTROL_HEADER, LONGEST_LOGIN
+from wireproof.protocols.psrt.enums import CONTROL_HEADER, LONGEST_LOGIN
 
 __all__ = ["LocalOpening"]
 

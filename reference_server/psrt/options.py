@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_server.options import Option
+from wireproof.reference_server.options import Option
 
 __all__ = ["LIMITS", "OPTIONS"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reference_server.psrt.topics import Levels, covers, levels, matches, normalised
+from wireproof.reference_server.psrt.topics import Levels, covers, levels, matches, normalised
 
 __all__ = ["ALL", "Rights", "masks"]
 

@@ -1,4 +1,4 @@
-"""A PSRT server: ties state, handlers and sessions together; made by `reference_server.registry`."""
+"""A PSRT server: ties state, handlers and sessions together; made by `wireproof.reference_server.registry`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from protocols.errors import MalformedFrameError
-from protocols.messages import Request
-from protocols.profile import Profile
-from protocols.psrt import UnfinishedTopicError
-from reference_server.clock import Clock
-from reference_server.options import chosen
-from reference_server.psrt.accounts import read_accounts
-from reference_server.psrt.control_requests import ControlRequests
-from reference_server.psrt.data_requests import DataRequests
-from reference_server.psrt.datagram_requests import DatagramRequests, Sender, unfinished
-from reference_server.psrt.faults import FAULTS, Fault
-from reference_server.psrt.options import OPTIONS
-from reference_server.psrt.rules import RULES
-from reference_server.psrt.session import PsrtSession
-from reference_server.psrt.state import Handlers, RefusedError, State
-from reference_server.psrt.tracing import traced
-from reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.messages import Request
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.psrt import UnfinishedTopicError
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.options import chosen
+from wireproof.reference_server.psrt.accounts import read_accounts
+from wireproof.reference_server.psrt.control_requests import ControlRequests
+from wireproof.reference_server.psrt.data_requests import DataRequests
+from wireproof.reference_server.psrt.datagram_requests import DatagramRequests, Sender, unfinished
+from wireproof.reference_server.psrt.options import OPTIONS
+from wireproof.reference_server.psrt.patch import Patch
+from wireproof.reference_server.psrt.rules import RULES
+from wireproof.reference_server.psrt.session import PsrtSession
+from wireproof.reference_server.psrt.state import Handlers, RefusedError, State
+from wireproof.reference_server.psrt.tracing import traced
+from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
 
 __all__ = ["PsrtService", "create"]
 
@@ -34,14 +34,14 @@ log = logging.getLogger(__name__)
 class PsrtService(Service):
     """One server under one profile."""
 
-    def __init__(self, state: State, trace: Trace | None = None, fault: Fault | None = None) -> None:
+    def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
-        self._session = PsrtSession if fault is None else fault.session
+        self._session = PsrtSession if patch is None else patch.session
         correct = _handlers(state)
         handlers = correct.copy()
-        if fault is not None and fault.handlers is not None:
-            handlers |= fault.handlers(correct.copy(), state)
-        if fault is not None and fault.is_of_handlers:
+        if patch is not None and patch.handlers is not None:
+            handlers |= patch.handlers(correct.copy(), state)
+        if patch is not None and patch.is_of_handlers:
             self.touched = frozenset(one.NAME for one in handlers if handlers[one] is not correct.get(one))
         self.handlers = handlers if trace is None else traced(handlers, trace)
         self._names = count(1)
@@ -95,17 +95,16 @@ def create(
     ids: Ids,
     limits: Limits,
     trace: Trace | None,
-    fault: str | None,
+    patch: Patch | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> PsrtService:
-    """Return a server of `profile`, departing from it in the way `fault` names when given.
+    """Return a server of `profile`, with `patch` in place when given.
 
     Raises ValueError for options, and for account files named in them, that cannot be used.
     """
     options = chosen("psrt", OPTIONS, options or {})
-    if fault is None:
+    if patch is None:
         return PsrtService(State(profile, variant, clock, ids, limits, options), trace)
-    patch = FAULTS[fault]
     rules = replace(RULES[profile.name], **patch.rules)
     options |= patch.options
     state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)

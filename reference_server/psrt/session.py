@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 
-from protocols import NEED_DATA
-from protocols.connection import EndOfStream
-from protocols.errors import RemoteProtocolError
-from protocols.messages import Reply, Request
-from protocols.psrt import ControlServer, DataServer
-from protocols.psrt.enums import DATA_HEADER
-from protocols.psrt.replies import DataGreetingReply, GreetingReply, Response, Token
-from protocols.psrt.requests import (
+from wireproof.protocols import NEED_DATA
+from wireproof.protocols.connection import EndOfStream
+from wireproof.protocols.errors import RemoteProtocolError
+from wireproof.protocols.messages import Reply, Request
+from wireproof.protocols.psrt import ControlServer, DataServer
+from wireproof.protocols.psrt.enums import DATA_HEADER
+from wireproof.protocols.psrt.replies import DataGreetingReply, GreetingReply, Response, Token
+from wireproof.protocols.psrt.requests import (
     Attach,
     DataGreeting,
     Greeting,
@@ -27,12 +27,12 @@ from protocols.psrt.requests import (
     Subscribe,
     Unsubscribe,
 )
-from reference_server.psrt.client import Client
-from reference_server.psrt.deadline import Deadline
-from reference_server.psrt.feed import Feed
-from reference_server.psrt.local import LocalOpening
-from reference_server.psrt.state import Answer, Handlers, RefusedError, State
-from reference_server.service import Close, Peer, Session, Write
+from wireproof.reference_server.psrt.client import Client
+from wireproof.reference_server.psrt.deadline import Deadline
+from wireproof.reference_server.psrt.feed import Feed
+from wireproof.reference_server.psrt.local import LocalOpening
+from wireproof.reference_server.psrt.state import Answer, Handlers, RefusedError, State
+from wireproof.reference_server.service import Close, Peer, Session, Write
 
 __all__ = ["PsrtSession"]
 

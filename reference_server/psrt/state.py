@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from protocols.messages import Reply, Request
-from protocols.profile import Profile
-from protocols.psrt import Codec, ResponseCode
-from protocols.psrt.replies import PushedMessage, Response
-from reference_server.clock import Clock
-from reference_server.psrt.accounts import read_accounts
-from reference_server.psrt.client import Client
-from reference_server.psrt.rules import RULES, Rules
-from reference_server.psrt.subscriptions import Subscriptions
-from reference_server.service import Ids, Limits
+from wireproof.protocols.messages import Reply, Request
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.psrt import Codec, ResponseCode
+from wireproof.protocols.psrt.replies import PushedMessage, Response
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.psrt.accounts import read_accounts
+from wireproof.reference_server.psrt.client import Client
+from wireproof.reference_server.psrt.rules import RULES, Rules
+from wireproof.reference_server.psrt.subscriptions import Subscriptions
+from wireproof.reference_server.service import Ids, Limits
 
 if TYPE_CHECKING:
-    from reference_server.psrt.feed import Feed
-    from reference_server.psrt.session import PsrtSession
+    from wireproof.reference_server.psrt.feed import Feed
+    from wireproof.reference_server.psrt.session import PsrtSession
 
 __all__ = ["DENIED", "ERROR", "OK", "OK_WAITING", "UNWANTED", "Answer", "Handler", "Handlers", "RefusedError", "State"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-from reference_server.psrt.topics import ONE, REST, Levels, levels
+from wireproof.reference_server.psrt.topics import ONE, REST, Levels, levels
 
 __all__ = ["Subscriptions"]
 

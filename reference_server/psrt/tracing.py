@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from protocols.psrt.requests import Datagram, Login
-from reference_server.psrt.state import Answer, Handler, Handlers, RefusedError
-from reference_server.service import Trace
+from wireproof.protocols.psrt.requests import Datagram, Login
+from wireproof.reference_server.psrt.state import Answer, Handler, Handlers, RefusedError
+from wireproof.reference_server.service import Trace
 
 __all__ = ["traced"]
 

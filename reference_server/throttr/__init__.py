@@ -1,20 +1,16 @@
 """Throttr's semantics: what a correct server does under each profile. Events in, bytes out, time passed in."""
 
-from reference_server.throttr.document import DocumentModel
-from reference_server.throttr.faults import DEMONSTRATION, FAULTS, Fault
-from reference_server.throttr.faults.planted import PLANTED
-from reference_server.throttr.model import ThrottrModel
-from reference_server.throttr.rules import RULES, Rules
-from reference_server.throttr.service import ThrottrService, create
+from wireproof.reference_server.throttr.model import ThrottrModel
+from wireproof.reference_server.throttr.oracle import DocumentModel
+from wireproof.reference_server.throttr.patch import Patch
+from wireproof.reference_server.throttr.rules import RULES, Rules
+from wireproof.reference_server.throttr.service import ThrottrService, create
 
 __all__ = [
-    "DEMONSTRATION",
-    "FAULTS",
     "MODEL",
-    "PLANTED",
     "RULES",
     "SERVER_MODEL",
-    "Fault",
+    "Patch",
     "Rules",
     "ThrottrService",
     "create",

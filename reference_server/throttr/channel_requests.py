@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from protocols.throttr.replies import (
+from wireproof.protocols.throttr.replies import (
     ChannelReply,
     ChannelsFragment,
     ChannelsReply,
@@ -16,11 +16,11 @@ from protocols.throttr.replies import (
     PushedEvent,
     Subscriber,
 )
-from protocols.throttr.requests import Channel, Channels, Publish, Subscribe, Unsubscribe
-from reference_server.throttr.fragments import cut
-from reference_server.throttr.listings import row_size
-from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import ACCEPTED, DENIED, Handlers, State
+from wireproof.protocols.throttr.requests import Channel, Channels, Publish, Subscribe, Unsubscribe
+from wireproof.reference_server.throttr.fragments import cut
+from wireproof.reference_server.throttr.listings import row_size
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handlers, State
 
 __all__ = ["ChannelRequests"]
 

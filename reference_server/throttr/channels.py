@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reference_server.throttr.session import ThrottrSession
+    from wireproof.reference_server.throttr.session import ThrottrSession
 
 __all__ = ["Channels", "Subscription"]
 

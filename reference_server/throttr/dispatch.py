@@ -6,8 +6,8 @@ All others, and those whose answer may be long, become messages and go to their 
 
 from __future__ import annotations
 
-from protocols.throttr import Codec
-from reference_server.throttr.state import Calls, Handlers
+from wireproof.protocols.throttr import Codec
+from wireproof.reference_server.throttr.state import Calls, Handlers
 
 __all__ = ["Dispatch"]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from protocols.frames import header_struct
-from protocols.messages import Message
-from protocols.throttr.replies import ListFragment, ListReply, ListRow, StatsFragment, StatsReply, StatsRow
-from protocols.throttr.requests import List, Stats
-from reference_server.throttr.fragments import cut
-from reference_server.throttr.records import Buffer
-from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import U64_MAX, Handlers, State
+from wireproof.protocols.frames import header_struct
+from wireproof.protocols.messages import Message
+from wireproof.protocols.throttr.replies import ListFragment, ListReply, ListRow, StatsFragment, StatsReply, StatsRow
+from wireproof.protocols.throttr.requests import List, Stats
+from wireproof.reference_server.throttr.fragments import cut
+from wireproof.reference_server.throttr.records import Buffer
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import U64_MAX, Handlers, State
 
 __all__ = ["Listings", "row_size"]
 

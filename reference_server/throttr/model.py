@@ -11,12 +11,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from protocols.messages import Message, Request
-from protocols.profile import Profile
-from protocols.throttr import Attribute, Change
-from protocols.throttr.enums import NANOSECONDS_PER_UNIT, TTLType
-from protocols.throttr.replies import GetReply, QueryReply, Status
-from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr import Attribute, Change
+from wireproof.protocols.throttr.enums import NANOSECONDS_PER_UNIT, TTLType
+from wireproof.protocols.throttr.replies import GetReply, QueryReply, Status
+from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
 
 __all__ = ["ThrottrModel"]
 
@@ -71,7 +71,7 @@ OPEN = {
 
 
 class ThrottrModel:
-    """See `reference_server.model.Model`."""
+    """See `wireproof.reference_server.model.Model`."""
 
     initial: State = ABSENT
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 
 import msgspec
 
-from protocols.messages import Request
-from protocols.runs import DeclinedError
-from protocols.throttr import Attribute, Change
-from protocols.throttr.enums import NANOSECONDS_PER_UNIT, TTLType
-from protocols.throttr.replies import GetReply, QueryReply, StatReply
-from protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
-from reference_server.throttr.records import Buffer, Counter, Record
-from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import ACCEPTED, DENIED, Calls, Handler, Handlers, State
+from wireproof.protocols.messages import Request
+from wireproof.protocols.runs import DeclinedError
+from wireproof.protocols.throttr import Attribute, Change
+from wireproof.protocols.throttr.enums import NANOSECONDS_PER_UNIT, TTLType
+from wireproof.protocols.throttr.replies import GetReply, QueryReply, StatReply
+from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Update
+from wireproof.reference_server.throttr.records import Buffer, Counter, Record
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Calls, Handler, Handlers, State
 
 __all__ = ["RecordRequests"]
 

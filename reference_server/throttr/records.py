@@ -12,8 +12,8 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from protocols.throttr import KeyType
-from reference_server.scheduler import Bucket
+from wireproof.protocols.throttr import KeyType
+from wireproof.reference_server.scheduler import Bucket
 
 __all__ = ["Buffer", "Counter", "Record"]
 

@@ -1,7 +1,7 @@
 """What a server does under each profile, as data: one field per behaviour that differs (errata in docs/errata.md).
 
-What the bytes look like is in `protocols.throttr.profiles`. A profile is never asked for by name: a later one is
-`replace(RULES[earlier], ...)`.
+What the bytes look like is in `wireproof.protocols.throttr.profiles`. A profile is never asked for by name: a later one
+is `replace(RULES[earlier], ...)`.
 """
 
 from __future__ import annotations

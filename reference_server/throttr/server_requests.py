@@ -5,23 +5,22 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from protocols.errors import MalformedFrameError
-from protocols.messages import Request
-from protocols.throttr.codec import MAX_NESTING
-from protocols.throttr.enums import RequestType
-from protocols.throttr.replies import ConnectionRow, ConnectionsFragment, ConnectionsReply, InfoReply, WhoamiReply
-from protocols.throttr.requests import (
-    ConnectionById,
-    ConnectionByIndex,
-    Connections,
-    Event,
-    Info,
-    Whoami,
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.messages import Request
+from wireproof.protocols.throttr.codec import MAX_NESTING
+from wireproof.protocols.throttr.enums import RequestType
+from wireproof.protocols.throttr.replies import (
+    ConnectionRow,
+    ConnectionsFragment,
+    ConnectionsReply,
+    InfoReply,
+    WhoamiReply,
 )
-from reference_server.throttr.fragments import cut
-from reference_server.throttr.listings import row_size
-from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import ACCEPTED, DENIED, Handlers, State
+from wireproof.protocols.throttr.requests import ConnectionById, ConnectionByIndex, Connections, Event, Info, Whoami
+from wireproof.reference_server.throttr.fragments import cut
+from wireproof.reference_server.throttr.listings import row_size
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handlers, State
 
 __all__ = ["VERSION", "ServerRequests"]
 

@@ -1,4 +1,4 @@
-"""A Throttr server: ties state, handlers and sessions together; made by `reference_server.registry`."""
+"""A Throttr server: ties state, handlers and sessions together; made by `wireproof.reference_server.registry`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from protocols.profile import Profile
-from protocols.throttr.requests import Event, Publish
-from reference_server.clock import Clock
-from reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
-from reference_server.throttr.channel_requests import ChannelRequests
-from reference_server.throttr.dispatch import Dispatch
-from reference_server.throttr.faults import FAULTS, Fault
-from reference_server.throttr.faults.fault import HandlerPatch
-from reference_server.throttr.listings import Listings
-from reference_server.throttr.record_requests import RecordRequests
-from reference_server.throttr.rules import RULES
-from reference_server.throttr.server_requests import ServerRequests
-from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import Handler, Handlers, State
-from reference_server.throttr.tracing import traced
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr.requests import Event, Publish
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
+from wireproof.reference_server.throttr.channel_requests import ChannelRequests
+from wireproof.reference_server.throttr.dispatch import Dispatch
+from wireproof.reference_server.throttr.listings import Listings
+from wireproof.reference_server.throttr.patch import HandlerPatch, Patch
+from wireproof.reference_server.throttr.record_requests import RecordRequests
+from wireproof.reference_server.throttr.rules import RULES
+from wireproof.reference_server.throttr.server_requests import ServerRequests
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import Handler, Handlers, State
+from wireproof.reference_server.throttr.tracing import traced
 
 __all__ = ["ThrottrService", "create"]
 
@@ -28,14 +27,14 @@ __all__ = ["ThrottrService", "create"]
 class ThrottrService(Service):
     """One server under one profile and width."""
 
-    def __init__(self, state: State, trace: Trace | None = None, fault: Fault | None = None) -> None:
+    def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
-        self._session = ThrottrSession if fault is None else fault.session
-        handlers, touched = _all_handlers(state, None if fault is None else fault.handlers)
-        if fault is not None and fault.is_of_handlers:
+        self._session = ThrottrSession if patch is None else patch.session
+        handlers, touched = _all_handlers(state, None if patch is None else patch.handlers)
+        if patch is not None and patch.is_of_handlers:
             self.touched = touched
         calls = RecordRequests(state).calls()
-        if fault is not None or trace is not None:
+        if patch is not None or trace is not None:
             calls = {}
         if trace is not None:
             handlers = traced(handlers, state.codec, trace)
@@ -65,16 +64,15 @@ def create(
     ids: Ids,
     limits: Limits,
     trace: Trace | None,
-    fault: str | None,
+    patch: Patch | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> ThrottrService:
-    """Return a server of `profile` at the width `variant`, departing from it in the way `fault` names when given.
+    """Return a server of `profile` at the width `variant`, with `patch` in place when given.
 
     There are no `options` to choose.
     """
-    if fault is None:
+    if patch is None:
         return ThrottrService(State(profile, variant, clock, ids, limits), trace)
-    patch = FAULTS[fault]
     rules = replace(RULES[profile.name], **patch.rules)
     state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, rules)
     return ThrottrService(state, trace, patch)

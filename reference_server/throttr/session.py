@@ -11,13 +11,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 
-from protocols.errors import MalformedFrameError
-from protocols.frames import FrameContext
-from reference_server.service import Close, Peer, Session, Write
-from reference_server.throttr.channels import Subscription
-from reference_server.throttr.dispatch import Dispatch
-from reference_server.throttr.state import State
-from reference_server.throttr.tally import no_requests
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.frames import FrameContext
+from wireproof.reference_server.service import Close, Peer, Session, Write
+from wireproof.reference_server.throttr.channels import Subscription
+from wireproof.reference_server.throttr.dispatch import Dispatch
+from wireproof.reference_server.throttr.state import State
+from wireproof.reference_server.throttr.tally import no_requests
 
 __all__ = ["ThrottrSession"]
 

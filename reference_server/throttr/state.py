@@ -6,21 +6,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from protocols.errors import ErrorCode, MalformedFrameError
-from protocols.frames import header_struct
-from protocols.messages import Message, Request
-from protocols.profile import Profile
-from protocols.throttr import Codec
-from reference_server.clock import Clock
-from reference_server.service import Ids, Limits
-from reference_server.throttr.channels import Channels
-from reference_server.throttr.minutes import Minutes
-from reference_server.throttr.rules import RULES, Rules
-from reference_server.throttr.store import Store
-from reference_server.throttr.tally import Tally
+from wireproof.protocols.errors import ErrorCode, MalformedFrameError
+from wireproof.protocols.frames import header_struct
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr import Codec
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.service import Ids, Limits
+from wireproof.reference_server.throttr.channels import Channels
+from wireproof.reference_server.throttr.minutes import Minutes
+from wireproof.reference_server.throttr.rules import RULES, Rules
+from wireproof.reference_server.throttr.store import Store
+from wireproof.reference_server.throttr.tally import Tally
 
 if TYPE_CHECKING:
-    from reference_server.throttr.session import ThrottrSession
+    from wireproof.reference_server.throttr.session import ThrottrSession
 
 __all__ = ["ACCEPTED", "DENIED", "U64_MAX", "Calls", "Handler", "Handlers", "State"]
 

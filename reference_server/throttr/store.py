@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reference_server.clock import Clock
-from reference_server.scheduler import Scheduler
-from reference_server.throttr.records import Buffer, Record
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.scheduler import Scheduler
+from wireproof.reference_server.throttr.records import Buffer, Record
 
 __all__ = ["Store"]
 

@@ -5,8 +5,8 @@ Connections count for themselves; `State.settle` brings it here before anybody l
 
 from __future__ import annotations
 
-from protocols.throttr import RequestType
-from reference_server.throttr.minutes import Minutes
+from wireproof.protocols.throttr import RequestType
+from wireproof.reference_server.throttr.minutes import Minutes
 
 __all__ = ["Tally", "no_requests"]
 

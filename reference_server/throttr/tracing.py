@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from protocols.frames import FrameContext
-from protocols.throttr import Codec
-from protocols.throttr.requests import Event, Publish
-from reference_server.service import Trace
-from reference_server.throttr.session import ThrottrSession
-from reference_server.throttr.state import Handler, Handlers
+from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.throttr import Codec
+from wireproof.protocols.throttr.requests import Event, Publish
+from wireproof.reference_server.service import Trace
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import Handler, Handlers
 
 __all__ = ["traced"]
 

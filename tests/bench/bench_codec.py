@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable
 from random import Random
 
-from protocols import NEED_DATA
-from protocols.messages import Request
-from protocols.throttr import V710, ClientConnection, Codec, ServerConnection
-from protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Set, Stat, Update
 from tests.bench.codec_peers import HandDecoder, hand_encode
 from tests.bench.codec_peers_libraries import construct_peer, kaitai_peer, scapy_peer
+from wireproof.protocols import NEED_DATA
+from wireproof.protocols.messages import Request
+from wireproof.protocols.throttr import V710, ClientConnection, Codec, ServerConnection
+from wireproof.protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Set, Stat, Update
 
 Run = Callable[[], object]
 CHUNK = 64 * 1024

@@ -14,18 +14,18 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from conformance.processes import module_environment
-from fuzz import corpus
-from fuzz.commands.own import MOST_SEEDS
-from fuzz.coverage_guided import is_available
-from fuzz.targets_known import TARGETS, dictionary
+from wireproof.conformance.run.processes import module_environment
+from wireproof.fuzz import corpus
+from wireproof.fuzz.commands.own_code import MOST_SEEDS
+from wireproof.fuzz.coverage_guided import is_available
+from wireproof.fuzz.known_targets import TARGETS, dictionary
 
 PROTOCOL = "throttr"
 TARGET = 0.05
 ROUNDS = 3
 SHORT = 50_000
 RUNS = {"empty": 2_000_000, "hand-written": 300_000, "parser": 300_000}
-MODULES = {"parser": ("fuzz.targets.parser",)}
+MODULES = {"parser": ("wireproof.fuzz.targets.parser",)}
 """Name -> module and its arguments; the peers otherwise."""
 
 

@@ -16,14 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.concurrency.history import Operation, by_connection
-from conformance.concurrency.linearizability import LIMIT, Finding, check
-from conformance.concurrency.shrink import shrink
-from protocols.throttr import OK, Attribute, Change, TTLType
-from protocols.throttr.replies import QueryReply
-from protocols.throttr.requests import Insert, Query, Update
-from reference_server.model import Model
-from reference_server.registry import model_of
+from wireproof.conformance.player.concurrency.history import Operation, by_connection
+from wireproof.conformance.player.concurrency.history_shrinking import shrink
+from wireproof.conformance.player.concurrency.linearizability import LIMIT, Finding, check
+from wireproof.protocols.throttr import OK, Attribute, Change, TTLType
+from wireproof.protocols.throttr.replies import QueryReply
+from wireproof.protocols.throttr.requests import Insert, Query, Update
+from wireproof.reference_server.model import Model
+from wireproof.reference_server.registry import model_of
 
 STEPS = 300_000
 """Steps after which the search without memory is given up: seconds."""

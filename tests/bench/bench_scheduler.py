@@ -31,8 +31,8 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from reference_server.clock import Timer
-from reference_server.scheduler import Bucket, Scheduler
+from wireproof.reference_server.clock import Timer
+from wireproof.reference_server.scheduler import Bucket, Scheduler
 
 SECOND = 1_000_000_000
 BURST = 100_000

@@ -23,9 +23,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from protocols.profile import Profile
-from protocols.throttr import V710, V732, Codec
-from protocols.throttr.requests import Get, Insert, Query, Set
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr import V710, V732, Codec
+from wireproof.protocols.throttr.requests import Get, Insert, Query, Set
 
 HERE = Path(__file__).parent
 SHAPES = {"1 x 64": (1, 64), "50 x 1": (50, 1), "50 x 64": (50, 64)}
@@ -191,7 +191,7 @@ def measure(seconds: float, loop: str) -> dict[tuple[str, str], dict[str, float]
     """Return (server, shape) -> the best round."""
     cores = sorted(os.sched_getaffinity(0))
     theirs, ours = ({cores[0]}, {cores[-1]}) if len(cores) > 1 else (set(cores), set(cores))
-    server = [sys.executable, "-m", "reference_server", "throttr", "--loop", loop]
+    server = [sys.executable, "-m", "wireproof.reference_server", "throttr", "--loop", loop]
     newer = [*server, "--profile", V732.name]
     best: dict[tuple[str, str], dict[str, float]] = {}
     with ExitStack() as stack:

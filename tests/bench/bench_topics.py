@@ -19,8 +19,8 @@ from contextlib import contextmanager
 
 from paho.mqtt.matcher import MQTTMatcher
 
-from reference_server.psrt.subscriptions import Subscriptions
-from reference_server.psrt.topics import levels, matches
+from wireproof.reference_server.psrt.subscriptions import Subscriptions
+from wireproof.reference_server.psrt.topics import levels, matches
 
 SIZES = (1_000, 10_000, 100_000)
 READERS, MESSAGES = 1_000, 200
@@ -162,7 +162,7 @@ async def fan_out(port: int, join: Callable[[int, list[asyncio.StreamWriter]], o
 
 def bench_fan_out() -> None:
     """Print deliveries a second of both, in three rounds."""
-    serve = ["-m", "reference_server", "psrt", "--timeout", "60"]
+    serve = ["-m", "wireproof.reference_server", "psrt", "--timeout", "60"]
     print(f"\n{READERS} data sockets, {MESSAGES} messages of {len(FRAME)} bytes, published one after the other")
     for number in range(1, 4):
         with serving(serve) as port:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from struct import Struct
 
-from protocols.messages import Request
-from protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Set, Stat, Update
+from wireproof.protocols.messages import Request
+from wireproof.protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Set, Stat, Update
 
 Decode = Callable[[bytes, int, int], tuple[Request | None, int]]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from io import BytesIO
 from typing import Any
 
-from protocols.messages import Request
+from wireproof.protocols.messages import Request
 
 Run = Callable[[], object]
 FIELDS: dict[str, list[tuple[str, int | str]]] = {

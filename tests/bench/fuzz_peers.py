@@ -9,9 +9,9 @@ import sys
 
 import atheris
 
-from fuzz.targets.instrumented import fuzz
-from fuzz.targets.parser import OPTIONS
 from tests.bench import codec_peers
+from wireproof.fuzz.targets.instrumented import fuzz
+from wireproof.fuzz.targets.parser import OPTIONS
 
 decoders = {lead: atheris.instrument_func(decode) for lead, decode in codec_peers.DECODERS.items()}
 

@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
-from reference_server.cli import main
-from reference_server.throttr.faults import FAULTS
-from reference_server.throttr.faults.fault import fault
-from reference_server.throttr.session import ThrottrSession
+from wireproof.mutants.cli import main
+from wireproof.mutants.throttr.server import MUTANTS
+from wireproof.mutants.throttr.server.mutant import mutant
+from wireproof.reference_server.throttr.session import ThrottrSession
 
 
 def segfault() -> None:
@@ -43,6 +43,6 @@ class Dying(ThrottrSession):
 
 if __name__ == "__main__":
     HOW = sys.argv.pop(1)
-    FAULTS["dies"] = fault("dies", "It dies of what begins with byte 12.", "ROBUSTNESS-1", session=Dying)  # type: ignore[index]
-    sys.argv[1:] = ["throttr", *sys.argv[1:], "--fault", "dies"]
+    MUTANTS["dies"] = mutant("dies", "It dies of what begins with byte 12.", "ROBUSTNESS-1", session=Dying)  # type: ignore[index]
+    sys.argv[1:] = ["throttr", *sys.argv[1:], "--mutant", "dies"]
     main()

@@ -8,20 +8,21 @@ from typing import Any
 
 import msgspec
 
-from conformance.actions import Answer
-from conformance.cases import Case, load_suite
-from conformance.delivery import WHOLE
-from conformance.outcome import Outcome
-from conformance.player import Player
-from conformance.selection import select
-from conformance.simulation import SimulationDriver
-from conformance.trace import Kind
-from protocols import ErrorCode, Message, RemoteProtocolError
-from protocols.connection import Event
-from protocols.throttr import ClientConnection
-from reference_server.registry import create_service
-from reference_server.service import seeded_ids
 from tests.conformance.scripted import make_symbols
+from wireproof.conformance.drivers.simulation import SimulationDriver
+from wireproof.conformance.model.actions import Answer
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.selection import select
+from wireproof.conformance.suite.cases import Case, load_suite
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.mutants.registry import server_patch
+from wireproof.protocols import ErrorCode, Message, RemoteProtocolError
+from wireproof.protocols.connection import Event
+from wireproof.protocols.throttr import ClientConnection
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import seeded_ids
 
 SUITE = load_suite("throttr")
 SPOKEN = [("7.1.0", "uint8"), ("7.1.0", "uint64"), ("7.3.2", "uint16")]
@@ -42,10 +43,15 @@ def player(case: Case, profile: str, variant: str, client: Any = None) -> Player
     return Player(case, symbols, delivery=WHOLE, timeout=2.0)
 
 
-def reference_service(profile: str, variant: str, fault: str | None = None) -> Callable[[Any], Any]:
+def reference_service(profile: str, variant: str, mutant: str | None = None) -> Callable[[Any], Any]:
     """Return what makes a fresh reference for each play, wrong in one way if so wanted."""
     return lambda clock: create_service(
-        "throttr", profile=profile, variant=variant, clock=clock, ids=seeded_ids(1), fault=fault
+        "throttr",
+        profile=profile,
+        variant=variant,
+        clock=clock,
+        ids=seeded_ids(1),
+        patch=server_patch("throttr", mutant),
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
-from conformance.cases import Case
-from conformance.delivery import DELIVERIES
-from conformance.outcome import Note, Outcome
-from conformance.player import Player
-from conformance.symbols import Symbols
-from conformance.trace import Kind
-from protocols import protocol
+from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.outcome import Note, Outcome
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import protocol
 
 CLAUSE, OTHER = "THR-QUERY-4", "THR-QUERY-5"
 INSERT = {"INSERT": {"key": "$k", "quota": 7, "ttl_type": "seconds", "ttl": 60}}

@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from conformance.targets import Address
-from reference_server.clock import LoopClock
-from reference_server.registry import create_service
-from reference_server.service import Limits
-from reference_server.streams import StreamConnections
 from tests.conformance import torn
+from wireproof.conformance.model.targets import Address
+from wireproof.mutants.registry import server_patch
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Limits
+from wireproof.reference_server.streams import StreamConnections
 
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -45,11 +46,13 @@ async def serving(handle: Handle) -> AsyncIterator[Address]:
 
 @asynccontextmanager
 async def reference(
-    profile: str = "7.1.0", variant: str = "uint16", fault: str | None = None
+    profile: str = "7.1.0", variant: str = "uint16", mutant: str | None = None
 ) -> AsyncIterator[Address]:
     """Serve the reference in this process, wrong in the way `fault` names when given."""
     loop = asyncio.get_running_loop()
-    service = create_service("throttr", profile=profile, variant=variant, clock=LoopClock(loop), fault=fault)
+    service = create_service(
+        "throttr", profile=profile, variant=variant, clock=LoopClock(loop), patch=server_patch("throttr", mutant)
+    )
     connections = StreamConnections(service, Limits(), 1000)
     server = await loop.create_server(connections.protocol, "127.0.0.1", 0)
     try:

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.cases import Case
-from conformance.delivery import DELIVERIES
-from conformance.outcome import Note, Outcome
-from conformance.player import Player
-from conformance.simulation import SimulationDriver
-from conformance.symbols import Symbols
-from protocols import Message, ProtocolError
-from protocols.psrt import PROTOCOL, ControlServer, DataServer
-from protocols.psrt.datagrams import DatagramServer
-from protocols.psrt.enums import DATA_HEADER, DatagramOperation, Mode, ResponseCode
-from protocols.psrt.replies import DatagramReply, DataGreetingReply, GreetingReply, PushedMessage, Response, Token
-from protocols.psrt.requests import Bye, Datagram, Greeting, Login, Publish, PublishRepl
-from reference_server.service import Close, Peer, Service, Session, Write
+from wireproof.conformance.drivers.simulation import SimulationDriver
+from wireproof.conformance.model.outcome import Note, Outcome
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import Message, ProtocolError
+from wireproof.protocols.psrt import PROTOCOL, ControlServer, DataServer
+from wireproof.protocols.psrt.datagrams import DatagramServer
+from wireproof.protocols.psrt.enums import DATA_HEADER, DatagramOperation, Mode, ResponseCode
+from wireproof.protocols.psrt.replies import (
+    DatagramReply,
+    DataGreetingReply,
+    GreetingReply,
+    PushedMessage,
+    Response,
+    Token,
+)
+from wireproof.protocols.psrt.requests import Bye, Datagram, Greeting, Login, Publish, PublishRepl
+from wireproof.reference_server.service import Close, Peer, Service, Session, Write
 
 CODEC = PROTOCOL.codec(PROTOCOL.profiles["1"], "standard")
 OK = {"RESPONSE": {"code": "OK"}}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.ledger import Account, Ledger, Meant, Refusal
-from conformance.monitor import Report, monitored
-from conformance.trace import Kind, Trace, TraceEvent
-from protocols import Message, Request, protocol
+from wireproof.conformance.model.intended import Account, Ledger, Meant, Refusal
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.monitor.monitor import Report, monitored
+from wireproof.protocols import Message, Request, protocol
 
 THROTTR = protocol("throttr")
 TICK = 1000

@@ -9,8 +9,8 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from queue import Queue
 from typing import Any
 
-from conformance.targets import Address
 from tests.conformance.servers import Handle, serving, torn_service
+from wireproof.conformance.model.targets import Address
 
 
 @contextmanager

@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from conformance.ledger import Meant
-from conformance.trace import Kind
-from fuzz.strategies import chunked, exchanges, messages
-from protocols import Message, Request
-from protocols.throttr import Codec
 from tests.conformance.tales import Tale
+from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.trace import Kind
+from wireproof.fuzz.strategies import chunked, exchanges, messages
+from wireproof.protocols import Message, Request
+from wireproof.protocols.throttr import Codec
 
 ENDINGS: tuple[tuple[Kind, ...], ...] = (
     (),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from conformance.anatomy import anatomy
-from reference_server.clock import Clock
-from reference_server.registry import create_service
-from reference_server.service import Close, Peer, Service, Session, Write, seeded_ids
 from tests.conformance.scripted import make_symbols
+from wireproof.conformance.suite.field_boundaries import anatomy
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Close, Peer, Service, Session, Write, seeded_ids
 
 SYMBOLS = make_symbols()
 SLOWLY_NS = 5_000_000

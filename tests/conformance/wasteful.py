@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from reference_server.cli import main
-from reference_server.throttr.faults import FAULTS, waste
+from wireproof.mutants.cli import main
+from wireproof.mutants.throttr.server import MUTANTS, waste
 
 if __name__ == "__main__":
     name = sys.argv.pop(1)
-    FAULTS.update({one.name: one for one in waste.FAULTS})  # type: ignore[attr-defined]
-    sys.argv[1:] = ["throttr", *sys.argv[1:], "--fault", name]
+    MUTANTS.update({one.name: one for one in waste.MUTANTS})  # type: ignore[attr-defined]
+    sys.argv[1:] = ["throttr", *sys.argv[1:], "--mutant", name]
     main()

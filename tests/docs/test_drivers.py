@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from conformance.sdk.checking import Check
-from conformance.sdk.driver_process import DriverProcess
-from conformance.sdk.findings import Finding
-from conformance.sdk.wires import CommandWires
-from protocols.plain import RESERVED, Plain
-from protocols.registry import protocol, protocol_names
+from tests.places import ROOT
+from wireproof.conformance.sdk.check_results import Finding
+from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.protocols.plain import RESERVED, Plain
+from wireproof.protocols.registry import protocol, protocol_names
 
-DRIVERS = Path(__file__).resolve().parents[2] / "docs" / "drivers"
+DRIVERS = ROOT / "docs" / "drivers"
 PAGE = (DRIVERS / "README.md").read_text(encoding="utf-8")
 COMBINATIONS = [(one.name, variant) for one in protocol("throttr").profiles.values() for variant in one.variants]
 TEMPLATES = {

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.commands.docs import rendered
+from tests.places import ROOT
+from wireproof.conformance.commands.docs import rendered
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)\)")
 MENTION = re.compile(r"`((?:docs|vectors|protocols|conformance|reference_server|spark|reports|tests)/[\w./-]+\.\w+)`")

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.commands.driver import command
-from conformance.sdk.driver_protocol import Failure, command_faults, message_faults
+from tests.places import ROOT
+from wireproof.conformance.commands.driver import command
+from wireproof.conformance.sdk.driver_protocol import Failure, command_faults, message_faults
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "writing-a-driver.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "writing-a-driver.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\| `(\{.*?\})` \|", PAGE, re.MULTILINE)
 EVENTS = re.findall(r"^(\{\"event\": .*\})$", PAGE, re.MULTILINE)
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from fuzz import parser_input
-from fuzz.invariants import codec as invariants
-from fuzz.invariants.violation import Violation
-from fuzz.parser_input import Held, check, check_one, combinations, held, seeds
-from protocols import Connection, RemoteProtocolError, protocol
-from protocols.frames import FrameContext
-from protocols.psrt import ControlServer, DatagramServer, DataServer
-from protocols.psrt.requests import Attach, DataGreeting, Greeting
-from protocols.throttr.connection import ServerConnection
-from protocols.throttr.requests import Query
+from wireproof.fuzz import parser_input
+from wireproof.fuzz.invariants import codec_invariants as invariants
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.parser_input import Held, check, check_one, combinations, held, seeds
+from wireproof.protocols import Connection, RemoteProtocolError, protocol
+from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.psrt import ControlServer, DatagramServer, DataServer
+from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting
+from wireproof.protocols.throttr.connection import ServerConnection
+from wireproof.protocols.throttr.requests import Query
 
 CODEC = protocol("throttr").codec(protocol("throttr").profiles["7.1.0"], "uint16")
 TWO = CODEC.encode(Query(b"abc")) + CODEC.encode(Query(b"de"))
@@ -190,7 +190,7 @@ def test_wrong_writers_break() -> None:
         invariants.check_message(lambda message: CODEC.encode(Query(b"other")), Query(b"abc"), server)
 
 
-PSRT = importlib.import_module("protocols.psrt").PROTOCOL
+PSRT = importlib.import_module("wireproof.protocols.psrt").PROTOCOL
 SPOKEN = PSRT.codec(PSRT.profiles["1"], "standard")
 SECURED = SPOKEN.encode(Greeting(1)) + b"\x16\x03\x01"
 ATTACHED = SPOKEN.encode(DataGreeting(0)) + SPOKEN.encode(Attach(b"t" * 32, 5)) + b"what nobody reads"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 
-from conformance.actions import Action, Open, Read, Shut, Sleep, Write
-from conformance.simulation import Simulation
-from conformance.trace import Kind, Trace
-from fuzz.findings.finding import Finding, FindingError
-from fuzz.script import Script, ScriptError, acting, from_json, size, to_json
-from reference_server.registry import create_service
+from tests.places import ROOT
+from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.fuzz.findings.finding import Finding, FindingError
+from wireproof.fuzz.script import Script, ScriptError, acting, from_json, size, to_json
+from wireproof.reference_server.registry import create_service
 
-SCHEMA = Path(__file__).parents[2] / "reports" / "schema" / "finding.schema.json"
+SCHEMA = ROOT / "reports" / "schema" / "finding.schema.json"
 SCRIPT: Script = (
     Open("a"), Write("a", b"\x18"), Read("a", 0.5), Sleep(1.5), Shut("a", "half"), Shut("b", "close"),
     Shut("a", "close"), Write("a", b"never sent"), Open("c"),

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from fuzz import corpus, coverage_guided, targets_known
-from fuzz.commands import own
-from fuzz.commands.group import command as fuzz
-from fuzz.commands.replay import command as replay
-from fuzz.findings.finding import FindingError
-from fuzz.findings.shrink import fewer, smaller
-from fuzz.findings.store import load, load_all
-from fuzz.invariants.violation import Violation
-from fuzz.targets_known import TARGETS, Target, dictionary, usual
+from wireproof.fuzz import corpus, coverage_guided, known_targets
+from wireproof.fuzz.commands import own_code
+from wireproof.fuzz.commands.group import command as fuzz
+from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.findings.finding import FindingError
+from wireproof.fuzz.findings.shrink import fewer, smaller
+from wireproof.fuzz.findings.store import load, load_all
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.known_targets import TARGETS, Target, dictionary, usual
 
 
 def check_planted(name: str, data: bytes) -> None:
@@ -23,15 +23,15 @@ def check_planted(name: str, data: bytes) -> None:
         raise Violation("no sevens", f"7 at {data.index(7)}", "seven")
 
 
-PLANTED = Target("parser", "fuzz.targets.parser", check_planted, lambda name: [b"abcdef", b"ab\x06def"])
+PLANTED = Target("parser", "wireproof.fuzz.targets.parser", check_planted, lambda name: [b"abcdef", b"ab\x06def"])
 
 
 @pytest.fixture
 def planted(monkeypatch: pytest.MonkeyPatch) -> Target:
     known = {**TARGETS, "parser": PLANTED}
-    for module in (targets_known, own):
+    for module in (known_targets, own_code):
         monkeypatch.setattr(module, "TARGETS", known)
-    monkeypatch.setattr("fuzz.commands.replay.TARGETS", known)
+    monkeypatch.setattr("wireproof.fuzz.commands.replay.TARGETS", known)
     return PLANTED
 
 
@@ -56,7 +56,7 @@ def test_what_is_found_is_shrunk_kept_once_and_replayed(planted: Target, tmp_pat
 
 def test_a_mended_bug_is_gone(planted: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("parser", "throttr", "--engine", "hypothesis", "--runs", "5000", "--findings", str(tmp_path))
-    monkeypatch.setattr("fuzz.commands.replay.TARGETS", TARGETS)
+    monkeypatch.setattr("wireproof.fuzz.commands.replay.TARGETS", TARGETS)
 
     (found,) = load_all(tmp_path)
     result = CliRunner().invoke(replay, [str(tmp_path / found.id / "finding.json")])
@@ -110,7 +110,7 @@ def test_without_atheris_the_other_engine_is_said_and_used(monkeypatch: pytest.M
 
 
 def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(own.property_based, "IS_AVAILABLE", False)
+    monkeypatch.setattr(own_code.property_based, "IS_AVAILABLE", False)
     result = run("store", "throttr", "--runs", "500", "--findings", str(tmp_path), "--engine", "hypothesis")
 
     assert result.exit_code == 2
@@ -176,8 +176,8 @@ def test_smaller_zeroes_what_does_not_matter_and_stops_in_time() -> None:
 
 @pytest.mark.parametrize("command", ["store", "machine"])
 def test_what_has_no_model_is_not_held_to_one(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("own", "machine"):
-        monkeypatch.setattr(f"fuzz.commands.{module}.has_model", lambda name: False)
+    for module in ("own_code", "machine"):
+        monkeypatch.setattr(f"wireproof.fuzz.commands.{module}.has_model", lambda name: False)
 
     result = run(command, "throttr")
 

@@ -12,15 +12,15 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.actions import Open, Write
-from conformance.trace import Kind, Trace, TraceEvent
-from fuzz.commands import notes
-from fuzz.commands.group import command as fuzz
-from fuzz.findings import capture, evidence
-from fuzz.findings.evidence import write_evidence
-from fuzz.findings.finding import Finding
-from fuzz.findings.store import save
-from fuzz.live.ground import Ground
+from wireproof.conformance.model.actions import Open, Write
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.fuzz.commands import notes
+from wireproof.fuzz.commands.group import command as fuzz
+from wireproof.fuzz.findings import capture, evidence
+from wireproof.fuzz.findings.evidence import write_evidence
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.live.context import Ground
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 URI = {"type": "object", "required": ["uri"], "properties": {"uri": {"type": "string", "format": "uri-reference"}}}

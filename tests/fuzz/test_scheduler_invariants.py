@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from fuzz import scheduler_input
-from fuzz.invariants import scheduler as invariants
-from fuzz.invariants.scheduler import Record, ScheduleCheck
-from fuzz.invariants.violation import Violation
-from reference_server.scheduler import Scheduler
+from wireproof.fuzz import scheduler_input
+from wireproof.fuzz.invariants import scheduler_invariants as invariants
+from wireproof.fuzz.invariants.scheduler_invariants import Record, ScheduleCheck
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.reference_server.scheduler import Scheduler
 
 
 def test_random_operations_break_nothing() -> None:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from fuzz.invariants.store import StoreCheck
-from fuzz.invariants.violation import Violation
-from fuzz.live.ground import Ground
-from fuzz.places import InProcess
-from fuzz.steps import Advance, Ask, Connect, Disconnect, Step, script_of, steps_of, told
-from fuzz.store_input import check, grounds, seeds
-from protocols import Request
-from protocols.throttr import Attribute, Change, TTLType
-from protocols.throttr.requests import (
+from wireproof.fuzz.invariants.store_invariants import StoreCheck
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.store_input import check, grounds, seeds
+from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step, script_of, steps_of, told
+from wireproof.fuzz.transports import InProcess
+from wireproof.protocols import Request
+from wireproof.protocols.throttr import Attribute, Change, TTLType
+from wireproof.protocols.throttr.requests import (
     Channel,
     Channels,
     ConnectionByIndex,
@@ -52,9 +52,9 @@ def b(*requests: Request) -> Ask:
 BEGIN: tuple[Step, ...] = (Connect("a"), Connect("b"), a(Whoami()), b(Whoami()))
 
 
-def play(profile: str, variant: str, steps: Sequence[Step], fault: str | None = None) -> StoreCheck:
+def play(profile: str, variant: str, steps: Sequence[Step], mutant: str | None = None) -> StoreCheck:
     ground = Ground("throttr", profile, variant)
-    found = StoreCheck(ground, InProcess("throttr", profile, variant, fault=fault), tolerance_ns=0, shared=False)
+    found = StoreCheck(ground, InProcess("throttr", profile, variant, mutant=mutant), tolerance_ns=0, shared=False)
     for step in (*BEGIN, *steps):
         found.do(step)
     return found
@@ -83,7 +83,7 @@ def test_a_life_agrees(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "profile", "clause", "steps"),
+    ("mutant", "profile", "clause", "steps"),
     [
         ("query-never-finds", "7.1.0", "QUERY-5", [a(INSERT), b(Query(K))]),
         ("quota-low-byte", "7.1.0", "QUERY-5", [a(Insert(260, TTLType.SECONDS, 30, K)), a(Query(K))]),
@@ -105,19 +105,19 @@ def test_a_life_agrees(ground: Ground) -> None:
         ("connection-index-one-beyond-is-the-last", "7.1.0", "CONNECTION-7", [a(ConnectionByIndex(2))]),
     ],
 )  # fmt: skip
-def test_impostors_disagree(fault: str, profile: str, clause: str, steps: list[Step]) -> None:
+def test_impostors_disagree(mutant: str, profile: str, clause: str, steps: list[Step]) -> None:
     play(profile, "uint16", steps)
     with pytest.raises(Violation) as caught:
-        play(profile, "uint16", steps, fault)
+        play(profile, "uint16", steps, mutant)
 
     assert caught.value.clause == f"THR-{clause}", caught.value
 
 
-@pytest.mark.parametrize("fault", ["legal-200-ms-an-answer", "legal-pushes-late", "legal-written-in-halves"])
-def test_what_is_legal_agrees(fault: str) -> None:
+@pytest.mark.parametrize("mutant", ["legal-200-ms-an-answer", "legal-pushes-late", "legal-written-in-halves"])
+def test_what_is_legal_agrees(mutant: str) -> None:
     steps = [a(INSERT, Query(K)), b(Subscribe(C)), a(Publish(C, b"x"), Info())]
 
-    assert play("7.1.0", "uint16", steps, fault).done
+    assert play("7.1.0", "uint16", steps, mutant).done
 
 
 def test_a_request_that_an_event_carries_is_in_no_row_of_a_legal_server_either() -> None:

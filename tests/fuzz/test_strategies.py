@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz import strategies
-from fuzz.live.ground import Ground
-from fuzz.machine import marked
-from fuzz.store_input import grounds
+from wireproof.fuzz import strategies
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.state_machine import marked
+from wireproof.fuzz.store_input import grounds
 
 POOL = [b"a", b"b", b"", b"k" * 255]
 every_ground = pytest.mark.parametrize("ground", grounds("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
@@ -68,12 +68,12 @@ def test_marks_are_put_before_every_name_that_of_a_carried_request_too() -> None
     assert made == event(b"~~c", ground.encode(get(b"~~k")))  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("module", ["fuzz.strategies", "fuzz.machine"])
+@pytest.mark.parametrize("module", ["wireproof.fuzz.strategies", "wireproof.fuzz.state_machine"])
 def test_without_hypothesis_the_extra_is_named(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [one for one in sys.modules if one.split(".")[0] == "hypothesis"]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "fuzz.strategies")
-    monkeypatch.delitem(sys.modules, "fuzz.machine")
+    monkeypatch.delitem(sys.modules, "wireproof.fuzz.strategies")
+    monkeypatch.delitem(sys.modules, "wireproof.fuzz.state_machine")
 
     with pytest.raises(ImportError, match=r"Hypothesis is not installed here: add the extra, wireproof\[fuzz\]"):
         importlib.import_module(module)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from protocols import NEED_DATA, Connection, EndOfStream, Message, RemoteProtocolError
-from protocols.connection import Event
-from protocols.throttr import ClientConnection, Codec, ServerConnection
+from wireproof.protocols import NEED_DATA, Connection, EndOfStream, Message, RemoteProtocolError
+from wireproof.protocols.connection import Event
+from wireproof.protocols.throttr import ClientConnection, Codec, ServerConnection
 
 Make = Callable[[], Connection]
 SPLITS = 400

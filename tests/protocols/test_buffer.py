@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocols.buffer import Buffer
+from wireproof.protocols.buffer import Buffer
 
 
 def test_a_chunk_is_decoded_where_it_lies() -> None:

@@ -6,13 +6,13 @@ from typing import Annotated, Any, ClassVar
 
 import pytest
 
-from protocols import ErrorCode, LocalProtocolError, Message
-from protocols.errors import MalformedFrameError
-from protocols.fields import ABSENT, U8, U16, Blob, Flag, Raw, Repeated, Rows, UInt, resolve
-from protocols.frames import FrameContext, compile_decoder, compile_encoder
-from protocols.messages import declared_layout
-from protocols.profile import Layout, Profile, Variant
-from protocols.tables import compile_repeated, compile_rows
+from wireproof.protocols import ErrorCode, LocalProtocolError, Message
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.fields import ABSENT, U8, U16, Blob, Flag, Raw, Repeated, Rows, UInt, resolve
+from wireproof.protocols.frames import FrameContext, compile_decoder, compile_encoder
+from wireproof.protocols.messages import declared_layout
+from wireproof.protocols.profile import Layout, Profile, Variant
+from wireproof.protocols.tables import compile_repeated, compile_rows
 
 
 class Flags(Message, frozen=True, gc=False):

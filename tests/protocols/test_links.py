@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import protocol, protocol_names
-from protocols.links import Link
-from protocols.psrt import PROTOCOL, ControlClient, ControlServer
+from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.links import Link
+from wireproof.protocols.psrt import PROTOCOL, ControlClient, ControlServer
 
 
 def test_a_link_may_have_no_barrier_and_no_neighbour() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from protocols import Message, protocol
-from protocols.fields import UInt
-from protocols.plain import Plain, PlainError, plain_bytes
-from protocols.psrt import PROTOCOL as PSRT
-from protocols.psrt.replies import DatagramReply, Response
-from protocols.psrt.replies import PushedMessage as Published
-from protocols.psrt.requests import Datagram, Publish, PublishRepl, ReplData
-from protocols.throttr import OK, REFUSED, TTLType
-from protocols.throttr.replies import (
+from wireproof.protocols import Message, protocol
+from wireproof.protocols.fields import UInt
+from wireproof.protocols.plain import Plain, PlainError, plain_bytes
+from wireproof.protocols.psrt import PROTOCOL as PSRT
+from wireproof.protocols.psrt.replies import DatagramReply, Response
+from wireproof.protocols.psrt.replies import PushedMessage as Published
+from wireproof.protocols.psrt.requests import Datagram, Publish, PublishRepl, ReplData
+from wireproof.protocols.throttr import OK, REFUSED, TTLType
+from wireproof.protocols.throttr.replies import (
     ChannelReply,
     ConnectionRow,
     EventReply,
@@ -27,7 +27,7 @@ from protocols.throttr.replies import (
     Subscriber,
     WhoamiReply,
 )
-from protocols.throttr.requests import ConnectionById, Event, Insert, List
+from wireproof.protocols.throttr.requests import ConnectionById, Event, Insert, List
 
 OLD = Plain(protocol("throttr"), "7.1.0", "uint16")
 NEW = Plain(protocol("throttr"), "7.3.2", "uint64")

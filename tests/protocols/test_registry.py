@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import Profile, protocol, protocol_names
-from protocols.throttr.replies import PushedEvent, PushedMessage, Status
-from protocols.throttr.requests import ConnectionById, ConnectionByIndex, Insert
+from wireproof.protocols import Profile, protocol, protocol_names
+from wireproof.protocols.throttr.replies import PushedEvent, PushedMessage, Status
+from wireproof.protocols.throttr.requests import ConnectionById, ConnectionByIndex, Insert
 
 
 def test_every_protocol_that_is_named_can_be_had() -> None:

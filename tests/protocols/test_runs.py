@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.runs import DeclinedError
-from protocols.throttr import PROFILES, V710, V732, Codec
-from protocols.throttr.requests import ConnectionById, Get, Insert, Purge, Query, Set, Whoami
+from wireproof.protocols.runs import DeclinedError
+from wireproof.protocols.throttr import PROFILES, V710, V732, Codec
+from wireproof.protocols.throttr.requests import ConnectionById, Get, Insert, Purge, Query, Set, Whoami
 
 LIMIT = 1 << 20
 COMBINATIONS = [(profile, width) for profile in PROFILES.values() for width in profile.variants]

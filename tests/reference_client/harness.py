@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from conformance.sdk.driver_protocol import command_faults, command_line, message_faults
-from reference_client.driver import Driver
 from tests.reference_client.peers import LOOPBACK
+from wireproof.conformance.sdk.driver_protocol import command_faults, command_line, message_faults
+from wireproof.reference_client.driver import Driver
 
 
 class Harness:

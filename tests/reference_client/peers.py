@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import Any
 
-from reference_server.clock import LoopClock
-from reference_server.registry import create_service
-from reference_server.service import Limits
-from reference_server.streams import StreamConnections
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Limits
+from wireproof.reference_server.streams import StreamConnections
 
 LOOPBACK = "127.0.0.1"
 LONGEST = 20.0

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 import pytest
 
-from protocols.fields import U8, Blob, Raw, Rest, Split, Terminated
-from protocols.messages import Request
-from protocols.profile import Profile, Variant
-from reference_client.checks import check
-from reference_client.errors import BadRequestError, TooLongError, TooWideError
+from wireproof.protocols.fields import U8, Blob, Raw, Rest, Split, Terminated
+from wireproof.protocols.messages import Request
+from wireproof.protocols.profile import Profile, Variant
+from wireproof.reference_client.checks import check
+from wireproof.reference_client.errors import BadRequestError, TooLongError, TooWideError
 
 
 class Sized(Request, frozen=True):

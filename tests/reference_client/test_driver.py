@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from conformance.sdk.driver_process import DriverProcess
-from conformance.sdk.driver_protocol import NONSENSE
-from conformance.sdk.wires import CommandWires
-from protocols import protocol
-from protocols.plain import Plain
-from reference_client.driver import Driver
-from reference_client.registry import client_class, driven_protocols
 from tests.reference_client.harness import Harness
 from tests.reference_client.peers import LOOPBACK, in_a_loop, one_by_one, reference_server, saying, scripted
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.driver_protocol import NONSENSE
+from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.protocols import protocol
+from wireproof.protocols.plain import Plain
+from wireproof.reference_client.driver import Driver
+from wireproof.reference_client.registry import client_class, driven_protocols
 
 KEY = {"hex": "00ff0a"}
 NUMBERS = {"uint8": "255", "uint16": "65535", "uint32": "4294967295", "uint64": "18446744073709551615"}

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from reference_server.service import Peer, Service, Session, Write
+from wireproof.reference_server.service import Peer, Service, Session, Write
 
 GO_SECURE = b"!"
 """Begins TLS; what follows it is the first of the handshake."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from reference_server.clock import Timer, VirtualClock
-from reference_server.scheduler import Bucket
+from wireproof.reference_server.clock import Timer, VirtualClock
+from wireproof.reference_server.scheduler import Bucket
 
 MS = 1_000_000
 SECOND = 1000 * MS

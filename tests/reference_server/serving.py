@@ -10,9 +10,9 @@ from typing import Any
 
 import uvloop
 
-from reference_server.clock import Clock
-from reference_server.server import Endpoints, serve
-from reference_server.service import Limits, Service
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.server import Endpoints, serve
+from wireproof.reference_server.service import Limits, Service
 
 PATIENCE = 10
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {

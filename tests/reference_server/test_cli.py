@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from protocols import protocol
-from reference_server.registry import served_protocols
+from tests.places import ROOT
+from wireproof.protocols import protocol
+from wireproof.reference_server.registry import served_protocols
 
 PATIENCE = 20
-ROOT = Path(__file__).parents[2]
 
 
 @contextmanager

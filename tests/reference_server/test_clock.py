@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from reference_server.clock import LoopClock, VirtualClock
+from wireproof.reference_server.clock import LoopClock, VirtualClock
 
 MS = 1_000_000
 
@@ -162,7 +162,7 @@ def test_importing_creates_no_loop() -> None:
         "import asyncio\n"
         "def refuse(*_): raise SystemExit('a loop was made at import')\n"
         "asyncio.new_event_loop = asyncio.BaseEventLoop.__init__ = refuse\n"
-        "import reference_server.clock, reference_server.scheduler"
+        "import wireproof.reference_server.clock, wireproof.reference_server.scheduler"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
 

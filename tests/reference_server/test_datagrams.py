@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from reference_server.server import BindError, Endpoints, serve
-from reference_server.service import Limits
 from tests.reference_server.parrot import Parrots
 from tests.reference_server.serving import LOOPS, PATIENCE, Play, served
+from wireproof.reference_server.server import BindError, Endpoints, serve
+from wireproof.reference_server.service import Limits
 
 Serve = Callable[[Parrots, Endpoints, Play], list[str]]
 

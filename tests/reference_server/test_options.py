@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from reference_server.clock import VirtualClock
-from reference_server.options import Option, chosen
-from reference_server.registry import create_service, limits_of, options_of, served_protocols
-from reference_server.service import Limits
+from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.options import Option, chosen
+from wireproof.reference_server.registry import create_service, limits_of, options_of, served_protocols
+from wireproof.reference_server.service import Limits
 
 KNOWN = (
     Option("depth", "whole", 32, "How deep.", least=1),

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from reference_server.clock import LoopClock
-from reference_server.scheduler import Scheduler
 from tests.reference_server.scheduling import HOUR, MS, SECOND, TICK, CountingClock, Due, Record
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.scheduler import Scheduler
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_close_inside_on_due_delivers_nothing_more(clock: CountingClock) -> None
 def test_close_while_a_span_is_split_forgets_its_records(
     clock: CountingClock, due: Due, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reference_server.scheduler.CHUNK", 1)
+    monkeypatch.setattr("wireproof.reference_server.scheduler.CHUNK", 1)
     scheduler, items = Scheduler(clock, due, tick_ns=1, slice_items=1), [Record(n) for n in range(10)]
     clock.advance(HOUR)
     for item in items:
@@ -261,7 +261,7 @@ def test_a_span_reached_late_is_split_before_any_of_it_is_delivered(clock: Count
 def test_records_scheduled_while_their_span_is_split_keep_their_place(
     clock: CountingClock, due: Due, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reference_server.scheduler.CHUNK", 1)
+    monkeypatch.setattr("wireproof.reference_server.scheduler.CHUNK", 1)
     scheduler, names = Scheduler(clock, due, tick_ns=1, slice_items=1), iter(range(40))
     clock.advance(HOUR)
     instant = clock.monotonic_ns()
@@ -284,7 +284,7 @@ def test_records_scheduled_while_their_span_is_split_keep_their_place(
 def test_what_is_overdue_is_known_while_its_span_is_split(
     clock: CountingClock, due: Due, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reference_server.scheduler.CHUNK", 1)
+    monkeypatch.setattr("wireproof.reference_server.scheduler.CHUNK", 1)
     scheduler, known = Scheduler(clock, due, tick_ns=1, slice_items=1), list[int]()
 
     def look() -> None:

@@ -5,9 +5,9 @@ from operator import attrgetter
 
 import pytest
 
-from reference_server.buckets import RUN
-from reference_server.scheduler import FEW, Scheduler
 from tests.reference_server.scheduling import HOUR, MS, SECOND, CountingClock, Due, Record, TiringClock
+from wireproof.reference_server.buckets import RUN
+from wireproof.reference_server.scheduler import FEW, Scheduler
 
 
 @pytest.fixture

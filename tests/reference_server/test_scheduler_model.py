@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from fuzz.invariants.scheduler import ScheduleCheck, small_steps
+from wireproof.fuzz.invariants.scheduler_invariants import ScheduleCheck, small_steps
 
 DELAYS = st.one_of(
     st.integers(-5, 40),

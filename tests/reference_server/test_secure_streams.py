@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import uvloop
 
-from reference_server.certificates import self_signed
-from reference_server.service import Limits
-from reference_server.streams import StreamConnections
-from reference_server.tls import server_context
 from tests.reference_server.parrot import GO_SECURE, GREETING, Parrots, client_context
+from wireproof.reference_server.certificates import self_signed
+from wireproof.reference_server.service import Limits
+from wireproof.reference_server.streams import StreamConnections
+from wireproof.reference_server.tls import server_context
 
 PATIENCE = 10
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}

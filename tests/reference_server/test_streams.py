@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import uvloop
 
-from protocols.throttr import V732, Codec
-from protocols.throttr.requests import Insert, Publish, Set, Subscribe
-from reference_server.clock import LoopClock
-from reference_server.registry import create_service
-from reference_server.service import Limits
-from reference_server.streams import StreamConnections
+from wireproof.protocols.throttr import V732, Codec
+from wireproof.protocols.throttr.requests import Insert, Publish, Set, Subscribe
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Limits
+from wireproof.reference_server.streams import StreamConnections
 
 CODEC = Codec.of(V732, "uint32")
 QUERY = b"\x02\x01k"

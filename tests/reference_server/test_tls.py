@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reference_server.certificates import self_signed
-from reference_server.tls import CertificateError, ServerTls, TlsError, server_context
 from tests.reference_server.parrot import client_context
+from wireproof.reference_server.certificates import self_signed
+from wireproof.reference_server.tls import CertificateError, ServerTls, TlsError, server_context
 
 
 class Client:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator, meta
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "reports" / "schema"
+from tests.places import ROOT
+
+SCHEMAS = ROOT / "reports" / "schema"
 
 RECORD: dict[str, Any] = {
     "schema": "wireproof.record/1",

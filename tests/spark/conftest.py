@@ -16,9 +16,9 @@ pytest.importorskip("pyspark")
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from spark.jvm import JavaNotFoundError, prepare_java
-from spark.schemas import RECORD
-from spark.session import close_session, open_session, stderr_into
+from wireproof.spark.jvm import JavaNotFoundError, prepare_java
+from wireproof.spark.schemas import RECORD
+from wireproof.spark.session import close_session, open_session, stderr_into
 
 Record = dict[str, Any]
 

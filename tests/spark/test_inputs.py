@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark.inputs import is_damaged, path_of, record_files
+from wireproof.spark.inputs import is_damaged, path_of, record_files
 
 
 def touch(path: Path) -> Path:

@@ -12,12 +12,13 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from pyspark.sql import SparkSession
 
-from spark import job
+from tests.places import ROOT
+from wireproof.spark import job
 
 pytestmark = pytest.mark.spark
 
 Record = dict[str, Any]
-MATRIX_SCHEMA = Path(__file__).resolve().parents[2] / "reports" / "schema" / "matrix.schema.json"
+MATRIX_SCHEMA = ROOT / "reports" / "schema" / "matrix.schema.json"
 
 
 @pytest.fixture

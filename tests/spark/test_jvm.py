@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from spark import jvm
+from wireproof.spark import jvm
 
 pytestmark = pytest.mark.skipif(not Path("/bin/sh").exists(), reason="needs a POSIX shell")
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from spark.matrix import Collected, evidence_page, matrix_document, natural
-from spark.schemas import WORST_FIRST
+from wireproof.spark.matrix import Collected, evidence_page, matrix_document, natural
+from wireproof.spark.schemas import WORST_FIRST
 
 COLUMN = {
     "protocol": "throttr",

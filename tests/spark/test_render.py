@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from spark.matrix import Collected, matrix_document
-from spark.render import markdown, octets, under, write_pages
-from spark.schemas import WORST_FIRST
+from wireproof.spark.matrix import Collected, matrix_document
+from wireproof.spark.render import markdown, octets, under, write_pages
+from wireproof.spark.schemas import WORST_FIRST
 
 HOSTILE = '<script>alert("x")</script>|`*&'
 COLUMN = {

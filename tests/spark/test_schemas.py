@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema_rs import Draft202012Validator
 from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StringType, StructType
 
-from spark.schemas import EXCHANGE, LEVELS, RECORD, RECORD_SCHEMA_ID, REQUIRED, ROLES, WORST_FIRST
+from tests.places import ROOT
+from wireproof.spark.schemas import EXCHANGE, LEVELS, RECORD, RECORD_SCHEMA_ID, REQUIRED, ROLES, WORST_FIRST
 
 pytestmark = pytest.mark.spark
-SCHEMA = json.loads(
-    (Path(__file__).resolve().parents[2] / "reports" / "schema" / "record.schema.json").read_text(encoding="utf-8")
-)
+SCHEMA = json.loads((ROOT / "reports" / "schema" / "record.schema.json").read_text(encoding="utf-8"))
 
 
 def spark_type(schema: dict[str, Any]) -> DataType:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark import transforms
-from spark.schemas import CLASSIFIED, LINES
+from wireproof.spark import transforms
+from wireproof.spark.schemas import CLASSIFIED, LINES
 
 pytestmark = pytest.mark.spark
 

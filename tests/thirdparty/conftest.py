@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from protocols.psrt import PROFILES
-from reference_server.certificates import self_signed
+from tests.places import ROOT
+from wireproof.protocols.psrt import PROFILES
+from wireproof.reference_server.certificates import self_signed
 
-ROOT = Path(__file__).parents[2]
 ACCOUNTS = ROOT / "vectors" / "psrt" / "accounts"
 PATIENCE = 20
 

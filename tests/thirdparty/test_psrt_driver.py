@@ -6,19 +6,19 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.sdk.driver_process import DriverProcess
-from conformance.sdk.wires import CommandWires
+from tests.places import ROOT
 from tests.reference_client.peers import LOOPBACK, in_a_loop
 from tests.thirdparty.conftest import Server
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.transports import CommandWires
 
 pytest.importorskip("psrt")
 
-DRIVER = Path(__file__).parents[2] / "docs" / "drivers" / "psrt-py" / "driver.py"
+DRIVER = ROOT / "docs" / "drivers" / "psrt-py" / "driver.py"
 LIM = {"login": {"text": "lim"}, "password": {"text": "secret"}}
 MESSAGE = {"topic": {"text": "a/x"}, "priority": "127", "message": {"hex": "00ff"}}
 KEY = bytes(range(0x40, 0x60))

@@ -7,23 +7,22 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.cases import Case, load_suite
-from conformance.delivery import DELIVERIES
-from conformance.outcome import Outcome
-from conformance.player import Player
-from conformance.processes import ServerProcess, parse_command
-from conformance.sockets import SocketDriver
-from conformance.symbols import Symbols
-from conformance.verdicts import Verdict
-from protocols import protocol
-from reference_server.throttr.faults.waste import FAULTS
+from tests.places import ROOT
+from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.processes import ServerProcess, parse_command
+from wireproof.conformance.suite.cases import Case, load_suite
+from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.mutants.throttr.server.waste import MUTANTS
+from wireproof.protocols import protocol
 
-ROOT = Path(__file__).resolve().parents[2]
 CASES = {case.id.removeprefix("budget/"): case for case in load_suite("throttr").cases if case.budget}
 KILLERS = {
     "memory-of-announced-length": ("announced-and-not-sent", "of memory more"),
@@ -43,8 +42,8 @@ def hurried(spec: Any) -> Any:
 
 
 @contextmanager
-def server(fault: str, *options: str) -> Iterator[ServerProcess]:
-    script = [sys.executable, str(ROOT / "tests/conformance/wasteful.py"), fault, "--port", "{port}", *options]
+def server(mutant: str, *options: str) -> Iterator[ServerProcess]:
+    script = [sys.executable, str(ROOT / "tests/conformance/wasteful.py"), mutant, "--port", "{port}", *options]
     with ServerProcess(parse_command(shlex.join(script))) as process:
         yield process
 
@@ -58,19 +57,19 @@ def play(case: Case, process: ServerProcess, *, profile: str, variant: str = "ui
 
 
 def test_every_waste_has_a_case_and_every_case_a_waste() -> None:
-    assert {one.name for one in FAULTS} == set(KILLERS)
+    assert {one.name for one in MUTANTS} == set(KILLERS)
     assert {case for case, _ in KILLERS.values()} == set(CASES)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_wasteful_server_is_found_out_and_the_broken_clause_blamed(fault: Any) -> None:
-    name, expected = KILLERS[fault.name]
-    with server(fault.name) as process:
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_wasteful_server_is_found_out_and_the_broken_clause_blamed(mutant: Any) -> None:
+    name, expected = KILLERS[mutant.name]
+    with server(mutant.name) as process:
         outcome = play(CASES[name], process, profile="7.1.0", steps=hurried(CASES[name].steps))
 
     assert outcome.verdict in (Verdict.FAIL, Verdict.HANG)
     assert expected in str(outcome.expected)
-    assert outcome.blamed in fault.clauses
+    assert outcome.blamed in mutant.clauses
 
 
 @pytest.mark.parametrize(("name", "profile"), [(name, ("7.1.0", "7.3.2")[at % 2]) for at, name in enumerate(CASES)])

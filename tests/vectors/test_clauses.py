@@ -6,14 +6,14 @@ The rule: ids are dense, every request type and every erratum has clauses, and d
 import json
 import re
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.places import ROOT
+
 PROFILES = ["7.1.0", "7.3.2"]
 REQUEST_TYPES = [
     "INSERT", "QUERY", "UPDATE", "PURGE", "SET", "GET", "LIST", "INFO", "STAT", "STATS",

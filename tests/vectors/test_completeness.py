@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from protocols import protocol, protocol_names
+from tests.places import ROOT
+from wireproof.protocols import protocol, protocol_names
 
-ROOT = Path(__file__).resolve().parents[2] / "vectors"
+VECTORS = ROOT / "vectors"
 COMBINATIONS = [
     (name, profile.name, variant)
     for name in protocol_names()
@@ -22,7 +22,7 @@ COMBINATIONS = [
 
 @cache
 def frames(name: str, profile: str, variant: str) -> list[dict[str, Any]]:
-    documents = [json.loads(file.read_text("utf-8")) for file in (ROOT / name / profile / variant).glob("*.json")]
+    documents = [json.loads(file.read_text("utf-8")) for file in (VECTORS / name / profile / variant).glob("*.json")]
     return [frame for document in documents for frame in document["frames"]]
 
 

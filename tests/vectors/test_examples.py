@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "vectors" / "examples" / "node" / "check.mjs"
+from tests.places import ROOT
+
+EXAMPLE = ROOT / "vectors" / "examples" / "node" / "check.mjs"
 NODE = shutil.which("node")
 
 

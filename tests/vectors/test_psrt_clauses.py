@@ -2,17 +2,16 @@
 
 import re
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from conformance.cases import load_suite
-from conformance.declared import load_features, load_parameters
-from reference_server.registry import options_of
+from tests.places import ROOT
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.declared import load_features, load_parameters
+from wireproof.reference_server.registry import options_of
 
-ROOT = Path(__file__).resolve().parents[2]
 PROFILES = ["1", "psrtd-0.3"]
 FOLDER = ROOT / "vectors/psrt"
 CLAUSES: list[dict[str, Any]] = yaml.safe_load((FOLDER / "clauses.yaml").read_text())["clauses"]

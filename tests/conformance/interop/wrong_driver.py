@@ -8,8 +8,8 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from reference_client.cli import main
-from reference_client.driver import CommandError, Connection, Driver
+from wireproof.reference_client.cli import main
+from wireproof.reference_client.driver import CommandError, Connection, Driver
 
 Object = Mapping[str, Any]
 ASK, CONNECT = Connection.ask, Driver._connect
@@ -57,14 +57,14 @@ async def asks_on_connect(self: Driver, given: Object) -> Object:
 
 
 WRONG = (sends_another_quota, reports_another_quota, never_answers_a_query, dies_at_stat, lacks_stat)
-FAULTS: Mapping[str, Callable[[Connection, str, Object], Awaitable[Object]]] = {one.__name__: one for one in WRONG}
+MUTANTS: Mapping[str, Callable[[Connection, str, Object], Awaitable[Object]]] = {one.__name__: one for one in WRONG}
 
 if __name__ == "__main__":
-    fault = sys.argv.pop(1)
-    if fault == "keeps_messages":
+    mutant = sys.argv.pop(1)
+    if mutant == "keeps_messages":
         Connection.pushed = lambda self, message: None  # type: ignore[method-assign]
-    elif fault == "legal-asks_on_connect":
+    elif mutant == "legal-asks_on_connect":
         Driver._connect = asks_on_connect  # type: ignore[method-assign]
     else:
-        Connection.ask = FAULTS[fault]  # type: ignore[method-assign, assignment]
+        Connection.ask = MUTANTS[mutant]  # type: ignore[method-assign, assignment]
     main()

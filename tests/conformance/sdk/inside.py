@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
 
-from reference_client.driver import Driver
+from wireproof.reference_client.driver import Driver
 
 Command = dict[str, Any]
 Line = dict[str, Any]

@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
-from conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, Failure
-from conformance.sdk.wires import AttachedWires, CommandWires, StartError, parse_driver
 from tests.reference_client.peers import in_a_loop
+from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, Failure
+from wireproof.conformance.sdk.transports import AttachedWires, CommandWires, StartError, parse_driver
 
 TOY = Path(__file__).with_name("toy_driver.py")
 

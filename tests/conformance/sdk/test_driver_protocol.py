@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema_rs import meta
 
-from conformance.sdk.driver_protocol import (
+from wireproof.conformance.sdk.driver_protocol import (
     SCHEMAS,
     Answer,
     DriverMessageError,

@@ -14,24 +14,24 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from conformance.actions import Open, Read, Write
-from conformance.cases import load_suite
-from fuzz import corpus as corpora
-from fuzz import coverage_guided, property_based
-from fuzz.campaign.board import Board
-from fuzz.campaign.engines import shares
-from fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
-from fuzz.commands import campaign as module
-from fuzz.commands.group import command as fuzz
-from fuzz.findings.finding import Finding
-from fuzz.findings.store import load_all, save
-from fuzz.invariants.violation import Violation
-from fuzz.live.ground import Ground
-from fuzz.live.marks import mark
-from fuzz.targets_known import Target
 from tests.conformance.scripted import make_case
+from tests.places import ROOT
+from wireproof.conformance.model.actions import Open, Read, Write
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz import corpus as corpora
+from wireproof.fuzz import coverage_guided, property_based
+from wireproof.fuzz.campaign.board import Board
+from wireproof.fuzz.campaign.engines import shares
+from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
+from wireproof.fuzz.commands import campaign as module
+from wireproof.fuzz.commands.group import command as fuzz
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.store import load_all, save
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.known_targets import Target
+from wireproof.fuzz.live.canaries import mark
+from wireproof.fuzz.live.context import Ground
 
-ROOT = Path(__file__).parents[3]
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
 SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
 GROUND = Ground("throttr", "7.1.0", "uint16")
@@ -116,7 +116,7 @@ def test_a_corpus_is_replayed_and_what_breaks_there_is_kept(tmp_path: Path, monk
 def test_inputs_made_of_findings_are_replayed_whatever_the_corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fuzz.promotion.writing.vectors_root", lambda: tmp_path)
+    monkeypatch.setattr("wireproof.fuzz.promotion.writing.vectors_root", lambda: tmp_path)
     corpora.merge(tmp_path / "throttr" / "regressions" / "parser", [b"\x07"])
     target = Target("parser", "none", no_sevens, lambda name: [])
 
@@ -164,7 +164,7 @@ def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.M
     save(tmp_path / "findings", mine)
     save(tmp_path / "findings", replace(mine, variant="uint8", shape="x"))
     save(tmp_path / "findings", replace(mine, engine="another"))
-    monkeypatch.setattr("fuzz.commands.campaign.fuzz_server", lambda *arguments: "")
+    monkeypatch.setattr("wireproof.fuzz.commands.campaign.fuzz_server", lambda *arguments: "")
 
     wrong = run(tmp_path, "--target-command", f"{REFERENCE} --fault quota-low-byte", *SPOKEN)
     alone = run(tmp_path)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cases import Suite
-from fuzz.commands.group import command as fuzz
-from fuzz.commands.replay import command as replay
-from fuzz.differential import campaign
-from fuzz.differential.sources import Source, sources
-from fuzz.findings.store import load_all
-from fuzz.live.ground import Ground
+from tests.places import ROOT
+from wireproof.conformance.suite.cases import Suite
+from wireproof.fuzz.commands.group import command as fuzz
+from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.differential import diff_campaign
+from wireproof.fuzz.differential.conversations import Source, sources
+from wireproof.fuzz.findings.store import load_all
+from wireproof.fuzz.live.context import Ground
 
-ROOT = Path(__file__).parents[3]
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
 SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
 
@@ -29,10 +29,10 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
         return iter(some[::4])
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(campaign, "sources", chosen)
-    monkeypatch.setattr(campaign, "SHRINK_TRIES", 8)
-    monkeypatch.setattr(campaign, "SETTLED", 0.03)
-    monkeypatch.setattr(campaign, "clause_by_cases", lambda *arguments: None)
+    monkeypatch.setattr(diff_campaign, "sources", chosen)
+    monkeypatch.setattr(diff_campaign, "SHRINK_TRIES", 8)
+    monkeypatch.setattr(diff_campaign, "SETTLED", 0.03)
+    monkeypatch.setattr(diff_campaign, "clause_by_cases", lambda *arguments: None)
 
 
 def run(*arguments: str) -> Result:

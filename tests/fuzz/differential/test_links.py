@@ -6,22 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.actions import Open, Read, Sleep, Write
-from conformance.cases import load_suite
-from conformance.ours import service
-from conformance.simulation import Simulation
-from conformance.trace import Kind, TraceEvent
-from fuzz.differential.campaign import Bounds, DiffCampaign
-from fuzz.differential.compare import differences
-from fuzz.differential.sides import SimulatedSide
-from fuzz.differential.sources import sources
-from fuzz.live.echoes import place
-from fuzz.live.ground import Ground
-from fuzz.live.play import Play
-from fuzz.live.playing import playing
-from fuzz.live.simulated import carried_out, simulated
-from fuzz.script import Script
-from protocols.psrt.requests import Attach, DataGreeting, Greeting, Login, Publish, Subscribe
+from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.model.actions import Open, Read, Sleep, Write
+from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.run.reference_target import service
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.differential.compared_servers import SimulatedSide
+from wireproof.fuzz.differential.comparison import differences
+from wireproof.fuzz.differential.conversations import sources
+from wireproof.fuzz.differential.diff_campaign import Bounds, DiffCampaign
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.execution import playing
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.simulated import carried_out, simulated
+from wireproof.fuzz.live.token_substitution import place
+from wireproof.fuzz.script import Script
+from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login, Publish, Subscribe
 
 GROUND = Ground("psrt", "1", "standard")
 
@@ -81,9 +81,9 @@ def test_signs_of_life_are_no_difference() -> None:
     assert list(differences([more, simulated(GROUND, SESSION)])) == []
 
 
-@pytest.mark.parametrize("fault", ["attach-time-first", "publish-unanswered"])
-def test_a_wrong_server_is_told_from_the_reference(fault: str) -> None:
-    sides = [SimulatedSide("simulation", GROUND), SimulatedSide("wrong", GROUND, fault=fault)]
+@pytest.mark.parametrize("mutant", ["attach-time-first", "publish-unanswered"])
+def test_a_wrong_server_is_told_from_the_reference(mutant: str) -> None:
+    sides = [SimulatedSide("simulation", GROUND), SimulatedSide("wrong", GROUND, mutant=mutant)]
     campaign = DiffCampaign(sides, load_suite("psrt"), bounds=Bounds(runs=40, findings=1, shrink_s=0.5))
     (found, *_) = campaign.run()
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from random import Random
 
-from fuzz.live.ground import Ground
-from fuzz.live.marks import fresh
-from fuzz.live.mutators import mutated
-from fuzz.live.oracles import judged
-from fuzz.live.play import Suspicion
-from fuzz.live.simulated import simulated as played
+from wireproof.fuzz.live.canaries import fresh
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.mutators import mutated
+from wireproof.fuzz.live.observation import Suspicion
+from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.simulated import simulated as played
 
 __all__ = ["first_suspicion", "played"]
 
 
-def first_suspicion(ground: Ground, runs: int, *, seed: int = 1, fault: str | None = None) -> Suspicion | None:
+def first_suspicion(ground: Ground, runs: int, *, seed: int = 1, mutant: str | None = None) -> Suspicion | None:
     """Return what the oracles notice first in so many executions."""
     random, seeds = Random(seed), list(ground.seeds())
     ground.others[:] = seeds
@@ -22,6 +22,6 @@ def first_suspicion(ground: Ground, runs: int, *, seed: int = 1, fault: str | No
         script = random.choice(seeds)
         if random.random() < 0.8:
             script = mutated(random, script, ground)
-        for suspicion in judged(played(ground, fresh(script), fault)):
+        for suspicion in judged(played(ground, fresh(script), mutant)):
             return suspicion
     return None

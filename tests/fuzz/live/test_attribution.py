@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.actions import Open, Read, Write
-from conformance.trace import Trace
-from fuzz.live.attribution import Attribution, joined
-from fuzz.live.ground import Ground
-from fuzz.live.oracles import death
-from fuzz.live.play import Play, Suspicion
-from fuzz.script import Script, size
+from wireproof.conformance.model.actions import Open, Read, Write
+from wireproof.conformance.model.trace import Trace
+from wireproof.fuzz.live.attribution import Attribution, joined
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.observation import Play, Suspicion
+from wireproof.fuzz.live.oracles import death
+from wireproof.fuzz.script import Script, size
 
 GROUND = Ground("throttr", "7.1.0", "uint16")
 DEATH = Suspicion("the process stays", "the server died", "died")

@@ -11,27 +11,37 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from conformance.actions import Open, Read, Write
-from conformance.cases import load_suite
-from conformance.processes import ServerProcess, parse_command
-from conformance.trace import Kind, TraceEvent
-from fuzz.commands.replay import command as replay
-from fuzz.commands.server import keep_found
-from fuzz.findings.capture import write_capture
-from fuzz.findings.evidence import exchange, write_evidence
-from fuzz.findings.finding import Finding
-from fuzz.live.campaign import Bounds, Campaign
-from fuzz.live.drawing import Drawing
-from fuzz.live.echoes import moved, place
-from fuzz.live.ground import Ground
-from fuzz.live.mutators import MUTATORS
-from fuzz.live.oracles import judged
-from fuzz.live.play import Play
-from fuzz.live.simulated import simulated
-from fuzz.live.target import LiveTarget
-from fuzz.script import Script, from_json, to_json
-from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, Nop, Publish, PublishRepl, Subscribe
 from tests.fuzz.live.simulated import first_suspicion
+from wireproof.conformance.model.actions import Open, Read, Write
+from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.run.processes import ServerProcess, parse_command
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.server import keep_found
+from wireproof.fuzz.findings.capture import write_capture
+from wireproof.fuzz.findings.evidence import exchange, write_evidence
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.generation import Drawing
+from wireproof.fuzz.live.live_campaign import Bounds, Campaign
+from wireproof.fuzz.live.mutators import MUTATORS
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.simulated import simulated
+from wireproof.fuzz.live.token_substitution import moved, place
+from wireproof.fuzz.script import Script, from_json, to_json
+from wireproof.protocols.psrt.requests import (
+    Attach,
+    Bye,
+    DataGreeting,
+    Greeting,
+    Login,
+    Nop,
+    Publish,
+    PublishRepl,
+    Subscribe,
+)
 
 PSRT = "psrt", "1", "standard"
 GROUND = Ground(*PSRT)

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from conformance.actions import Shut, Sleep, Write
-from fuzz.live.ground import Ground
-from fuzz.live.marks import marks_in
-from fuzz.live.mutators import MOST_BYTES, MUTATORS, mutated
-from fuzz.script import from_json, size, to_json
-from protocols.throttr.requests import Insert
 from tests.fuzz.live.simulated import played
+from wireproof.conformance.model.actions import Shut, Sleep, Write
+from wireproof.fuzz.live.canaries import marks_in
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.mutators import MOST_BYTES, MUTATORS, mutated
+from wireproof.fuzz.script import from_json, size, to_json
+from wireproof.protocols.throttr.requests import Insert
 
 GROUND = Ground("throttr", "7.1.0", "uint16")
 GROUND.others.extend(list(GROUND.seeds())[:40])

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.actions import Open, Read, Write
-from conformance.processes import Usage
-from conformance.trace import Kind, TraceEvent
-from fuzz.live.ground import Ground
-from fuzz.live.marks import fresh, marks_in, renumbered
-from fuzz.live.oracles import judged
-from fuzz.live.play import Play
-from fuzz.script import Script
-from protocols.throttr.requests import Get, Insert, Query, Set
 from tests.fuzz.live.simulated import first_suspicion, played
+from wireproof.conformance.model.actions import Open, Read, Write
+from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.run.processes import Usage
+from wireproof.fuzz.live.canaries import fresh, marks_in, renumbered
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.script import Script
+from wireproof.protocols.throttr.requests import Get, Insert, Query, Set
 
 GROUND = Ground("throttr", "7.1.0", "uint16")
 KEY = b"~00000001~k"
@@ -54,11 +54,11 @@ def test_every_seed_shows_nothing_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "oracle"),
+    ("mutant", "oracle"),
     [("quota-low-byte", "answers agree with the model"), ("set-status-inverted", "answers agree with the model")],
 )
-def test_impostors_are_found_within_a_stated_number(fault: str, oracle: str) -> None:
-    found = first_suspicion(GROUND, 600, fault=fault)
+def test_impostors_are_found_within_a_stated_number(mutant: str, oracle: str) -> None:
+    found = first_suspicion(GROUND, 600, mutant=mutant)
 
     assert found is not None
     assert found.oracle == oracle

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from reference_server.clock import LoopClock
-from reference_server.registry import create_service
-from reference_server.service import Limits
-from reference_server.streams import StreamConnections
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Limits
+from wireproof.reference_server.streams import StreamConnections
 
 TRIGGER = b"\xff\xff"
 KEPT: list[bytearray] = []

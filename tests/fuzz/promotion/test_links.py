@@ -9,28 +9,29 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from conformance.actions import Open, Read, Write
-from conformance.cases import load_suite
-from conformance.delivery import WHOLE
-from conformance.outcome import Outcome
-from conformance.player import Player
-from conformance.selfcheck.tape import play
-from conformance.symbols import Symbols
-from conformance.verdicts import Verdict
-from fuzz.commands.promote import command
-from fuzz.findings.finding import Finding
-from fuzz.findings.store import save
-from fuzz.live.echoes import place
-from fuzz.live.ground import Ground
-from fuzz.live.simulated import new_server
-from fuzz.parser_input import combinations
-from fuzz.promotion.entry import entry_of
-from fuzz.promotion.steps import steps_of
-from fuzz.script import Script
-from protocols import protocol
-from protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, Nop, Publish, Subscribe
+from tests.places import ROOT
+from wireproof.conformance.model.actions import Open, Read, Write
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.mutation.recording import play
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.fuzz.commands.promote import command
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.simulated import new_server
+from wireproof.fuzz.live.token_substitution import place
+from wireproof.fuzz.parser_input import combinations
+from wireproof.fuzz.promotion.entry import entry_of
+from wireproof.fuzz.promotion.promoted_steps import steps_of
+from wireproof.fuzz.script import Script
+from wireproof.protocols import protocol
+from wireproof.protocols.psrt.requests import Attach, Bye, DataGreeting, Greeting, Login, Nop, Publish, Subscribe
 
-ROOT = Path(__file__).parents[3] / "vectors"
+VECTORS = ROOT / "vectors"
 PSRT = "psrt", "1", "standard"
 GROUND = Ground(*PSRT)
 
@@ -55,21 +56,26 @@ SESSION = (
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a folder of vectors with everything but the cases, of which it has those of one file."""
     root = tmp_path / "vectors"
-    shutil.copytree(ROOT / "schema", root / "schema")
-    shutil.copytree(ROOT / "psrt", root / "psrt", ignore=shutil.ignore_patterns("1", "psrtd-0.3", "cases", "sdk"))
+    shutil.copytree(VECTORS / "schema", root / "schema")
+    shutil.copytree(VECTORS / "psrt", root / "psrt", ignore=shutil.ignore_patterns("1", "psrtd-0.3", "cases", "sdk"))
     (root / "psrt" / "cases").mkdir()
-    shutil.copy(ROOT / "psrt" / "cases" / "datagram.yaml", root / "psrt" / "cases")
-    for module in ("conformance.cases", "conformance.documents", "fuzz.promotion.writing", "fuzz.commands.promote"):
+    shutil.copy(VECTORS / "psrt" / "cases" / "datagram.yaml", root / "psrt" / "cases")
+    for module in (
+        "wireproof.conformance.suite.cases",
+        "wireproof.conformance.suite.documents",
+        "wireproof.fuzz.promotion.writing",
+        "wireproof.fuzz.commands.promote",
+    ):
         monkeypatch.setattr(f"{module}.vectors_root", lambda: root)
     load_suite.cache_clear()
     yield root
     load_suite.cache_clear()
 
 
-def outcome(name: str, fault: str | None) -> Outcome:
+def outcome(name: str, mutant: str | None) -> Outcome:
     (case,) = (one for one in load_suite("psrt").cases if one.id == name)
     symbols = Symbols(protocol("psrt"), "1", "standard", case=case.id, namespace="test")
-    return play(Player(case, symbols, delivery=WHOLE), new_server(GROUND, fault).perform)
+    return play(Player(case, symbols, delivery=WHOLE), new_server(GROUND, mutant).perform)
 
 
 def test_the_case_names_links_tokens_and_needs(root: Path, tmp_path: Path) -> None:

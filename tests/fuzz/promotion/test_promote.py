@@ -12,30 +12,31 @@ from random import Random
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.actions import Open, Read, Shut, Sleep, Write
-from conformance.cases import load_suite
-from conformance.commands import vectors as vectors_command
-from conformance.delivery import WHOLE
-from conformance.outcome import Outcome
-from conformance.player import Player
-from conformance.selfcheck.tape import play
-from conformance.symbols import Symbols
-from conformance.verdicts import Verdict
-from conformance.yaml_documents import checked
-from fuzz.commands.group import command as fuzz
-from fuzz.findings.finding import Finding
-from fuzz.findings.shrink import fewer
-from fuzz.findings.store import save
-from fuzz.live.ground import Ground
-from fuzz.live.marks import mark
-from fuzz.live.oracles import judged
-from fuzz.live.simulated import new_server, simulated
-from fuzz.parser_input import combinations
-from fuzz.promotion.steps import StepsError, steps_of
-from fuzz.script import Script
-from protocols import protocol
+from tests.places import ROOT
+from wireproof.conformance.commands import vectors as vectors_command
+from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.mutation.recording import play
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.suite.yaml_documents import checked
+from wireproof.fuzz.commands.group import command as fuzz
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.shrink import fewer
+from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.live.canaries import mark
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.simulated import new_server, simulated
+from wireproof.fuzz.parser_input import combinations
+from wireproof.fuzz.promotion.promoted_steps import StepsError, steps_of
+from wireproof.fuzz.script import Script
+from wireproof.protocols import protocol
 
-ROOT = Path(__file__).parents[3] / "vectors"
+VECTORS = ROOT / "vectors"
 GROUND = Ground("throttr", "7.1.0", "uint16")
 KEY = mark(1) + b"k"
 INSERT = b"\x01\x09\x00\x04\x3c\x00\x0b" + KEY
@@ -46,12 +47,16 @@ QUERY = b"\x02\x0b" + KEY
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a folder of vectors with clauses, schemas and no case yet."""
     root = tmp_path / "vectors"
-    shutil.copytree(ROOT / "schema", root / "schema")
+    shutil.copytree(VECTORS / "schema", root / "schema")
     (root / "throttr" / "cases").mkdir(parents=True)
     for name in ("clauses.yaml", "probe.yaml"):
-        shutil.copy(ROOT / "throttr" / name, root / "throttr")
-    modules = ("cases", "documents", "commands.vectors")
-    for module in (*(f"conformance.{one}" for one in modules), "fuzz.promotion.writing", "fuzz.commands.promote"):
+        shutil.copy(VECTORS / "throttr" / name, root / "throttr")
+    modules = ("suite.cases", "suite.documents", "commands.vectors")
+    for module in (
+        *(f"wireproof.conformance.{one}" for one in modules),
+        "wireproof.fuzz.promotion.writing",
+        "wireproof.fuzz.commands.promote",
+    ):
         monkeypatch.setattr(f"{module}.vectors_root", lambda: root)
     load_suite.cache_clear()
     yield root
@@ -65,41 +70,41 @@ def promote(finding: Finding, folder: Path, *arguments: str) -> Result:
     return result
 
 
-def found_on(fault: str) -> Finding:
+def found_on(mutant: str) -> Finding:
     """Return what the oracles notice first of an impostor, its script made small."""
     ground = Ground("throttr", "7.1.0", "uint16")
     seeds = [one for one in ground.seeds() if len(one) < 16]
     Random(1).shuffle(seeds)
     for script in seeds:
-        for what in judged(simulated(ground, script, fault)):
+        for what in judged(simulated(ground, script, mutant)):
 
             def shows(some: object, key: tuple[str, str, str] = what.key) -> bool:
-                return any(one.key == key for one in judged(simulated(ground, tuple(some), fault)))  # type: ignore[call-overload]
+                return any(one.key == key for one in judged(simulated(ground, tuple(some), mutant)))  # type: ignore[call-overload]
 
             small = tuple(fewer(script, shows))
             spoken = ground.name, ground.profile, ground.variant
             return Finding(
                 "server", what.oracle, what.told, what.shape, *spoken, what.clause, script=small, seed=3
             ).rerun(3, 3)
-    raise AssertionError(f"no seed shows {fault}")
+    raise AssertionError(f"no seed shows {mutant}")
 
 
-def outcome(name: str, fault: str | None) -> Outcome:
+def outcome(name: str, mutant: str | None) -> Outcome:
     (case,) = (one for one in load_suite("throttr").cases if one.id == name)
     symbols = Symbols(protocol("throttr"), "7.1.0", "uint16", case=case.id, namespace="test")
-    return play(Player(case, symbols, delivery=WHOLE), new_server(GROUND, fault).perform)
+    return play(Player(case, symbols, delivery=WHOLE), new_server(GROUND, mutant).perform)
 
 
-@pytest.mark.parametrize("fault", ["quota-low-byte", "insert-overwrites-a-counter", "insert-stores-nothing"])
-def test_the_case_passes_on_the_reference_and_fails_on_the_impostor(fault: str, root: Path, tmp_path: Path) -> None:
-    finding = found_on(fault)
+@pytest.mark.parametrize("mutant", ["quota-low-byte", "insert-overwrites-a-counter", "insert-stores-nothing"])
+def test_the_case_passes_on_the_reference_and_fails_on_the_impostor(mutant: str, root: Path, tmp_path: Path) -> None:
+    finding = found_on(mutant)
 
     result = promote(finding, tmp_path, "--clause", "THR-QUERY-6", "--id", "found/the-case")
 
     assert result.exit_code == 0, result.output
     load_suite.cache_clear()
     assert outcome("found/the-case", None).verdict is Verdict.PASS
-    failed = outcome("found/the-case", fault)
+    failed = outcome("found/the-case", mutant)
     assert (failed.verdict, failed.blamed) == (Verdict.FAIL, "THR-QUERY-6")
     built = CliRunner().invoke(vectors_command.command, ["build", "throttr"])
     assert "1 written" in built.output, built.output
@@ -115,7 +120,7 @@ def test_a_case_says_where_it_comes_from(root: Path, tmp_path: Path) -> None:
     load_suite.cache_clear()
     (case,) = load_suite("throttr").cases
     path = root / "throttr/cases/found.yaml"
-    rules = (ROOT / "schema/cases.schema.json").read_text()
+    rules = (VECTORS / "schema/cases.schema.json").read_text()
     assert case.found == finding.id
     assert checked(path.read_text(), rules, "found.yaml")["cases"][0]["found"] == {
         "finding": finding.id,
@@ -160,7 +165,10 @@ def test_what_the_reference_shows_itself_is_refused(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     finding = found_on("quota-low-byte")
-    monkeypatch.setattr("fuzz.live.again.simulated", lambda ground, script: simulated(ground, script, "quota-low-byte"))
+    monkeypatch.setattr(
+        "wireproof.fuzz.live.live_reproduction.simulated",
+        lambda ground, script: simulated(ground, script, "quota-low-byte"),
+    )
 
     assert "the reference server shows it, too" in promote(finding, tmp_path, "--clause", "THR-QUERY-6").output
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from protocols import NEED_DATA, Connection, Message, Reply, Request
-from protocols.psrt import V1, Codec, ControlClient, ControlServer, DataClient, DataServer
-from protocols.psrt.replies import DataGreetingReply, GreetingReply, Response, Token
-from protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
+from wireproof.protocols import NEED_DATA, Connection, Message, Reply, Request
+from wireproof.protocols.psrt import V1, Codec, ControlClient, ControlServer, DataClient, DataServer
+from wireproof.protocols.psrt.replies import DataGreetingReply, GreetingReply, Response, Token
+from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login
 
 CODEC = Codec.of(V1, "standard")
 TOKEN = bytes(range(32))

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz.strategies import messages
-from protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, RemoteProtocolError
-from protocols.errors import MalformedFrameError
-from protocols.psrt import DatagramClient, DatagramServer, UnfinishedTopicError
-from protocols.psrt.replies import DatagramReply, Response
-from protocols.psrt.requests import Content, Datagram, Greeting, Sealed
 from tests.protocols.psrt.talking import CODEC
+from wireproof.fuzz.strategies import messages
+from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, RemoteProtocolError
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.psrt import DatagramClient, DatagramServer, UnfinishedTopicError
+from wireproof.protocols.psrt.replies import DatagramReply, Response
+from wireproof.protocols.psrt.requests import Content, Datagram, Greeting, Sealed
 
 HEAD = bytes.fromhex("eeaa010000")
 UNANSWERED = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import LocalProtocolError, Message
-from protocols.psrt import PROFILES, PROTOCOL, Encryption, seal
-from protocols.psrt.enums import Mode
-from protocols.psrt.replies import (
+from tests.protocols.psrt.talking import CODEC, TOKEN
+from wireproof.protocols import LocalProtocolError, Message
+from wireproof.protocols.psrt import PROFILES, PROTOCOL, Encryption, seal
+from wireproof.protocols.psrt.enums import Mode
+from wireproof.protocols.psrt.replies import (
     Beacon,
     DatagramReply,
     DataGreetingReply,
@@ -16,7 +17,7 @@ from protocols.psrt.replies import (
     Response,
     Token,
 )
-from protocols.psrt.requests import (
+from wireproof.protocols.psrt.requests import (
     Attach,
     Bye,
     Content,
@@ -32,8 +33,7 @@ from protocols.psrt.requests import (
     Subscribe,
     Unsubscribe,
 )
-from protocols.psrt.sealing import OpeningError, open_sealed
-from tests.protocols.psrt.talking import CODEC, TOKEN
+from wireproof.protocols.psrt.sealing import OpeningError, open_sealed
 
 KEY, NONCE = bytes(range(32)), bytes(range(0x64, 0x70))
 CONTENT = Content(1, 0x7F, b"t", b"m")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import Message
-from protocols.psrt import PROTOCOL
-from protocols.psrt.codec import Codec
-from protocols.psrt.enums import DatagramOperation, Encryption
-from protocols.psrt.meaning import canonical, link_of_stream, unsealed
-from protocols.psrt.profiles import V1
-from protocols.psrt.requests import Attach, Content, Datagram, Nop, Publish, Sealed, Subscribe, Unsubscribe
-from protocols.psrt.sealing import seal
+from wireproof.protocols import Message
+from wireproof.protocols.psrt import PROTOCOL
+from wireproof.protocols.psrt.codec import Codec
+from wireproof.protocols.psrt.enums import DatagramOperation, Encryption
+from wireproof.protocols.psrt.meaning import canonical, link_of_stream, unsealed
+from wireproof.protocols.psrt.profiles import V1
+from wireproof.protocols.psrt.requests import Attach, Content, Datagram, Nop, Publish, Sealed, Subscribe, Unsubscribe
+from wireproof.protocols.psrt.sealing import seal
 
 KEY, NONCE = bytes(range(32)), bytes(12)
 ASKED = Datagram(1, Encryption.AES_128_GCM, b"user1", KEY, DatagramOperation.PUBLISH, 0x7F, b"t", b"m")

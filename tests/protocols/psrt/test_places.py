@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import LocalProtocolError, Message
-from protocols.fields import U8, Rest, Split
-from protocols.frames import compile_encoder
-from protocols.profile import Layout
-from protocols.psrt import V1, Codec
-from protocols.psrt.requests import Attach, Datagram, Login, Subscribe
-from protocols.runs import compile_run
+from wireproof.protocols import LocalProtocolError, Message
+from wireproof.protocols.fields import U8, Rest, Split
+from wireproof.protocols.frames import compile_encoder
+from wireproof.protocols.profile import Layout
+from wireproof.protocols.psrt import V1, Codec
+from wireproof.protocols.psrt.requests import Attach, Datagram, Login, Subscribe
+from wireproof.protocols.runs import compile_run
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz.strategies import messages
-from protocols.errors import MalformedFrameError
-from protocols.psrt.enums import NONCE_SIZE, TAG_SIZE, Encryption
-from protocols.psrt.requests import Content
-from protocols.psrt.sealing import OpeningError, open_sealed, seal
 from tests.protocols.psrt.talking import CODEC
+from wireproof.fuzz.strategies import messages
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.psrt.enums import NONCE_SIZE, TAG_SIZE, Encryption
+from wireproof.protocols.psrt.requests import Content
+from wireproof.protocols.psrt.sealing import OpeningError, open_sealed, seal
 
 KEY = bytes(range(32))
 SEALED = st.sampled_from([Encryption.AES_128_GCM, Encryption.AES_256_GCM])

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz.strategies import chunked, messages
-from protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, RemoteProtocolError, Role
-from protocols.psrt import ControlClient, ControlServer, DataClient, DataServer
-from protocols.psrt.replies import Beacon, GreetingReply, PushedMessage, Response, Token
-from protocols.psrt.requests import (
+from tests.protocols.psrt.talking import CODEC, SESSION, TOKEN, data_session, exchange, read, session
+from wireproof.fuzz.strategies import chunked, messages
+from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, RemoteProtocolError, Role
+from wireproof.protocols.psrt import ControlClient, ControlServer, DataClient, DataServer
+from wireproof.protocols.psrt.replies import Beacon, GreetingReply, PushedMessage, Response, Token
+from wireproof.protocols.psrt.requests import (
     Attach,
     Bye,
     Datagram,
@@ -24,9 +25,8 @@ from protocols.psrt.requests import (
     Subscribe,
     Unsubscribe,
 )
-from protocols.psrt.states import CONTROL_TABLE, DATA_TABLE, Move, State
-from protocols.states import StateMachine
-from tests.protocols.psrt.talking import CODEC, SESSION, TOKEN, data_session, exchange, read, session
+from wireproof.protocols.psrt.states import CONTROL_TABLE, DATA_TABLE, Move, State
+from wireproof.protocols.states import StateMachine
 
 OPERATIONS = (Nop, Publish, Subscribe, Unsubscribe)
 TABLES = {"control": CONTROL_TABLE, "data": DATA_TABLE}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.throttr import PROFILES, Codec
+from wireproof.protocols.throttr import PROFILES, Codec
 
 CODECS = {
     f"{name}-{variant}": Codec.of(profile, variant)

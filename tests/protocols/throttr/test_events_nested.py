@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import LocalProtocolError, Reply, Request
-from protocols.errors import MalformedFrameError
-from protocols.throttr import OK, REFUSED, V732, Codec, ServerConnection
-from protocols.throttr.codec import MAX_NESTING
-from protocols.throttr.replies import EventReply, QueryReply, WhoamiReply
-from protocols.throttr.requests import Event, Insert, Publish, Query, Whoami
 from tests.protocols.deliveries import client_waiting, every_delivery
+from wireproof.protocols import LocalProtocolError, Reply, Request
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.throttr import OK, REFUSED, V732, Codec, ServerConnection
+from wireproof.protocols.throttr.codec import MAX_NESTING
+from wireproof.protocols.throttr.replies import EventReply, QueryReply, WhoamiReply
+from wireproof.protocols.throttr.requests import Event, Insert, Publish, Query, Whoami
 
 CODEC = Codec.of(V732, "uint16")
 ME = WhoamiReply(bytes(range(16)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import Message, Reply, Request
-from protocols.throttr import OK, REFUSED, V710, V732, Codec, ServerConnection
-from protocols.throttr.replies import (
+from tests.protocols.deliveries import client_waiting, every_delivery, server
+from wireproof.protocols import Message, Reply, Request
+from wireproof.protocols.throttr import OK, REFUSED, V710, V732, Codec, ServerConnection
+from wireproof.protocols.throttr.replies import (
     ChannelReply,
     ChannelsFragment,
     ChannelsReply,
@@ -30,7 +31,7 @@ from protocols.throttr.replies import (
     Subscriber,
     WhoamiReply,
 )
-from protocols.throttr.requests import (
+from wireproof.protocols.throttr.requests import (
     Channel,
     Channels,
     ConnectionById,
@@ -52,7 +53,6 @@ from protocols.throttr.requests import (
     Update,
     Whoami,
 )
-from tests.protocols.deliveries import client_waiting, every_delivery, server
 
 ID = bytes(range(16))
 

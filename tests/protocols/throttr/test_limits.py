@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import NEED_DATA, RemoteProtocolError, protocol
-from protocols.buffer import Buffer
-from protocols.throttr import ClientConnection, Codec, ServerConnection
-from protocols.throttr.replies import EventReply, ListFragment, ListReply, ListRow
-from protocols.throttr.requests import Event, List, Publish
 from tests.protocols.deliveries import client_waiting, deliver
 from tests.protocols.throttr.combos import CODECS
+from wireproof.protocols import NEED_DATA, RemoteProtocolError, protocol
+from wireproof.protocols.buffer import Buffer
+from wireproof.protocols.throttr import ClientConnection, Codec, ServerConnection
+from wireproof.protocols.throttr.replies import EventReply, ListFragment, ListReply, ListRow
+from wireproof.protocols.throttr.requests import Event, List, Publish
 
 NEW = CODECS["7.3.2-uint16"]
 LIMIT = 4096

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from protocols import ErrorCode, LocalProtocolError, Message
-from protocols.fields import Blob, Flag, Kind, Raw, Repeated, Rows, UInt
-from protocols.throttr import V732, Codec, TTLType
-from protocols.throttr.replies import EventReply, ListFragment, ListReply, ListRow, StatsFragment, Status
-from protocols.throttr.requests import Insert
 from tests.protocols.throttr.combos import CODECS
+from wireproof.protocols import ErrorCode, LocalProtocolError, Message
+from wireproof.protocols.fields import Blob, Flag, Kind, Raw, Repeated, Rows, UInt
+from wireproof.protocols.throttr import V732, Codec, TTLType
+from wireproof.protocols.throttr.replies import EventReply, ListFragment, ListReply, ListRow, StatsFragment, Status
+from wireproof.protocols.throttr.requests import Insert
 
 GREAT = 10**5000
 """More digits than Python turns into text."""

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz.strategies import chunked, messages
-from protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, RemoteProtocolError, Request
-from protocols.throttr import ClientConnection, Codec, ServerConnection, State
-from protocols.throttr.requests import Channel, Channels, Connections, Get, List, Query, Stats, Whoami
 from tests.protocols.deliveries import client_waiting, deliver, drain, every_delivery, server
 from tests.protocols.throttr.combos import CODECS, every_codec
+from wireproof.fuzz.strategies import chunked, messages
+from wireproof.protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, RemoteProtocolError, Request
+from wireproof.protocols.throttr import ClientConnection, Codec, ServerConnection, State
+from wireproof.protocols.throttr.requests import Channel, Channels, Connections, Get, List, Query, Stats, Whoami
 
 HUGE = (1 << 64) - 1
 NEW = CODECS["7.3.2-uint16"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from protocols import Message
-from protocols.fields import Repeated, Rows
-from protocols.messages import declared_layout
-from protocols.throttr import PROTOCOL, TTLType
+from wireproof.protocols import Message
+from wireproof.protocols.fields import Repeated, Rows
+from wireproof.protocols.messages import declared_layout
+from wireproof.protocols.throttr import PROTOCOL, TTLType
 
 COMPARED = {
     "ok", "quota", "ttl_type", "value", "key", "key_type", "bytes_used", "total_reads", "total_writes", "channel",

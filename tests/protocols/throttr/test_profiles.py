@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 
-from protocols import ErrorCode, LocalProtocolError, Message
-from protocols.throttr import OK, PROFILES, REFUSED, V710, V732, Codec, ServerConnection, profiles
-from protocols.throttr.profiles import NO_CONNECTION_TYPE
-from protocols.throttr.replies import (
+from tests.places import ROOT
+from tests.protocols.deliveries import client_waiting, every_delivery, server
+from wireproof.protocols import ErrorCode, LocalProtocolError, Message
+from wireproof.protocols.throttr import OK, PROFILES, REFUSED, V710, V732, Codec, ServerConnection, profiles
+from wireproof.protocols.throttr.profiles import NO_CONNECTION_TYPE
+from wireproof.protocols.throttr.replies import (
     ChannelReply,
     ChannelsFragment,
     ChannelsReply,
@@ -31,7 +31,7 @@ from protocols.throttr.replies import (
     Subscriber,
     WhoamiReply,
 )
-from protocols.throttr.requests import (
+from wireproof.protocols.throttr.requests import (
     ConnectionById,
     ConnectionByIndex,
     Event,
@@ -42,13 +42,12 @@ from protocols.throttr.requests import (
     Update,
     Whoami,
 )
-from tests.protocols.deliveries import client_waiting, every_delivery, server
 
 WIDTHS = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}
 V501 = V732.derive(
     "5.0.1", without=(Event,), replies={Publish: ()}, pushes=(PushedMessage,), overrides=NO_CONNECTION_TYPE
 )
-CLAUSES = Path(__file__).parents[3] / "vectors" / "throttr" / "clauses.yaml"
+CLAUSES = ROOT / "vectors" / "throttr" / "clauses.yaml"
 
 # message, bytes before its first body: a + b x N, in 7.1.0 and in 7.3.2 (a status byte that leads it counts)
 SIZES: list[tuple[type[Message], tuple[int, int] | None, tuple[int, int] | None]] = [

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import NEED_DATA, EndOfStream, LocalProtocolError, RemoteProtocolError
-from protocols.errors import MalformedFrameError
-from protocols.frames import FrameContext
-from protocols.throttr import OK, REFUSED, V710, V732, ClientConnection, Codec, ServerConnection
-from protocols.throttr.replies import PushedEvent, PushedMessage, QueryReply, StatReply, WhoamiReply
-from protocols.throttr.requests import Event, Insert, Query, Stat, Whoami
 from tests.protocols.deliveries import client_waiting, drain, every_delivery
+from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, RemoteProtocolError
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.throttr import OK, REFUSED, V710, V732, ClientConnection, Codec, ServerConnection
+from wireproof.protocols.throttr.replies import PushedEvent, PushedMessage, QueryReply, StatReply, WhoamiReply
+from wireproof.protocols.throttr.requests import Event, Insert, Query, Stat, Whoami
 
 OLD, NEW = Codec.of(V710, "uint16"), Codec.of(V732, "uint16")
 INSERT, QUERY = Insert(1, 4, 1, b"k"), Query(b"k")

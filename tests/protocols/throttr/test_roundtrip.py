@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz.strategies import chunked, exchanges, messages
-from protocols import EndOfStream, Request
-from protocols.throttr import ClientConnection, Codec, ServerConnection
 from tests.protocols.deliveries import client_waiting, deliver, every_delivery, server
 from tests.protocols.throttr.combos import every_codec, every_request
+from wireproof.fuzz.strategies import chunked, exchanges, messages
+from wireproof.protocols import EndOfStream, Request
+from wireproof.protocols.throttr import ClientConnection, Codec, ServerConnection
 
 
 @every_request

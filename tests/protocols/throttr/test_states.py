@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from protocols import LocalProtocolError, Role
-from protocols.states import StateMachine
-from protocols.throttr import ClientConnection, ServerConnection, State
-from protocols.throttr.requests import Whoami
-from protocols.throttr.states import TABLE, Move
 from tests.protocols.throttr.combos import CODECS
+from wireproof.protocols import LocalProtocolError, Role
+from wireproof.protocols.states import StateMachine
+from wireproof.protocols.throttr import ClientConnection, ServerConnection, State
+from wireproof.protocols.throttr.requests import Whoami
+from wireproof.protocols.throttr.states import TABLE, Move
 
 CELLS = [(role, state, move) for role in Role for state in State for move in Move]
 NEW = CODECS["7.3.2-uint16"]

@@ -8,17 +8,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from protocols.psrt import PROFILES
-from reference_client.psrt import Client, ClientError, Message
-from reference_server.clock import LoopClock
-from reference_server.datagrams import DatagramProtocol
-from reference_server.psrt import create
-from reference_server.service import Limits, seeded_ids
-from reference_server.streams import StreamConnections
-from reference_server.tls import server_context
+from tests.places import ROOT
 from tests.reference_client.peers import LOOPBACK, Script, scripted
+from wireproof.protocols.psrt import PROFILES
+from wireproof.reference_client.psrt import Client, ClientError, Message
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.datagrams import DatagramProtocol
+from wireproof.reference_server.psrt import create
+from wireproof.reference_server.service import Limits, seeded_ids
+from wireproof.reference_server.streams import StreamConnections
+from wireproof.reference_server.tls import server_context
 
-ACCOUNTS = {name: Path(__file__).parents[3] / "vectors/psrt/accounts" / name for name in ("users", "acl", "keys")}
+ACCOUNTS = {name: ROOT / "vectors/psrt/accounts" / name for name in ("users", "acl", "keys")}
 TOKEN = bytes(range(32))
 GREETED = bytes.fromhex("eeaa0100")
 DATA_GREETED = bytes.fromhex("eeab0100")
@@ -33,7 +34,7 @@ async def served(
     """Serve TCP and UDP in this process; yield the port."""
     loop = asyncio.get_running_loop()
     options |= ACCOUNTS if accounts else {}
-    given = {"clock": LoopClock(loop), "ids": seeded_ids(7), "limits": Limits(), "trace": None, "fault": None}
+    given = {"clock": LoopClock(loop), "ids": seeded_ids(7), "limits": Limits(), "trace": None}
     service = create(PROFILES[profile], "standard", **given, options=options)
     connections = StreamConnections(service, Limits(), 100, server_context(*tls) if tls else None)
     server = await loop.create_server(connections.protocol, LOOPBACK, 0)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from reference_client.psrt import (
+from tests.reference_client.peers import LOOPBACK, in_a_loop
+from tests.reference_client.psrt.peers import connected, pair, served
+from wireproof.reference_client.psrt import (
     AccessError,
     BadRequestError,
     Client,
@@ -23,9 +25,7 @@ from reference_client.psrt import (
     TooWideError,
     UntrustedError,
 )
-from reference_server.certificates import self_signed
-from tests.reference_client.peers import LOOPBACK, in_a_loop
-from tests.reference_client.psrt.peers import connected, pair, served
+from wireproof.reference_server.certificates import self_signed
 
 USER = {"login": b"user1", "password": b"secret"}
 LIM = {"login": b"lim", "password": b"secret"}

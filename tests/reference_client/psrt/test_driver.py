@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from protocols.plain import Plain
-from protocols.registry import protocol
-from reference_client.psrt import Client
-from reference_server.certificates import self_signed
 from tests.reference_client.harness import Harness
 from tests.reference_client.peers import in_a_loop
 from tests.reference_client.psrt.peers import pair, served, stay
+from wireproof.protocols.plain import Plain
+from wireproof.protocols.registry import protocol
+from wireproof.reference_client.psrt import Client
+from wireproof.reference_server.certificates import self_signed
 
 A = {"connection": "a"}
 LIM = {"login": {"text": "lim"}, "password": {"text": "secret"}}

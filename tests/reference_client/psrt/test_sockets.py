@@ -7,17 +7,6 @@ from typing import Any
 
 import pytest
 
-from reference_client.psrt import (
-    AccessError,
-    BadReplyError,
-    Client,
-    ClosedError,
-    DeadlineError,
-    Message,
-    Reconnect,
-    RefusedError,
-    ResponseCode,
-)
 from tests.reference_client.peers import LOOPBACK, in_a_loop, scripted
 from tests.reference_client.psrt.peers import (
     DATA_GREETED,
@@ -32,6 +21,17 @@ from tests.reference_client.psrt.peers import (
     pair,
     saying,
     stay,
+)
+from wireproof.reference_client.psrt import (
+    AccessError,
+    BadReplyError,
+    Client,
+    ClosedError,
+    DeadlineError,
+    Message,
+    Reconnect,
+    RefusedError,
+    ResponseCode,
 )
 
 PUSH = bytes.fromhex("017f04000000 74 00 006d")

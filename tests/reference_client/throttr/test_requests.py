@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
-from protocols.throttr.replies import QueryReply, Status
-from protocols.throttr.requests import Insert, Query
-from reference_client.throttr import (
+from tests.reference_client.peers import LOOPBACK, in_a_loop, reference_server
+from wireproof.protocols.throttr.replies import QueryReply, Status
+from wireproof.protocols.throttr.requests import Insert, Query
+from wireproof.reference_client.throttr import (
     Attribute,
     BadRequestError,
     Change,
@@ -20,7 +21,6 @@ from reference_client.throttr import (
     TTLType,
     UnsupportedError,
 )
-from tests.reference_client.peers import LOOPBACK, in_a_loop, reference_server
 
 PROFILES = ["7.1.0", "7.3.2"]
 WIDTHS = {"uint8": 2**8 - 1, "uint16": 2**16 - 1, "uint32": 2**32 - 1, "uint64": 2**64 - 1}

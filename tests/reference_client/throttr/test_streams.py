@@ -6,8 +6,16 @@ import asyncio
 
 import pytest
 
-from reference_client.throttr import BadReplyError, Client, ClosedError, DeadlineError, Message, RefusedError, TTLType
 from tests.reference_client.peers import LOOPBACK, in_a_loop, one_by_one, saying, scripted
+from wireproof.reference_client.throttr import (
+    BadReplyError,
+    Client,
+    ClosedError,
+    DeadlineError,
+    Message,
+    RefusedError,
+    TTLType,
+)
 
 QUERY = "02016b"
 FOUND = "01 0700 04 3c00"

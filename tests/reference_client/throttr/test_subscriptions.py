@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from reference_client.throttr import Client, ClientError, ClosedError, Message, Reconnect
 from tests.reference_client.peers import LOOPBACK, in_a_loop, reference_server, saying, scripted
+from wireproof.reference_client.throttr import Client, ClientError, ClosedError, Message, Reconnect
 
 SUBSCRIBE = "11046e657773"
 UNSUBSCRIBE = "12046e657773"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.psrt import PROFILES
 from tests.reference_server.psrt.simulated import Server
+from wireproof.protocols.psrt import PROFILES
 
 
 @pytest.fixture(params=PROFILES)

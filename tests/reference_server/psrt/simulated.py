@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from protocols.psrt import PROFILES
-from reference_server.clock import VirtualClock
-from reference_server.psrt import RULES, create
-from reference_server.service import Limits, Peer, seeded_ids
+from wireproof.mutants.registry import server_patch
+from wireproof.protocols.psrt import PROFILES
+from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.psrt import RULES, Patch, create
+from wireproof.reference_server.service import Limits, Peer, seeded_ids
 
 SECOND = 1_000_000_000
 HELLO, DATA_HELLO = bytes.fromhex("eeaa00"), bytes.fromhex("eeab00")
@@ -92,7 +93,12 @@ class Server:
     """A server under one profile on a virtual clock, with the limits the facts were measured with."""
 
     def __init__(
-        self, profile: str = "1", *, limits: Mapping[str, Any] | None = None, fault: str | None = None, **options: Any
+        self,
+        profile: str = "1",
+        *,
+        limits: Mapping[str, Any] | None = None,
+        mutant: str | Patch | None = None,
+        **options: Any,
     ) -> None:
         self.clock = VirtualClock()
         self.traced: list[str] = []
@@ -104,7 +110,7 @@ class Server:
             ids=seeded_ids(7),
             limits=Limits(**(limits or {})),
             trace=self.traced.append,
-            fault=fault,
+            patch=server_patch("psrt", mutant) if isinstance(mutant, str) else mutant,
             options={**OPTIONS, **options},
         )
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import bcrypt
 import pytest
 
-from reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
-from reference_server.psrt.accounts import Accounts, read_accounts
-from reference_server.psrt.rights import ALL
 from tests.reference_server.psrt.account_files import KEYS, hashed, write
 from tests.reference_server.psrt.simulated import Server
+from wireproof.reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
+from wireproof.reference_server.psrt.accounts import Accounts, read_accounts
+from wireproof.reference_server.psrt.rights import ALL
 
 NO_FILES = {"users": None, "acl": None, "keys": None, "anonymous": True}
 

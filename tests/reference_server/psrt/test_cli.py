@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from reference_server.certificates import self_signed
-from reference_server.psrt.options import OPTIONS
-from reference_server.registry import served_protocols
+from tests.places import ROOT
 from tests.reference_server.psrt.account_files import write
 from tests.reference_server.psrt.simulated import HELLO, OK, SAID_HELLO, login, subscribe
+from wireproof.reference_server.certificates import self_signed
+from wireproof.reference_server.psrt.options import OPTIONS
+from wireproof.reference_server.registry import served_protocols
 
 PATIENCE = 20
-ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.skipif("psrt" not in served_protocols(), reason="psrt is not registered")
 COMMAND = [sys.executable, "-m", "reference_server", "psrt"]
 
@@ -103,7 +103,7 @@ def test_everything_at_once_and_accounts_that_change(tmp_path: Path) -> None:
         (["--users", "README.md"], 2, "option acl: expected a file beside users and keys"),
         (["--timeout", "0"], 2, "0.0 is not in the range"),
         (["--profile", "2"], 2, "unknown psrt profile '2': expected 1 or psrtd-0.3"),
-        (["--fault", "no-such-fault"], 2, "unknown psrt fault 'no-such-fault'"),
+        (["--fault", "no-such-fault"], 2, "unknown psrt mutant 'no-such-fault'"),
     ],
 )
 def test_what_is_wrong_is_one_clear_line(options: list[str], status: int, told: str) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from protocols.psrt import seal
 from tests.reference_server.psrt.account_files import KEYS, write
 from tests.reference_server.psrt.simulated import DATAGRAM, Line, Server, pushed
+from wireproof.protocols.psrt import seal
 
 HEAD = bytes.fromhex("eeaa0100")
 PUBLISH, QUIET = b"\x01", b"\x21"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference_server.clock import VirtualClock
-from reference_server.psrt.deadline import BUSY_NS, Deadline
+from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.psrt.deadline import BUSY_NS, Deadline
 
 SECOND = 1_000_000_000
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from reference_server.service import Peer
 from tests.reference_server.psrt.account_files import write
 from tests.reference_server.psrt.simulated import (
     ANONYMOUS,
@@ -23,6 +22,7 @@ from tests.reference_server.psrt.simulated import (
     sized,
     subscribe,
 )
+from wireproof.reference_server.service import Peer
 
 UNIX = Peer("unix", "", 0)
 

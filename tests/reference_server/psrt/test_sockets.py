@@ -11,12 +11,6 @@ from typing import Any
 
 import pytest
 
-from protocols.psrt import PROFILES
-from reference_server.certificates import self_signed
-from reference_server.clock import Clock
-from reference_server.psrt import create
-from reference_server.server import Endpoints
-from reference_server.service import Limits, Service, seeded_ids
 from tests.reference_server.parrot import client_context
 from tests.reference_server.psrt.simulated import (
     ANONYMOUS,
@@ -31,6 +25,12 @@ from tests.reference_server.psrt.simulated import (
     subscribe,
 )
 from tests.reference_server.serving import LOOPS, PATIENCE, served
+from wireproof.protocols.psrt import PROFILES
+from wireproof.reference_server.certificates import self_signed
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.psrt import create
+from wireproof.reference_server.server import Endpoints
+from wireproof.reference_server.service import Limits, Service, seeded_ids
 
 Serve = Callable[..., list[str]]
 
@@ -48,7 +48,6 @@ def _serving(request: pytest.FixtureRequest) -> Serve:
                 ids=seeded_ids(7),
                 limits=limits or Limits(),
                 trace=None,
-                fault=None,
                 options=given,
             )
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_server.psrt import subscriptions
-from reference_server.psrt.subscriptions import Subscriptions
-from reference_server.psrt.topics import levels, matches
+from wireproof.reference_server.psrt import subscriptions
+from wireproof.reference_server.psrt.subscriptions import Subscriptions
+from wireproof.reference_server.psrt.topics import levels, matches
 
 PARTS = ["", "a", "b", "+", "#", "a+"]
 TEXTS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("/".join)

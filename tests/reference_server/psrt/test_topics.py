@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_server.psrt.rights import Rights, masks
-from reference_server.psrt.topics import covers, depth, is_mask, levels, matches, normalised
+from wireproof.reference_server.psrt.rights import Rights, masks
+from wireproof.reference_server.psrt.topics import covers, depth, is_mask, levels, matches, normalised
 
 LEVELS = st.sampled_from(["", "a", "b", "a+", "+", "#"])
 MASKS = st.lists(LEVELS, min_size=1, max_size=4).map("/".join).map(levels)

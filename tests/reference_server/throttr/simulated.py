@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from protocols import NEED_DATA, Message, Push, Reply, Request
-from protocols.throttr import PROFILES, ClientConnection, Codec
-from reference_server.clock import VirtualClock
-from reference_server.registry import create_service
-from reference_server.service import Limits, Peer, seeded_ids
+from wireproof.protocols import NEED_DATA, Message, Push, Reply, Request
+from wireproof.protocols.throttr import PROFILES, ClientConnection, Codec
+from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Limits, Peer, seeded_ids
 
 SECOND = 1_000_000_000
 COMBINATIONS = [(profile, width) for profile in PROFILES for width in PROFILES[profile].variants]

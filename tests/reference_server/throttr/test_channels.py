@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.throttr import REFUSED
-from protocols.throttr.replies import ChannelsRow, PushedEvent, PushedMessage, Subscriber
-from protocols.throttr.requests import Channel, Channels, Info, Publish, Subscribe, Unsubscribe, Whoami
 from tests.reference_server.throttr.simulated import Client, Server
+from wireproof.protocols.throttr import REFUSED
+from wireproof.protocols.throttr.replies import ChannelsRow, PushedEvent, PushedMessage, Subscriber
+from wireproof.protocols.throttr.requests import Channel, Channels, Info, Publish, Subscribe, Unsubscribe, Whoami
 
 
 def payloads(client: Client) -> list[bytes]:

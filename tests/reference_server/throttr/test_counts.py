@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from protocols import Request
-from protocols.throttr import PROFILES, REFUSED, TTLType
-from protocols.throttr.replies import ListRow, StatReply, StatsRow
-from protocols.throttr.requests import (
+from tests.reference_server.throttr.simulated import SECOND, Client, Server
+from wireproof.protocols import Request
+from wireproof.protocols.throttr import PROFILES, REFUSED, TTLType
+from wireproof.protocols.throttr.replies import ListRow, StatReply, StatsRow
+from wireproof.protocols.throttr.requests import (
     Channels,
     ConnectionById,
     ConnectionByIndex,
@@ -29,8 +30,7 @@ from protocols.throttr.requests import (
     Update,
     Whoami,
 )
-from reference_server.service import Peer
-from tests.reference_server.throttr.simulated import SECOND, Client, Server
+from wireproof.reference_server.service import Peer
 
 S = TTLType.SECONDS
 

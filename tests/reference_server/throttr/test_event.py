@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.throttr.codec import MAX_NESTING
-from protocols.throttr.requests import Event, Insert, Query, Whoami
 from tests.reference_server.throttr.simulated import Client, Server
+from wireproof.protocols.throttr.codec import MAX_NESTING
+from wireproof.protocols.throttr.requests import Event, Insert, Query, Whoami
 
 WHOAMI = b"\x18"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from protocols.throttr import REFUSED, Attribute, Change, TTLType
-from protocols.throttr.replies import GetReply, QueryReply
-from protocols.throttr.requests import Get, Info, Insert, List, Purge, Query, Set, Stat, Stats, Update
 from tests.reference_server.throttr.simulated import SECOND, Client, Server
+from wireproof.protocols.throttr import REFUSED, Attribute, Change, TTLType
+from wireproof.protocols.throttr.replies import GetReply, QueryReply
+from wireproof.protocols.throttr.requests import Get, Info, Insert, List, Purge, Query, Set, Stat, Stats, Update
 
 S, H, NS = TTLType.SECONDS, TTLType.HOURS, TTLType.NANOSECONDS
 

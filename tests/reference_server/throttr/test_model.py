@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols import Message, Request, protocol
-from protocols.throttr import REFUSED, Attribute, Change, TTLType
-from protocols.throttr.replies import GetReply, QueryReply, Status
-from protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Set, Stat, Update
-from reference_server.registry import model_of
-from reference_server.throttr.model import Record, ThrottrModel
 from tests.reference_server.throttr.simulated import COMBINATIONS, Server
+from wireproof.protocols import Message, Request, protocol
+from wireproof.protocols.throttr import REFUSED, Attribute, Change, TTLType
+from wireproof.protocols.throttr.replies import GetReply, QueryReply, Status
+from wireproof.protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Set, Stat, Update
+from wireproof.reference_server.registry import model_of
+from wireproof.reference_server.throttr.model import Record, ThrottrModel
 
 OK = Status(ok=True)
 S, M, H = TTLType.SECONDS, TTLType.MINUTES, TTLType.HOURS
@@ -172,7 +172,7 @@ def test_every_profile_has_a_model() -> None:
 
 
 def test_a_protocol_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("reference_server.throttr.MODEL")
+    monkeypatch.delattr("wireproof.reference_server.throttr.MODEL")
 
     with pytest.raises(ValueError, match="throttr has no sequential model"):
         model()

@@ -6,10 +6,10 @@ import gc
 
 import pytest
 
-from protocols.throttr import REFUSED, Attribute, Change, TTLType
-from protocols.throttr.replies import GetReply, QueryReply
-from protocols.throttr.requests import Get, Info, Insert, Purge, Query, Set, Update
 from tests.reference_server.throttr.simulated import Client, Server
+from wireproof.protocols.throttr import REFUSED, Attribute, Change, TTLType
+from wireproof.protocols.throttr.replies import GetReply, QueryReply
+from wireproof.protocols.throttr.requests import Get, Info, Insert, Purge, Query, Set, Update
 
 S, H = TTLType.SECONDS, TTLType.HOURS
 SECOND = 1_000_000_000

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.throttr import RequestType
 from tests.reference_server.throttr.simulated import COMBINATIONS, Server
+from wireproof.protocols.throttr import RequestType
 
 STARTS = st.sampled_from([bytes([kind]) for kind in RequestType])
 PIECES = st.one_of(STARTS, st.binary(max_size=40), st.just(b"\x18"), st.just(b"\x13\x00\x00\x00"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.throttr import TTLType
-from protocols.throttr.requests import Get, Info, Insert, List, Publish, Query, Set, Subscribe, Whoami
 from tests.reference_server.throttr.simulated import Client, Server
+from wireproof.protocols.throttr import TTLType
+from wireproof.protocols.throttr.requests import Get, Info, Insert, List, Publish, Query, Set, Subscribe, Whoami
 
 S = TTLType.SECONDS
 
@@ -210,9 +210,9 @@ def test_ids_differ_and_are_the_same_in_every_run() -> None:
 
 
 def test_the_trace_tells_what_was_asked_and_answered() -> None:
-    from reference_server.clock import VirtualClock
-    from reference_server.registry import create_service
-    from reference_server.service import Peer
+    from wireproof.reference_server.clock import VirtualClock
+    from wireproof.reference_server.registry import create_service
+    from wireproof.reference_server.service import Peer
 
     lines: list[str] = []
     service = create_service("throttr", profile="7.3.2", variant="uint8", clock=VirtualClock(), trace=lines.append)

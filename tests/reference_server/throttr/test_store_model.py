@@ -8,9 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from protocols.throttr import REFUSED
-from protocols.throttr.requests import Get, Info, Insert, List, Purge, Query, Set, Update
 from tests.reference_server.throttr.simulated import COMBINATIONS, Server
+from wireproof.protocols.throttr import REFUSED
+from wireproof.protocols.throttr.requests import Get, Info, Insert, List, Purge, Query, Set, Update
 
 NS = {1: 1, 2: 10**3, 3: 10**6, 4: 10**9, 5: 60 * 10**9, 6: 3600 * 10**9}
 KEYS = st.sampled_from([b"", b"a", b"b", b"c"])

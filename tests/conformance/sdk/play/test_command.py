@@ -11,12 +11,12 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.commands.sdk import command
-from conformance.sdk.play.running import load_sdk_suite
-from conformance.selection import applicable
-from protocols import protocol
+from tests.places import ROOT
+from wireproof.conformance.commands.sdk import command
+from wireproof.conformance.run.selection import applicable
+from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.protocols import protocol
 
-ROOT = Path(__file__).resolve().parents[4]
 REFERENCE = f"{shlex.quote(sys.executable)} -m reference_client throttr --driver"
 TOY = f"{shlex.quote(sys.executable)} -I {shlex.quote(str(ROOT / 'tests/conformance/sdk/toy_driver.py'))}"
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from conformance.cases import Case, cases_in, load_suite
-from conformance.outcome import Outcome
-from conformance.sdk.driver_protocol import Answer, Error, Event, Failure, Hello, Sdk
-from conformance.sdk.play import actions as act
-from conformance.sdk.play.player import Player
-from conformance.symbols import Symbols
-from conformance.trace import Trace
-from conformance.verdicts import Verdict
-from protocols import protocol
-from protocols.messages import Message
-from protocols.psrt.requests import Attach, Content, Publish, Sealed, Subscribe
-from protocols.psrt.sealing import seal
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.sdk.driver_protocol import Answer, Error, Event, Failure, Hello, Sdk
+from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.sdk_player import Player
+from wireproof.conformance.suite.cases import Case, cases_in, load_suite
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import protocol
+from wireproof.protocols.messages import Message
+from wireproof.protocols.psrt.requests import Attach, Content, Publish, Sealed, Subscribe
+from wireproof.protocols.psrt.sealing import seal
 
 PSRT = protocol("psrt")
 CODEC = PSRT.codec(PSRT.profiles["1"], "standard")

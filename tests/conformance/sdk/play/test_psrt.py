@@ -7,15 +7,15 @@ import json
 
 import pytest
 
-from conformance.records import Record, Run
-from conformance.sdk.driver_process import DriverProcess
-from conformance.sdk.play.running import SdkPlan, load_sdk_suite, play_cases
-from conformance.selection import select
-from conformance.selfcheck.clients import ClientCheck, InnerWires
-from protocols import protocol
-from protocols.plain import Plain
-from reference_client.driver import Driver
-from reference_client.registry import client_faults
+from wireproof.conformance.mutation.clients import ClientCheck, InnerWires
+from wireproof.conformance.run.selection import select
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.verdict.records import Record, Run
+from wireproof.mutants.registry import client_mutants
+from wireproof.protocols import protocol
+from wireproof.protocols.plain import Plain
+from wireproof.reference_client.driver import Driver
 
 SUITE = load_sdk_suite("psrt")
 CHECK = ClientCheck("psrt", "1", "standard")
@@ -61,9 +61,9 @@ def test_the_reference_client_passes(expression: str, profile: str) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_wrong_client_is_found_out_by_a_clause_that_it_breaks(name: str) -> None:
-    trial = CHECK.run(client_faults("psrt")[name])
+    trial = CHECK.run(client_mutants("psrt")[name])
 
-    assert (trial.blamed in client_faults("psrt")[name].clauses) is True, trial.others
+    assert (trial.blamed in client_mutants("psrt")[name].clauses) is True, trial.others
 
 
 def test_every_clause_about_clients_has_a_case() -> None:

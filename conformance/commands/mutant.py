@@ -1,0 +1,107 @@
+"""`wireproof impostor`: lists and serves the servers that are wrong in one known way, and the legal odd ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from wireproof.conformance.mutation.applicable import profiles_of
+from wireproof.conformance.run import reference_target
+from wireproof.conformance.suite.cases import Suite, load_suite
+from wireproof.mutants.cli import serve
+from wireproof.mutants.mutant import Mutant
+from wireproof.mutants.registry import server_mutants
+from wireproof.protocols import protocol, protocol_names
+
+PRINTED_WIDTH = 150
+"""Columns where the output is no terminal."""
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="[PROTOCOL]", required=False, type=click.Choice(protocol_names()))
+@click.argument("mutant", required=False)
+@click.option("--list", "listed", is_flag=True, help="List what there is, with the clauses each breaks.")
+@click.option("--json", "as_json", is_flag=True, help="List as JSON.")
+@click.option("--profile", help="Profile to serve.  [default: the first in which the fault shows]")
+@click.option("--variant", "--width", help="Variant to serve.  [default: the usual one, if the fault shows in it]")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="TCP port; 0 takes a free one.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    name: str | None,
+    mutant: str | None,
+    listed: bool,
+    as_json: bool,
+    profile: str | None,
+    variant: str | None,
+    host: str,
+    port: int,
+) -> None:
+    """Serve PROTOCOL wrong in the way FAULT names, until SIGTERM or SIGINT: does your suite notice?
+
+    The first line printed is `listening tcp://HOST:PORT`. Faults whose name begins with `legal-` break no clause: a
+    suite that fails them is wrong.
+
+    \b
+    wireproof impostor --list
+    wireproof impostor throttr quota-low-byte --port 9000
+    """
+    if listed or as_json:
+        _list([name] if name else protocol_names(), as_json)
+        return
+    if name is None or mutant is None:
+        raise click.UsageError("expected PROTOCOL and FAULT, or --list")
+    known = server_mutants(name)
+    if mutant in known:
+        suite, spoken, told = load_suite(name), protocol(name), known[mutant]
+        profile = profile or profiles_of(told, suite, list(spoken.profiles))[0]
+        usual = spoken.default_variant
+        variant = variant or (usual if not told.variants or usual in told.variants else told.variants[0])
+    spoken = protocol(name)
+    profile, variant = profile or spoken.default_profile, variant or spoken.default_variant
+    with TemporaryDirectory(prefix="wireproof-impostor-") as scratch:
+        arguments = reference_target.serving_arguments(name, profile=profile, variant=variant, scratch=Path(scratch))
+        arguments += ["--mutant", mutant, "--host", host, "--port", str(port)]
+        context.exit(serve.main(arguments, prog_name="wireproof impostor", standalone_mode=False) or 0)
+
+
+def _list(names: Sequence[str], as_json: bool) -> None:
+    found = [(name, one, load_suite(name)) for name in names for one in server_mutants(name).values()]
+    if as_json:
+        click.echo(json.dumps([_told(name, one, suite) for name, one, suite in found], indent=2))
+        return
+    table = Table(box=None, header_style="bold")
+    for title in ("mutant", "profiles", "variants", "breaks", "what the server does"):
+        table.add_column(title, overflow="fold")
+    for name, one, suite in found:
+        profiles = " ".join(profiles_of(one, suite, list(protocol(name).profiles)))
+        table.add_row(
+            one.name, profiles, " ".join(one.variants) or "all", " ".join(one.clauses) or "nothing", one.description
+        )
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PRINTED_WIDTH
+    console.print(table)
+    wrong = sum(not one.is_legal for _, one, _ in found)
+    console.print(f"{wrong} faults, {len(found) - wrong} legal varieties")
+
+
+def _told(name: str, one: Mutant, suite: Suite) -> dict[str, object]:
+    return {
+        "protocol": name,
+        "name": one.name,
+        "told": one.description,
+        "clauses": list(one.clauses),
+        "profiles": profiles_of(one, suite, list(protocol(name).profiles)),
+        "variants": list(one.variants or protocol(name).profiles[protocol(name).default_profile].variants),
+        "legal": one.is_legal,
+        "live": one.live,
+    }

@@ -1,0 +1,167 @@
+"""The target of `wireproof test`: an address, the simulation, or a server started for the run and ended with it."""
+
+from __future__ import annotations
+
+import signal
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wireproof.conformance.drivers.tls import client_context
+from wireproof.conformance.model.expressions import Number
+from wireproof.conformance.model.targets import Address, TargetError, parse_address
+from wireproof.conformance.report.outputs import OutputError
+from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.processes import ServerProcess, parse_command
+from wireproof.conformance.run.runner import DEFAULT_RESTARTS
+from wireproof.conformance.suite.cases import Suite
+from wireproof.conformance.suite.declared import FeatureError, declared, reached
+from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
+
+SIMULATION = "simulation"
+LOG = "target.log"
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+LIMITS = {name: value for name, value in DEFAULT_PARAMETERS.items() if name != "TOLERANCE"}
+OPTIONS = (
+    click.option(
+        "--target-command",
+        help="Start this server for the run: '{port}' and '{host}' in it are filled in; without '{port}' it must print "
+        "a line 'listening ADDRESS'.",
+    ),
+    click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen."),
+    click.option(
+        "--restarts",
+        type=click.IntRange(0),
+        default=DEFAULT_RESTARTS,
+        help="How often it is started again after it died.",
+    ),
+    click.option("--budgets", is_flag=True, help="Measure its memory, descriptors and CPU, too: takes some 15 s more."),
+    click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="NAME=NUMBER",
+        help="Another limit for these cases, or one of the protocol's own that the target has another value of "
+        f"(vectors/PROTOCOL/parameters.yaml): {', '.join(f'{name}={value}' for name, value in LIMITS.items())}.",
+    ),
+    click.option(
+        "--feature",
+        "features",
+        multiple=True,
+        metavar="NAME",
+        help="A feature that the target has (vectors/PROTOCOL/features.yaml); once for each, or with commas. Cases "
+        "that need another one are unsupported. The simulation has all.",
+    ),
+    click.option(
+        "--tls-ca",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Verify the certificate of a target that speaks TLS with this authority; else none is verified.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is tested."""
+
+    told: str
+    """As records name it."""
+    address: Address | None
+    """None: the simulation. A server that is started again has another one each time."""
+    server: ServerProcess | None = None
+
+
+def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for a server of our own."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def target_of(text: str | None, options: Mapping[str, Any]) -> Iterator[Target]:
+    """Yield the target; a server that is started for it is gone afterwards, however the block ends.
+
+    Raises `TargetError`, `StartError` when the server does not become ready, `OutputError` when its log cannot be kept.
+    """
+    command: str | None = options["target_command"]
+    if (text is None) == (command is None):
+        both = "neither" if text is None else "both"
+        raise TargetError(
+            f"expected a TARGET (tcp://HOST:PORT, unix:///PATH, simulation) or --target-command; got {both}"
+        )
+    if command is None and options["budgets"]:
+        raise TargetError("--budgets: only a server that wireproof started can be measured (--target-command)")
+    if command is None:
+        yield Target(str(text), None if text == SIMULATION else parse_address(str(text)))
+        return
+    with _ended_by_signals(), ExitStack() as stack:
+        server = _server(command, options)
+        yield Target(command, stack.enter_context(server).address, server)
+
+
+def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
+    folder: Path | None = options["out"]
+    parsed = parse_command(command)
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        return ServerProcess(parsed, log=folder / LOG if folder else None, ready_timeout=options["ready_timeout"])
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let the signals that ask a process to end do what Ctrl-C does, so that the server is ended, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT)) for one in ENDING}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Number]:
+    """Return what cases leave open; `TargetError` names a limit that is none."""
+    own = {name: one.value for name, one in suite.parameters.items()}
+    known = {**LIMITS, **own}
+    found: dict[str, Number] = {**known, "TOLERANCE": options["tolerance"]}
+    for text in options["limits"]:
+        name, _, number = text.partition("=")
+        try:
+            if name not in known or not 0 <= float(number) < float("inf"):
+                raise ValueError
+        except ValueError:
+            raise TargetError(f"--limit: expected NAME=NUMBER with one of {', '.join(known)}; got {text!r}") from None
+        found[name] = int(number) if number.isdecimal() else float(number)
+    return found
+
+
+def features_of(options: Mapping[str, Any], suite: Suite, address: Address | None) -> frozenset[str]:
+    """Return the features that the target declares; `TargetError` for one that the protocol has not."""
+    try:
+        found = declared(options["features"], suite.features)
+    except FeatureError as error:
+        raise TargetError(f"--feature: {error}") from None
+    if address is not None:
+        return found | reached(address.scheme, suite.features)
+    return found or reference_target.features(suite.protocol)
+
+
+def tls_of(options: Mapping[str, Any]) -> ssl.SSLContext:
+    """Return what is spoken where a case begins TLS; `TargetError` for a file that is no authority."""
+    path: Path | None = options["tls_ca"]
+    try:
+        return client_context(path)
+    except OSError as error:
+        raise TargetError(f"--tls-ca: expected certificates (PEM) in {path}: {error.strerror or error}") from None

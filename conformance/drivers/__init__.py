@@ -1,0 +1,1 @@
+"""Perform the player's actions: over sockets, in simulation, or from a recorded trace."""

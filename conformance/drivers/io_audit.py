@@ -1,0 +1,72 @@
+"""Holds a driver against what crossed: the trace is what the driver told, so nothing in it shows that the driver lost.
+
+Bytes are noted where they leave this process and where they come in; each answer to a read or a write must agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wireproof.conformance.model.actions import Answer, Read, Write
+from wireproof.conformance.model.outcome import Outcome, harness_error
+from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.model.verdict import Guilty
+from wireproof.conformance.model.violation import MISDELIVERED, Violation
+from wireproof.conformance.monitor.blame import KEPT, MONITOR, described, evidence
+
+
+class TapError(RuntimeError):
+    """Raised when an answer is not what crossed: on which connection, from which byte of whose stream, when."""
+
+    def __init__(self, connection: str, stream: Guilty, offset: int, at_us: int, told: str) -> None:
+        super().__init__(told)
+        self.connection = connection
+        self.stream = stream
+        self.offset = offset
+        self.at_us = at_us
+        self.told = told
+
+
+class Tap:
+    """What crossed on one connection and was not accounted for yet."""
+
+    def __init__(self) -> None:
+        self._came = bytearray()
+        self._left = bytearray()
+        self._told = {Guilty.TARGET: 0, Guilty.HARNESS: 0}
+
+    def came(self, data: bytes) -> None:
+        """Note bytes as they come in, before anything is done to them."""
+        self._came += data
+
+    def left(self, data: bytes) -> None:
+        """Note bytes as they leave."""
+        self._left += data
+
+    def held(self, action: Read | Write, answer: Answer) -> Answer:
+        """Return the answer if it is what crossed; `TapError` otherwise."""
+        if isinstance(action, Write):
+            if answer.kind is Kind.SENT and self._left != action.data:
+                raise self._error(action, answer, Guilty.HARNESS, "other bytes were sent than the player gave")
+            self._told[Guilty.HARNESS] += len(self._left)
+            self._left.clear()
+        elif answer.kind is not Kind.RECEIVED:
+            if self._came:
+                told = f"{len(self._came)} bytes came and were kept from the player"
+                raise self._error(action, answer, Guilty.TARGET, told)
+        elif not self._came.startswith(answer.data):
+            raise self._error(action, answer, Guilty.TARGET, "the player was given other bytes than came")
+        else:
+            del self._came[: len(answer.data)]
+            self._told[Guilty.TARGET] += len(answer.data)
+        return answer
+
+    def _error(self, action: Read | Write, answer: Answer, stream: Guilty, told: str) -> TapError:
+        return TapError(action.connection, stream, self._told[stream], round(answer.now * 1e6), told)
+
+
+def misdelivered(error: TapError, trace: Trace) -> Outcome:
+    """Return the harness_error of a play whose driver reported other bytes than crossed the connection."""
+    where = error.offset, MISDELIVERED, None, len(trace), error.at_us, error.told
+    first = Violation(Guilty.HARNESS, error.connection, error.stream, *where)
+    return replace(harness_error(described(first), trace), expected=KEPT, extra={MONITOR: evidence(first)})

@@ -1,0 +1,98 @@
+"""Judges again what was recorded: a driver that answers the player's actions from a trace, without any IO.
+
+The same case over the same trace gives the same verdict. A trace that belongs to another case, run or delivery is
+refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.suite.segmentation import DELIVERIES, Delivery
+
+ENDS = frozenset({Kind.RECEIVED, Kind.SILENT, Kind.ENDED, Kind.RESET})
+ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
+    Open: frozenset({Kind.OPENED, Kind.RESET}),
+    Write: frozenset({Kind.SENT, Kind.RESET, Kind.SILENT}),
+    Read: ENDS,
+    Shut: frozenset({Kind.HALF_CLOSED, Kind.CLOSED}),
+    Secure: frozenset({Kind.SECURED, Kind.SILENT, Kind.ENDED, Kind.RESET}),
+    Sleep: frozenset({Kind.WAITED}),
+    Measure: frozenset({Kind.MEASURED}),
+}
+"""Action -> what may have come of it."""
+
+
+class ReplayError(ValueError):
+    """Raised when a trace cannot be that of the case played; it says at which event and what was expected."""
+
+
+class ReplayDriver:
+    """Plays a case over a recorded trace."""
+
+    def __init__(self, trace: Iterable[TraceEvent]) -> None:
+        self._trace = list(trace)
+
+    def play(self, player: Player) -> Outcome:
+        """Return the outcome that the trace shows; `ReplayError` when it is not the trace of this case."""
+        play = player.play()
+        at = 0
+        try:
+            action = next(play)
+            while True:
+                answer = self._answer(action, at)
+                at += 1
+                action = play.send(answer)
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+        if at != len(self._trace):
+            raise ReplayError(f"event {at}: the case ends here, the trace goes on with {self._trace[at].kind}")
+        return outcome
+
+    def _answer(self, action: Action, at: int) -> Answer:
+        if at >= len(self._trace):
+            raise ReplayError(f"event {at}: the trace ends here, the case goes on with {type(action).__name__}")
+        event = self._trace[at]
+        connection = "" if isinstance(action, Sleep | Measure) else action.connection
+        if event.connection != connection or event.kind not in ANSWERS[type(action)]:
+            asked = f"{type(action).__name__} on {connection or 'nothing'}"
+            raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")
+        if isinstance(action, Open) and action.link != event.link:
+            raise ReplayError(
+                f"event {at}: the case speaks {action.link or 'as usual'}, it was {event.link or 'as usual'}"
+            )
+        if isinstance(action, Write) and event.kind is Kind.SENT and action.data != event.data:
+            raise ReplayError(f"event {at}: the case sends {action.data.hex()}, it was {event.data.hex()}")
+        return Answer(event.kind, event.at_us / 1e6, b"" if event.kind is Kind.SENT else event.data)
+
+
+def delivery_of(record: Mapping[str, Any]) -> Delivery:
+    """Return the delivery of a record; `ReplayError` for one that there is not, or not any more."""
+    name = record["delivery"]
+    if name not in DELIVERIES:
+        raise ReplayError(f"{record['case']}: no delivery {name!r}; there is {', '.join(DELIVERIES)}")
+    return DELIVERIES[name]
+
+
+def trace_of(record: Mapping[str, Any]) -> Trace:
+    """Return the trace that a record holds; `ReplayError` when the record was cut."""
+    trace = Trace()
+    for event in record["exchange"]:
+        if event["direction"] == "event":
+            kind, _, told = event["text"].partition(": ")
+            if kind not in list(Kind):
+                raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
+            trace.append(
+                TraceEvent(event["at_us"], event["connection"], Kind(kind), told.encode(), event.get("link", ""))
+            )
+        elif event["text"]:
+            raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
+        else:
+            data = bytes.fromhex(event["hex"])
+            trace.append(TraceEvent(event["at_us"], event["connection"], Kind(event["direction"]), data))
+    return trace

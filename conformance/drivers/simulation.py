@@ -1,0 +1,204 @@
+"""The driver in simulation: the reference server in this process, on a virtual clock; bit-identical, no sleeping.
+
+Each case gets a fresh server, so every case is alone; time moves only when a case waits or a read finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from wireproof.conformance.drivers.io_audit import Tap, TapError, misdelivered
+from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.player.player import Player
+from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.service import Peer, Service, Session
+
+ServiceFactory = Callable[[VirtualClock], Service]
+FIRST_PORT = 40_000
+
+
+class _Wire:
+    """One simulated connection: what the server wrote and whether it closed."""
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.written: list[bytes] = []
+        self.closed = False
+        self.tap = Tap()
+        self.inside: list[bytes] | None = None
+        """What the server, which goes on inside TLS, wrote so far; None once our side does, too, or without TLS."""
+        self._first = b""
+
+    def write(self, data: bytes) -> None:
+        """Keep what the server says."""
+        if self.inside is not None:
+            self.inside.append(data)
+        else:
+            self.tap.came(data)
+            self.written.append(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def secure(self, first: bytes) -> None:
+        """Begin TLS on the server's side: there are no bytes of it here, but none in clear may come either."""
+        self.inside, self._first = [], first
+
+    def lose(self) -> None:
+        """End both sides: a handshake failed."""
+        self.closed, self.inside = True, []
+        if self.session is not None:
+            self.session.connection_lost()
+
+    def shake_hands(self) -> str:
+        """Begin TLS on our side; return why it fails, nothing when it does not."""
+        if self.closed:
+            return "closed"
+        if self.inside is None or self._first:
+            self.lose()
+            return "clear text where TLS is due" if self._first else "the target does not begin TLS"
+        inside, self.inside = self.inside, None
+        for data in inside:
+            self.write(data)
+        return ""
+
+
+class _Datagrams:
+    """One simulated socket for datagrams: the answers not read yet."""
+
+    def __init__(self, service: Service, peer: Peer) -> None:
+        self._service = service
+        self._peer = peer
+        self.came: deque[bytes] = deque()
+        self.tap = Tap()
+
+    def write(self, data: bytes) -> None:
+        """Send one datagram."""
+        self.tap.left(data)
+        answer = self._service.datagram(self._peer, data)
+        if answer is not None:
+            self.tap.came(answer)
+            self.came.append(answer)
+
+
+class SimulationDriver:
+    """Plays cases against a fresh service each, made by `factory(clock)`."""
+
+    def __init__(self, factory: ServiceFactory) -> None:
+        self._factory = factory
+
+    def play(self, player: Player) -> Outcome:
+        """Run one case to its outcome."""
+        session = Simulation(self._factory)
+        play = player.play()
+        try:
+            action = next(play)
+            while True:
+                action = play.send(session.perform(action))
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            return outcome
+        except TapError as error:
+            return misdelivered(error, player.talk.trace)
+
+
+class Simulation:
+    """One server and its connections, for one play."""
+
+    def __init__(self, factory: ServiceFactory) -> None:
+        self._clock = VirtualClock()
+        self._service = factory(self._clock)
+        self._wires: dict[str, _Wire | _Datagrams] = {}
+        self._opened = 0
+
+    def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
+        return Answer(kind, self._clock.monotonic_ns() / 1e9, data)
+
+    def perform(self, action: Action) -> Answer:
+        """Carry out one action of a player."""
+        match action:
+            case Open(name, _, transport):
+                return self._open(name, is_stream=transport == "stream")
+            case Write(name, data, apart):
+                wire = self._wires[name]
+                return wire.tap.held(action, self._write(wire, data, apart or 0.0))
+            case Read(name, timeout):
+                wire = self._wires[name]
+                return wire.tap.held(action, self._read(wire, timeout))
+            case Shut(name, how):
+                return self._shut(name, how)
+            case Secure(name):
+                return self._secure(name)
+            case Sleep(seconds):
+                self._clock.advance(round(seconds * 1e9))
+                return self._answer(Kind.WAITED)
+            case Measure():
+                return self._answer(Kind.MEASURED)
+
+    def _open(self, name: str, *, is_stream: bool) -> Answer:
+        port = FIRST_PORT + self._opened
+        self._opened += 1
+        if is_stream:
+            self._wires[name] = wire = _Wire()
+            peer = Peer("tcp", "127.0.0.1", port, wire.secure)
+            wire.session = self._service.connect(peer, wire.write, wire.close)
+        else:
+            self._wires[name] = _Datagrams(self._service, Peer("udp", "127.0.0.1", port))
+        return self._answer(Kind.OPENED, str(port).encode())
+
+    def _write(self, wire: _Wire | _Datagrams, data: bytes, pause: float) -> Answer:
+        if isinstance(wire, _Datagrams):
+            wire.write(data)
+            self._clock.advance(0)
+            return self._answer(Kind.SENT)
+        assert wire.session is not None
+        if wire.closed:
+            return self._answer(Kind.RESET, b"closed")
+        if data:
+            wire.tap.left(data)
+            if wire.inside is None:
+                wire.session.data_received(data)
+            else:
+                wire.lose()
+        self._clock.advance(round(pause * 1e9))
+        return self._answer(Kind.SENT)
+
+    def _read(self, wire: _Wire | _Datagrams, timeout: float) -> Answer:
+        deadline = self._clock.monotonic_ns() + round(timeout * 1e9)
+        if isinstance(wire, _Datagrams):
+            if wire.came:
+                return self._answer(Kind.RECEIVED, wire.came.popleft())
+            self._clock.advance_to(deadline)
+            return self._answer(Kind.SILENT)
+        while not wire.written and not wire.closed:
+            following = self._clock.next_ns
+            if following is None or following > deadline:
+                self._clock.advance_to(deadline)
+                break
+            self._clock.advance_to(following)
+        if wire.written:
+            data = b"".join(wire.written)
+            wire.written.clear()
+            return self._answer(Kind.RECEIVED, data)
+        return self._answer(Kind.ENDED if wire.closed else Kind.SILENT)
+
+    def _secure(self, name: str) -> Answer:
+        wire = self._wires[name]
+        assert isinstance(wire, _Wire)
+        why = wire.shake_hands()
+        self._clock.advance(0)
+        return self._answer(Kind.RESET, why.encode()) if why else self._answer(Kind.SECURED)
+
+    def _shut(self, name: str, how: str) -> Answer:
+        wire = self._wires[name]
+        if how == "half" and isinstance(wire, _Wire) and wire.session is not None:
+            wire.session.eof_received()
+            self._clock.advance(0)
+            return self._answer(Kind.HALF_CLOSED)
+        del self._wires[name]
+        if isinstance(wire, _Wire) and wire.session is not None:
+            wire.session.connection_lost()
+        return self._answer(Kind.CLOSED)

@@ -1,0 +1,215 @@
+"""The driver over real sockets: performs the player's actions on TCP or UNIX streams and UDP, every wait bounded.
+
+What came before a connection was reset is kept and read first. Errors that are this machine's own (no descriptor
+left, say) leave as `OSError`: they are nobody's verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from wireproof.conformance.drivers.datagrams import Datagrams, open_datagrams
+from wireproof.conformance.drivers.io_audit import TapError, misdelivered
+from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.streams import Wire, connect
+from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed
+from wireproof.conformance.drivers.tls import client_context
+from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.outcome import Outcome, harness_error
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.player.connections import Asking, Result
+from wireproof.conformance.player.player import Player
+
+__all__ = ["Session", "SocketDriver", "Wire", "connect"]
+
+OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+PATIENCE = 8
+"""Connects without an answer, one after the other, after which `IMPATIENT` seconds are enough for each."""
+IMPATIENT = 0.2
+
+
+class SocketDriver:
+    """Plays cases against the target at one address; a case that waits leaves its place at the `gate` meanwhile."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        timeout: float = 5.0,
+        gate: Gate | None = None,
+        usage: Callable[[], Any] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """`usage` tells what the target's process takes, as an object of figures, where it is ours.
+
+        `tls` is what is spoken where TLS is begun; without it no certificate is verified.
+        """
+        self.address = address
+        self.timeout = timeout
+        self.gate = gate
+        self.usage = usage
+        self.unanswered = 0
+        """Connects in a row that were neither taken nor refused."""
+        self._tls = tls
+        self._host = ""
+        """Where the last stream was really connected to: names have several addresses."""
+
+    @cached_property
+    def tls(self) -> ssl.SSLContext:
+        """What is spoken where TLS is begun."""
+        return self._tls or client_context()
+
+    async def connect(self) -> Wire:
+        """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more."""
+        timeout = self.timeout if self.unanswered < PATIENCE else min(self.timeout, IMPATIENT)
+        try:
+            wire = await connect(self.address, timeout)
+        except TimeoutError:
+            self.unanswered += 1
+            raise
+        except OSError:
+            self.unanswered = 0
+            raise
+        self.unanswered = 0
+        if self.address.scheme == "tcp":
+            self._host = wire.transport.get_extra_info("peername")[0]
+        return wire
+
+    async def datagrams(self) -> Datagrams:
+        """Return a socket for datagrams to the target's own host and port; raises `OSError`."""
+        if self.address.scheme != "tcp":
+            raise OSError(f"datagrams go to a host and port, the target is at {self.address}")
+        return await open_datagrams(self._host or self.address.host, self.address.port, self.timeout)
+
+    def session(self) -> Session:
+        """Return the sockets of a play whose actions are performed one by one."""
+        return Session(self)
+
+    async def play(self, player: Player) -> Outcome:
+        """Run one case to its outcome; no connection outlives it. Raises `OSError` for this machine's own limits."""
+        session = Session(self)
+        try:
+            return session.witnessed(await session.run(player.play()))
+        except TapError as error:
+            return misdelivered(error, player.talk.trace)
+        finally:
+            session.close()
+
+    async def perform(self, asking: Asking[Result]) -> Result:
+        """Perform what anything else asks and return what it returns; raises `TapError`, else as `play`."""
+        session = Session(self)
+        try:
+            return await session.run(asking)
+        finally:
+            session.close()
+
+
+class Session:
+    """The sockets of one play; whoever makes one ends it with `close`."""
+
+    def __init__(self, driver: SocketDriver) -> None:
+        self._driver = driver
+        self._wires: dict[str, Wire | Datagrams] = {}
+        self._cuts: list[Cuts] = []
+        self._began = time.monotonic()
+
+    def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
+        return Answer(kind, time.monotonic() - self._began, data)
+
+    async def run(self, asking: Asking[Result]) -> Result:
+        """Perform everything that is asked; return what the asking returns."""
+        try:
+            action = next(asking)
+            while True:
+                action = asking.send(await self.perform(action))
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+
+    async def perform(self, action: Action) -> Answer:
+        """Carry out one action; raises `OSError` for this machine's own limits and `TapError`."""
+        match action:
+            case Open(name, _, transport):
+                return await self._open(name, is_stream=transport == "stream")
+            case Write(name, data, apart):
+                wire = self._wires[name]
+                return wire.tap.held(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
+            case Read(name, timeout):
+                wire = self._wires[name]
+                return wire.tap.held(action, self._answer(*await wire.read(timeout)))
+            case Shut(name, how):
+                return await self._shut(name, how)
+            case Secure(name, timeout):
+                return await self._secure(name, timeout)
+            case Sleep(seconds):
+                await self._sleep(seconds)
+                return self._answer(Kind.WAITED)
+            case Measure():
+                usage = self._driver.usage
+                return self._answer(Kind.MEASURED, msgspec.json.encode(usage()) if usage else b"")
+
+    async def _sleep(self, seconds: float) -> None:
+        gate = self._driver.gate
+        if not seconds:
+            return
+        if gate is not None:
+            gate.step_out()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            if gate is not None:
+                gate.step_in()
+
+    async def _open(self, name: str, *, is_stream: bool) -> Answer:
+        wire: Wire | Datagrams
+        try:
+            wire = await (self._driver.connect() if is_stream else self._driver.datagrams())
+        except OSError as error:
+            if error.errno in OURS:
+                raise
+            return self._answer(Kind.RESET, (str(error) or "no answer to connect").encode())
+        self._wires[name] = wire
+        self._cuts.append(wire.cuts)
+        if isinstance(wire, Datagrams):
+            return self._answer(Kind.OPENED, str(wire.port).encode())
+        mine = wire.transport.get_extra_info("sockname") if self._driver.address.scheme == "tcp" else None
+        return self._answer(Kind.OPENED, str(mine[1]).encode() if mine else b"")
+
+    async def _secure(self, name: str, timeout: float) -> Answer:
+        wire, driver = self._wires[name], self._driver
+        assert isinstance(wire, Wire)
+        return self._answer(*await wire.secure(driver.tls, driver.address.host, timeout))
+
+    async def _shut(self, name: str, how: str) -> Answer:
+        wire = self._wires[name]
+        if how == "half" and isinstance(wire, Wire):
+            wire.end_writing()
+            return self._answer(Kind.HALF_CLOSED)
+        await self._wires.pop(name).close(reset=how == "reset")
+        return self._answer(Kind.CLOSED)
+
+    def witnessed(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with what the kernel says of the cuts; a pass that they did not reach is our own fault."""
+        told = evidence(self._cuts)
+        if told is None:
+            return outcome
+        why = missed(self._cuts)
+        if why is not None and outcome.verdict is Verdict.PASS:
+            outcome = harness_error(why, outcome.trace)
+        return replace(outcome, extra={**outcome.extra, "wire": told})
+
+    def close(self) -> None:
+        """Cut every connection that is left."""
+        for wire in self._wires.values():
+            wire.cut()

@@ -1,0 +1,140 @@
+"""Which clause is broken, as the cases tell it: those for servers look at replies, those for SDKs at requests."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.suite.case_traits import ALTERNATIVES, options, patterns
+from wireproof.conformance.suite.cases import Case, CaseError, Suite
+from wireproof.protocols import protocol
+
+__all__ = ["PUSH", "Clauses"]
+
+PUSH = "push"
+"""What cases call a push."""
+
+
+class Clauses:
+    """The clauses of one profile by what its cases are about."""
+
+    def __init__(self, suite: Suite, profile: str) -> None:
+        self.suite = suite
+        self._profile = profile
+        self._replies: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+        self._requests: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._reports: dict[str, Counter[str]] = defaultdict(Counter)
+        self._times = frozenset(protocol(suite.protocol).time_left)
+        for case in suite.cases:
+            if profile in case.profiles and case.level is not Level.MAY:
+                self._look_at_replies(case)
+        for case in _for_sdks(suite.protocol):
+            if profile in case.profiles:
+                self._look_at_requests(case)
+
+    def of_reply(self, request: str, reply: str, field: str) -> str | None:
+        """Return the clause that a wrong field of a reply breaks, an empty one: another reply; None: no one's."""
+        return self._first(self._replies.get((request, reply, field)), request)
+
+    def of_answer(self, request: str) -> str:
+        """Return the clause that asks for an answer at all."""
+        return self._first(self._replies.get((request, "", "")), request) or self._any(request)
+
+    def of_request(self, request: str, field: str = "") -> str:
+        """Return the clause that a client breaks whose request is wrong in a field; empty: anywhere."""
+        looked = self._requests.get((request, field)) or self._requests.get((request, ""))
+        return self._first(looked, request) or self._any(request)
+
+    def of_report(self, request: str) -> str:
+        """Return the clause that a client breaks who tells another answer than came."""
+        return self._first(self._reports.get(request), request) or self._any(request)
+
+    def _look_at_replies(self, case: Case) -> None:
+        asked = ""
+        for step in case.steps:
+            asked = next(reversed(list(_names(step.get("send")))), asked)
+            clause = step.get("clause", case.clauses[0])
+            if step.get("given") or not self._binds(clause):
+                continue
+            self._replies[asked, "", ""][clause] += 1
+            for reply, fields in patterns(step.get("expect")):
+                self._replies[asked, reply, ""][clause] += 1
+                for field in _fields(fields, self._times):
+                    self._replies[asked, reply, field][clause] += 1
+                if reply == PUSH:
+                    self._replies[PUSH, PUSH, ""][clause] += 1
+
+    def _look_at_requests(self, case: Case) -> None:
+        for step in case.steps:
+            for name in _names(step.get("ask")):
+                clause = step.get("clause", case.clauses[0])
+                if self._binds(clause):
+                    self._requests[name, ""][clause] += "answer" not in step or "blame" in step
+                    self._reports[name][clause] += 1
+                for field, blamed in step.get("blame", {}).items():
+                    self._requests[name, field][blamed] += self._binds(blamed)
+            for name, _ in patterns(step.get("answer")):
+                if name == PUSH and self._binds(case.clauses[0]):
+                    self._reports[PUSH][case.clauses[0]] += 1
+
+    def _binds(self, clause: str) -> bool:
+        return self.suite.clauses[clause].levels.get(self._profile) in (Level.MUST, Level.SHOULD)
+
+    def _first(self, looked: Counter[str] | None, request: str) -> str | None:
+        """Return the clause looked at most, those of the request's own group before others."""
+        found = [one for one in looked if looked[one]] if looked else []
+        own = [one for one in found if self.suite.clauses[one].group == request]
+        return max(own or found, key=lambda one: looked[one] if looked else 0, default=None)
+
+    def _any(self, request: str) -> str:
+        binding = [one for one in self.suite.clauses.values() if self._binds(one.id)]
+        of_group = (one.id for one in binding if one.group == request)
+        return next(of_group, binding[0].id)
+
+
+def _for_sdks(protocol: str) -> tuple[Case, ...]:
+    """Return the cases for SDKs; a protocol may have none."""
+    try:
+        return load_sdk_suite(protocol).cases
+    except CaseError:
+        return ()
+
+
+def _names(spec: Any) -> Iterator[str]:
+    """Yield the names of the messages in a `send` or `ask`; of repeated ones, once."""
+    if isinstance(spec, list):
+        for one in spec:
+            yield from _names(one)
+    elif isinstance(spec, str):
+        yield spec
+    elif isinstance(spec, dict) and "of" in spec:
+        yield from _names(spec["of"])
+    elif isinstance(spec, dict) and "raw" in spec:
+        yield from _names(spec.get("as"))
+    elif isinstance(spec, dict):
+        chosen = [one for choice in ALTERNATIVES if choice in spec for one in options(spec[choice])]
+        for one in chosen:
+            yield from _names(one)
+        yield from (one for one in spec if one not in ALTERNATIVES)
+
+
+def _fields(fields: Mapping[str, Any], times: frozenset[str], before: str = "") -> Iterator[str]:
+    """Yield the fields that a pattern wants to be just so, or between times; a flag with its value."""
+    for name, value in fields.items():
+        if isinstance(value, bool):
+            yield f"{before}{name}={value}"
+        elif before == "" and name == "rows":
+            yield name
+            for row in _rows(value):
+                yield from _fields(row, times, f"{name}.")
+        elif not isinstance(value, dict) or name in times or "hex" in value:
+            yield before + name
+
+
+def _rows(spec: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the patterns of rows in what a table must be."""
+    for part in spec.values() if isinstance(spec, dict) else ():
+        yield from (one for one in part if isinstance(one, dict)) if isinstance(part, list) else ()

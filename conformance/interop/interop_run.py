@@ -1,0 +1,116 @@
+"""Plays every client against every server, one pair after the other."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from wireproof.conformance.drivers.sockets import connect
+from wireproof.conformance.interop.blamed_clauses import Clauses
+from wireproof.conformance.interop.pairing import Pair
+from wireproof.conformance.interop.participants import ClientParty, ServerParty
+from wireproof.conformance.interop.proxy import between
+from wireproof.conformance.interop.results import Played, Side
+from wireproof.conformance.interop.results_page import Column, PairResult
+from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.monitor.monitor import Monitor
+from wireproof.conformance.run.probe import Spoken, version_of
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.driver_protocol import Hello
+from wireproof.conformance.suite.cases import Suite
+from wireproof.conformance.verdict.records import Run, wireproof_version
+from wireproof.protocols import protocol
+from wireproof.protocols.plain import Plain
+
+__all__ = ["Interop"]
+
+
+@dataclass(slots=True)
+class Interop:
+    """One call of the command."""
+
+    suite: Suite
+    spoken: Spoken
+    timeout: float
+    results: list[PairResult] = field(default_factory=list)
+    columns: list[Column] = field(default_factory=list)
+
+    async def run(
+        self,
+        clients: Sequence[ClientParty],
+        servers: Sequence[ServerParty],
+        report: Callable[[PairResult, Played], object],
+    ) -> None:
+        """Play all pairs; raises `StartError`, `TargetError`, and what a driver's hello raises."""
+        clauses = Clauses(self.suite, self.spoken.profile)
+        async with AsyncExitStack() as stack:
+            addresses = [_started(stack, one) for one in servers]
+            about = [await self._server_column(*each, clauses) for each in zip(servers, addresses, strict=True)]
+            for client in clients:
+                driver = await stack.enter_async_context(client.driver(self.timeout))
+                hello = await driver.start()
+                column = self._client_column(client, hello, clauses)
+                for address, of_server in zip(addresses, about, strict=True):
+                    await self._pair(driver, hello, address, (column, of_server), report)
+                await driver.end()
+            self.columns += about
+
+    async def _pair(
+        self,
+        driver: DriverProcess,
+        hello: Hello,
+        address: Address,
+        columns: tuple[Column, Column],
+        report: Callable[[PairResult, Played], object],
+    ) -> None:
+        client, server = columns
+        result = PairResult(client.name, server.name)
+        self.results.append(result)
+        if self.suite.protocol != hello.protocol or not self._is_spoken(hello):
+            result.note = f"the client speaks {', '.join(hello.profiles)} under {', '.join(hello.variants)}"
+            return
+        profile, variant = self.spoken.profile, self.spoken.variant
+        known = protocol(self.suite.protocol)
+        if client not in self.columns:
+            self.columns.append(client)
+        async with between(address, lambda: Monitor(known, profile, variant)) as tap:
+            plain = Plain(known, profile, variant)
+            pair = Pair(driver, tap, plain, client.clauses, secrets.token_hex(3), self.timeout)
+            async for one in pair.play():
+                result.played.append(one)
+                client.add(one, server.name)
+                server.add(one, client.name)
+                report(result, one)
+
+    def _is_spoken(self, hello: Hello) -> bool:
+        return self.spoken.profile in hello.profiles and self.spoken.variant in hello.variants
+
+    def _client_column(self, client: ClientParty, hello: Hello, clauses: Clauses) -> Column:
+        name = client.told if client.own else f"{hello.sdk.name} ({hello.sdk.language})"
+        return Column(Side.CLIENT, name, self._run(client.told, name, hello.sdk.version, "client"), clauses)
+
+    async def _server_column(self, server: ServerParty, address: Address, clauses: Clauses) -> Column:
+        try:
+            await (await connect(address, self.timeout)).close()
+        except OSError as error:
+            raise TargetError(f"nothing to test at {address}: {error.strerror or error}") from None
+        version = wireproof_version()
+        if not server.own:
+            version = await version_of(self.suite, address, self.spoken, self.timeout)
+        return Column(Side.SERVER, server.told, self._run(server.told, server.told, version, "server"), clauses)
+
+    def _run(self, target: str, name: str, version: str, role: str) -> Run:
+        protocol, profile, variant = self.suite.protocol, self.spoken.profile, self.spoken.variant
+        named = f"{name}, interop"  # a column of its own: only the latest run of a name counts in the matrix
+        return Run(protocol, profile, variant, target, named, version, role, {"command": "interop"})
+
+
+def _started(stack: AsyncExitStack, server: ServerParty) -> Address:
+    """Return where a server listens; one that is started for this is ended with the stack."""
+    if server.address is not None:
+        return server.address
+    process = server.process()
+    assert process is not None
+    return stack.enter_context(process).address

@@ -1,0 +1,233 @@
+"""Puts one client and one server through the script and says, operation by operation, who broke the protocol first.
+
+An operation goes client, server, client: the request is held against what was asked for, the reply against what the
+reference answers to that very request, what the driver reports against the bytes of the reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from wireproof.conformance.interop.blamed_clauses import Clauses
+from wireproof.conformance.interop.judge import Judge, stream_fault
+from wireproof.conformance.interop.proxied_connection import Line
+from wireproof.conformance.interop.proxy import Between
+from wireproof.conformance.interop.reference_oracle import Oracle
+from wireproof.conformance.interop.results import Broke, Played, Side
+from wireproof.conformance.interop.scenario import Scene, Step, marked, request_of, scenes
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import Answer, DriverMessageError, Failure
+from wireproof.conformance.sdk.samples import Samples
+from wireproof.conformance.sdk.transports import StartError
+from wireproof.protocols.plain import Plain
+
+__all__ = ["Pair"]
+
+TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError)
+RESTARTS = 20
+GRACE = 0.3
+"""Seconds for what a client that has answered already did not wait for."""
+
+
+@dataclass(slots=True)
+class Pair:
+    """A started driver and a server behind a tap."""
+
+    driver: DriverProcess
+    between: Between
+    plain: Plain
+    clauses: Clauses
+    mark: str
+    timeout: float
+    _restarts: int = 0
+    _stuck: bool = False
+    """It owes an answer: before the next scene it is started again."""
+    _name: bytes = b""
+    """What all is called by in the scene that is played."""
+    _lines: dict[str, Line] = field(default_factory=dict)
+
+    async def play(self) -> AsyncIterator[Played]:
+        """Yield what becomes of every operation."""
+        hello = self.driver.hello
+        assert hello is not None
+        width = max(self.plain.variant.sizes.values(), default=1)
+        most = min((1 << (8 * width)) - 2, int(hello.largest_number))
+        for scene in scenes(self.plain, self.mark, most):
+            async for one in self._scene(scene):
+                yield one
+
+    async def _scene(self, scene: Scene) -> AsyncIterator[Played]:
+        self.between.start_over()
+        self._lines.clear()
+        self._name = marked(self.mark, scene.name)
+        oracle, samples = Oracle(self.plain), Samples(self.plain)
+        over: str | None = None
+        guilty: Side | None = None
+        broke = await self._connect(scene, oracle)
+        for number, step in enumerate(scene.steps, 1):
+            name = self.plain.operations[step.operation].NAME
+            if over is not None:
+                yield Played(scene.name, number, step, name, Trace(), 0, untested=over)
+                continue
+            await asyncio.sleep(step.wait)
+            began, first = time.monotonic(), len(self.between.trace)
+            unsupported = False
+            if broke is None:
+                broke, unsupported = await self._step(step, oracle, samples)
+            took = int((time.monotonic() - began) * 1e6)
+            trace = Trace(self.between.trace[first:] or self.between.trace)
+            if broke is not None and broke.ends:
+                over = f"the {guilty or broke.side} broke the protocol before, at {step.operation} or earlier"
+            if broke is not None and guilty not in (None, broke.side):
+                told = f"the {guilty} broke the protocol before; then: expected {broke.expected}, got {broke.got}"
+                yield Played(scene.name, number, step, name, trace, took, untested=told)
+            else:
+                yield Played(scene.name, number, step, name, trace, took, broke, unsupported)
+                guilty = guilty or (broke.side if broke is not None and broke.side is not Side.NOBODY else None)
+            broke = None
+        oracle.close()
+        await self._leave(scene)
+
+    async def _connect(self, scene: Scene, oracle: Oracle) -> Broke | None:
+        """Have the client connect; what is wrong with that ends the scene."""
+        self.driver.take_events()
+        for name in scene.connections:
+            oracle.open(name)
+            self.between.name = name
+            told = await self._ask("connect", name, host="127.0.0.1", port=self.between.port, **self._spoken())
+            crossing = self.between.of(name)
+            if self.between.refused is not None:
+                got = f"it takes no connection: {self.between.refused}"
+                return Broke(Side.SERVER, None, None, "a connection", got, Verdict.CRASH, ends=True)
+            if isinstance(told, Broke):
+                return told
+            if told.error is not None or crossing is None:
+                got = f"{told.error.kind}: {told.error.told}" if told.error else "no connection was made"
+                return Broke(Side.CLIENT, None, None, "a connection", got, ends=True)
+            self._lines[name] = Line.of(crossing, self.plain)
+            if (broke := await self._greeted(name, oracle)) is not None:
+                return broke
+        return None
+
+    async def _greeted(self, name: str, oracle: Oracle) -> Broke | None:
+        """Let the reference answer what a client asks by itself when it connects; return what broke the stream."""
+        line = self._lines[name]
+        line.look()
+        asked, line.requests = line.requests, []
+        mine = [await oracle.answer(name, one) for one in asked]
+        await self._settled(line, len(asked))
+        for own, (reply, _) in zip(mine, line.replies, strict=False):
+            if own is not None:
+                oracle.learn(own, reply)
+        line.replies.clear()
+        first = self.between.monitor.report().first
+        return stream_fault(first) if first is not None else None
+
+    def _spoken(self) -> dict[str, str]:
+        return {"profile": self.plain.profile.name, "variant": self.plain.variant.name}
+
+    async def _leave(self, scene: Scene) -> None:
+        if self._stuck or self.driver.death is not None:
+            self._stuck = False
+            with suppress(*TROUBLE, StartError):
+                await self._restart()
+            return
+        for name in scene.connections:
+            await self._ask("close", name)
+
+    async def _ask(self, do: str, connection: str, **fields: Any) -> Answer | Broke:
+        """Return the driver's answer, or what is wrong with that it gives none."""
+        try:
+            return await self.driver.ask(do, deadline=self.timeout, connection=connection, **fields)
+        except DriverEndedError as error:
+            return Broke(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.CRASH, ends=True)
+        except NoAnswerError as error:
+            self._stuck = True
+            return Broke(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.HANG, ends=True)
+        except DriverMessageError as error:
+            return Broke(Side.CLIENT, None, None, f"an answer to `{do}` that is valid", str(error))
+
+    async def _restart(self) -> None:
+        if self._restarts < RESTARTS:
+            self._restarts += 1
+            await self.driver.restart("it did not answer")
+
+    async def _step(self, step: Step, oracle: Oracle, samples: Samples) -> tuple[Broke | None, bool]:
+        """Return what was wrong first, and whether the driver says that it has no such operation."""
+        line = self._lines[step.connection]
+        hello = self.driver.hello
+        largest = int(hello.largest_number) if hello else 0
+        judge = Judge(self.plain, self.clauses, self.between, line, self._name, largest)
+        request = request_of(samples, self.plain, step)
+        sent = len(line.crossing.sent)
+        told = await self._ask(step.operation, step.connection, **self.plain.beside(request))
+        came = bytes(line.crossing.sent[sent:])
+        if isinstance(told, Answer) and told.kind is Failure.UNSUPPORTED and not came:
+            return None, True
+        wrong = judge.request(request, came, told)
+        line.look()
+        if line.requests:
+            wrong = await self._answered(line, judge, oracle, samples, told, wrong)
+        elif wrong is None:
+            wrong = judge.stream() or (told if isinstance(told, Broke) else None)
+        return wrong or await self._pushed(oracle, judge, told), False
+
+    async def _answered(
+        self, line: Line, judge: Judge, oracle: Oracle, samples: Samples, told: Answer | Broke, wrong: Broke | None
+    ) -> Broke | None:
+        """Hold the replies to what was asked against the reference, and the report against them."""
+        asked, line.requests = line.requests, []
+        mine = [await oracle.answer(line.crossing.name.partition("#")[0], one) for one in asked]
+        await self._settled(line, len(asked))
+        theirs, line.replies = line.replies, []
+        if wrong is not None:
+            return wrong
+        for one, own, reply in zip(asked, mine, theirs, strict=False):
+            samples.learn(reply[0])
+            if own is not None:
+                oracle.learn(own, reply[0])
+                wrong = wrong or judge.reply(one, own, reply)
+        wrong = wrong or judge.stream()
+        if wrong is None and len(theirs) < len(asked):
+            wrong = judge.silent(asked[len(theirs)], told)
+        return wrong or judge.report(asked[0], theirs[0][0], told)
+
+    async def _settled(self, line: Line, replies: int) -> None:
+        """Wait for replies that a client did not wait for."""
+        until = time.monotonic() + GRACE
+        line.look()
+        while len(line.replies) < replies and not line.broken and line.crossing.over is None:
+            left = until - time.monotonic()
+            if left <= 0 or not await self.between.moves(left):
+                break
+            line.look()
+
+    async def _pushed(self, oracle: Oracle, judge: Judge, told: Answer | Broke) -> Broke | None:
+        """Hold what was pushed against what the reference pushes, then what the driver tells of it."""
+        for name, push in oracle.pushed():
+            line = self._lines[name]
+            until = time.monotonic() + self.timeout
+            line.look()
+            while not (found := judge.said(line)) and not line.broken and (left := until - time.monotonic()) > 0:
+                await self.between.moves(left)
+                line.look()
+            if not found:
+                return judge.not_pushed(push)
+            wrong = judge.push(push, found)
+            if wrong is not None:
+                return wrong
+            try:
+                event = await self.driver.event(name, "message", deadline=self.timeout)
+            except (NoAnswerError, DriverEndedError) as error:
+                return judge.not_told(found[0], str(error))
+            if (wrong := judge.event(found[0], event)) is not None:
+                return wrong
+        surplus = [found for line in self._lines.values() if (found := judge.said(line))]
+        return judge.too_many(surplus[0]) if surplus else None

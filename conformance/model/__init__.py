@@ -1,0 +1,1 @@
+"""Words that every room uses: verdicts, outcomes, traces, actions, targets, expressions."""

@@ -1,0 +1,1 @@
+"""Reads what crossed a connection independently of the player, and says who broke the protocol first."""

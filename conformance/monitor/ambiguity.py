@@ -1,0 +1,110 @@
+"""A client's reading of a stream, and whether the stream can be read in another way when that one fails.
+
+Where a protocol lets a byte begin a reply as well as a push, the codec takes the reply. That it cannot go on from there
+proves nothing, unless the push leads nowhere either.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from wireproof.protocols import LocalProtocolError, Message, Push, RemoteProtocolError, Request
+from wireproof.protocols.connection import Client, Event
+
+ATTEMPTS = 200
+"""Readings tried before a stream counts as one that can be read: who cannot be proved guilty is not."""
+
+
+class Asking:
+    """A client that sends nothing and reads what comes; `make` gives fresh ones for other readings."""
+
+    def __init__(self, make: Callable[[], Client], attempts: Iterator[int] | None = None) -> None:
+        self._make = make
+        self._client = make()
+        self._attempts = attempts
+        self._stream = bytearray()
+        self._due: deque[Request] = deque()
+        self._doubts: dict[int, list[Request]] = {}
+        """Offset of a frame that may be a push -> the requests that await their replies then."""
+        self._ended = False
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """See `Connection.span`."""
+        return self._client.span
+
+    @property
+    def received(self) -> int:
+        """See `Connection.received`."""
+        return self._client.received
+
+    def start_tls(self) -> None:
+        """See `Connection.start_tls`."""
+        with suppress(LocalProtocolError):
+            self._client.start_tls()
+
+    def await_reply(self, request: Request) -> None:
+        """Note a request that was sent."""
+        self._client.await_reply(request)
+        self._due.append(request)
+        for due in self._doubts.values():
+            due.append(request)
+
+    def receive_data(self, data: bytes) -> None:
+        """See `Connection.receive_data`."""
+        self._ended = not data
+        self._stream += data
+        self._client.receive_data(data)
+
+    def bytes_of(self, span: tuple[int, int]) -> bytes:
+        """Return what came there."""
+        return bytes(self._stream[slice(*span)])
+
+    def next_event(self) -> Event:
+        """See `Connection.next_event`; raises `RemoteProtocolError`."""
+        try:
+            event = self._client.next_event()
+        finally:
+            at = self._client.ambiguous_at
+            if at is not None and at not in self._doubts:
+                self._doubts[at] = list(self._due)
+        if isinstance(event, Message) and not isinstance(event, Push):
+            while self._due and self._due.popleft() is not self._client.answered:
+                pass
+        return event
+
+    def can_be_read(self) -> bool:
+        """Say whether all that came can be read in one way or another."""
+        try:
+            while isinstance(self.next_event(), Message):
+                pass
+        except RemoteProtocolError:
+            return self.can_be_read_otherwise()
+        return True
+
+    def can_be_read_otherwise(self) -> bool:
+        """Say whether it can if a frame is the push that it may be."""
+        attempts = self._attempts or iter(range(ATTEMPTS))
+        return any(self._as_push(at, due, attempts) for at, due in reversed(self._doubts.items()))
+
+    def _as_push(self, at: int, due: Iterable[Request], attempts: Iterator[int]) -> bool:
+        if next(attempts, None) is None:
+            return True
+        data, reader = bytes(self._stream[at:]), self._make()
+        reader.receive_data(data)
+        try:
+            if not isinstance(reader.next_event(), Message):
+                return not self._ended
+        except RemoteProtocolError:
+            return False
+        rest = Asking(self._make, attempts)
+        for request in due:
+            rest.await_reply(request)
+        following = data[reader.span[1] :]
+        if following:
+            rest.receive_data(following)
+        if self._ended:
+            rest.receive_data(b"")
+        return rest.can_be_read()

@@ -1,0 +1,80 @@
+"""Weighs what the monitor saw into an outcome: what wireproof broke first is never the target's failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from wireproof.conformance.model.intended import Ledger
+from wireproof.conformance.model.outcome import Outcome, harness_error
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.model.violation import Violation
+from wireproof.conformance.monitor.monitor import Report, monitored
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import protocol
+
+CHEAP = 50
+"""Frames sent in a play that passes, up to which the monitor reads it all the same; other plays it always reads."""
+KEPT = "that wireproof sends what the case means and reads what came"
+MONITOR = "monitor"
+"""Where a record keeps what the monitor saw, among its extras."""
+
+
+def weighed(outcome: Outcome, symbols: Symbols, ledger: Ledger) -> Outcome:
+    """Return the outcome that is left once the monitor has read the play; its own failure is a harness_error."""
+    verdict = outcome.verdict
+    if verdict is Verdict.HARNESS_ERROR:
+        return outcome
+    if verdict is Verdict.PASS and sum(len(one.meant) for one in ledger.values()) > CHEAP:
+        return outcome
+    try:
+        known = protocol(symbols.protocol.name)
+        report = monitored(outcome.trace, known, symbols.profile, symbols.variant, ledger)
+    except Exception as error:
+        return harness_error(f"the monitor failed: {type(error).__name__}: {error}", outcome.trace, outcome.step)
+    return _with(outcome, report, ledger)
+
+
+def _with(outcome: Outcome, report: Report, ledger: Ledger) -> Outcome:
+    first = report.first
+    if first is None and outcome.verdict is Verdict.PASS:
+        return outcome
+    outcome = replace(outcome, extra={**outcome.extra, MONITOR: evidence(first)})
+    if first is not None:
+        return _our_fault(outcome, first) if first.side is Guilty.HARNESS else outcome
+    undecided = any(one.undecided and ledger[one.opened].refused for one in report.connections)
+    if undecided and outcome.verdict is Verdict.FAIL:
+        got = f"{outcome.got}; what came can be read in another way, too"
+        return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
+    return outcome
+
+
+def _our_fault(outcome: Outcome, first: Violation) -> Outcome:
+    """Return the harness_error in place of whatever the case alone would have said."""
+    alone = f"the case alone says {outcome.verdict}"
+    if outcome.verdict is not Verdict.PASS:
+        alone += f": expected {outcome.expected}, got {outcome.got}"
+    ours = harness_error(f"{described(first)}; {alone}", outcome.trace, outcome.step)
+    return replace(ours, expected=KEPT, extra=outcome.extra)
+
+
+def described(first: Violation) -> str:
+    """Return a violation in one sentence: on which connection, at which byte of whose stream, and what."""
+    sender = "the target" if first.stream is Guilty.TARGET else "wireproof"
+    return f"on connection {first.connection}, byte {first.offset} of what {sender} sent: {first.told}"
+
+
+def evidence(first: Violation | None) -> Mapping[str, Any]:
+    """Return what a record keeps of the first violation."""
+    if first is None:
+        return {"first": Guilty.NOBODY.value, "connection": None, "offset": None, "error": None, "clause": None}
+    return {
+        "first": first.side.value,
+        "connection": first.connection,
+        "offset": first.offset,
+        "error": str(first.error),
+        "clause": first.clause,
+        "event": first.event,
+        "told": first.told,
+    }

@@ -1,0 +1,100 @@
+"""Which frame a byte of the harness's stream belongs to, and whether what was sent is what was meant."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.wording import describe
+from wireproof.protocols import Message, Request
+
+
+class Meaning:
+    """The frames of one connection's stream, laid end to end."""
+
+    def __init__(self, meant: Sequence[Meant]) -> None:
+        self._meant = meant
+        self._ends = list(accumulate(len(one.data) for one in meant))
+        self._stream = b"".join(one.data for one in meant)
+        self._begun = self._read = 0
+        """How many frames are part of a write that began, and of a request that was read."""
+        self._unwritten: Message | None = None
+
+    def differs(self, at: int, data: bytes) -> int | None:
+        """Return the offset of the first byte of `data`, sent from `at` on, that was not to be sent."""
+        meant = self._stream[at : at + len(data)]
+        if meant == data:
+            return None
+        same = (one == other for one, other in zip(meant, data, strict=False))
+        return at + next((number for number, equal in enumerate(same) if not equal), len(meant))
+
+    def due(self, number: int) -> int:
+        """Return how many bytes were to be sent by writes that began before that event."""
+        while self._begun < len(self._meant) and self._meant[self._begun].event < number:
+            frame = self._meant[self._begun]
+            self._unwritten = self._unwritten or (frame.message if not frame.data else None)
+            self._begun += 1
+        return self._ends[self._begun - 1] if self._begun else 0
+
+    def unwritten(self, number: int) -> Message | None:
+        """Return the first message of writes that began before that event which was given no byte at all."""
+        self.due(number)
+        return self._unwritten
+
+    def by_hand_since(self, offset: int) -> int | None:
+        """Return the event of the write of the byte at `offset`, if the case gives that byte by hand."""
+        frame = self._frame(offset)
+        return frame.event if frame is not None and frame.message is None else None
+
+    def as_encoded_since(self, offset: int, codec: Any) -> int | None:
+        """Return the event of the write of the message at `offset`, if it was written as its encoder says.
+
+        Its layout holds values that the protocol does not allow: a case that names one means it.
+        """
+        frame = self._frame(offset)
+        if frame is None or frame.message is None or codec.encode(frame.message) != frame.data:
+            return None
+        return frame.event
+
+    def told(self, offset: int) -> str:
+        """Return the message that the byte at `offset` was to be part of, in words."""
+        frame = self._frame(offset)
+        return "nothing" if frame is None else describe(frame.message or frame.data)
+
+    def problem(self, message: Message, first: int, stop: int) -> str | None:
+        """Return in words how a message read from those bytes differs from the one meant; None for bytes by hand."""
+        number = bisect_right(self._ends, first)
+        frame = self._meant[number]
+        if frame.message is None:
+            return None
+        place = self._ends[number] - len(frame.data), self._ends[number]
+        if (first, stop) == place and message == frame.message:
+            return None
+        return f"{describe(frame.message)} was meant in {len(frame.data)} bytes, {describe(message)} was sent"
+
+    def declared(self, request: Request, first: int, stop: int) -> int | None:
+        """Return the event since which it is open what comes: a request made of bytes by hand that are to be none.
+
+        One is an ordinary request if all of its bytes are by hand and the last of them say that its like is answered.
+        """
+        number, last = bisect_right(self._ends, first), bisect_right(self._ends, stop - 1)
+        frames = self._meant[number : last + 1]
+        by_hand = all(one.message is None for one in frames) and type(frames[-1].like) is type(request)
+        if frames[0].message is not None or (by_hand and last >= self._read):
+            self._read = last + 1
+            return None
+        return frames[0].event
+
+    def rest(self, number: int) -> Iterator[tuple[int, Meant]]:
+        """Yield what was not read: (offset, frame) of each in writes that began up to that event, each once."""
+        while self._read < len(self._meant) and self._meant[self._read].event <= number:
+            frame = self._meant[self._read]
+            self._read += 1
+            yield self._ends[self._read - 1] - len(frame.data), frame
+
+    def _frame(self, offset: int) -> Meant | None:
+        number = bisect_right(self._ends, offset)
+        return self._meant[number] if number < len(self._meant) else None

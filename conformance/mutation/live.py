@@ -1,0 +1,72 @@
+"""Trials over real sockets, for departures that simulation cannot show: a server process, and its own cases only.
+
+The suite's own command plays them, so what is proved is what users run: readiness, budgets, crash attribution and all.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.mutation.kill_matrix import Trial
+from wireproof.conformance.mutation.mutant_result import RED, Finding
+from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.processes import module_command, module_environment
+from wireproof.conformance.suite.cases import Suite
+from wireproof.mutants.mutant import Mutant
+
+__all__ = ["try_live"]
+
+LONGEST = 240
+"""Seconds after which a trial is given up."""
+
+
+def try_live(suite: Suite, profile: str, variant: str, mutant: Mutant) -> Trial:
+    """Serve the departure in a process and play the cases of its clauses against it, budgets too."""
+    with TemporaryDirectory(prefix="wireproof-live-") as place:
+        serve = reference_target.serving_arguments(
+            suite.protocol, profile=profile, variant=variant, scratch=Path(place)
+        )
+        server = module_command("wireproof.mutants", *serve, "--mutant", mutant.name)
+        play = [
+            "test", suite.protocol, "--target-command", f"{shlex.join(server)} --port {{port}}", "--profile", profile,
+            "--variant", variant, "-k", " or ".join(mutant.clauses) or "not (none)", "--budgets",
+            "--delivery", "whole", "--out", place, "--quiet",
+            *(f"--feature={feature}" for feature in sorted(reference_target.features(suite.protocol))),
+            *(["--slow"] if _all_are_heavy(suite, mutant) else []),
+        ]  # fmt: skip
+        try:
+            done = subprocess.run(
+                module_command("wireproof", *play),
+                env=module_environment(),
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST,
+            )
+        except subprocess.TimeoutExpired:
+            return Trial(mutant, [], f"the suite took more than {LONGEST} s")
+        if done.returncode not in (0, 1):
+            return Trial(mutant, [], (done.stderr or done.stdout).strip()[-300:])
+        return Trial(mutant, _findings(Path(place, "records.jsonl")))
+
+
+def _all_are_heavy(suite: Suite, mutant: Mutant) -> bool:
+    """Say whether no case of the clauses it breaks would be played otherwise."""
+    return all(case.heavy for case in suite.cases if not set(mutant.clauses).isdisjoint(case.clauses))
+
+
+def _findings(path: Path) -> Sequence[Finding]:
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record: dict[str, Any] = json.loads(line)
+        verdict = Verdict(record["verdict"])
+        if verdict in RED or verdict is Verdict.UNTESTABLE:
+            found.append(Finding(record["case"], verdict, record["blamed"], record["got"]))
+    return found

@@ -1,0 +1,40 @@
+"""One named connection of a play: what is spoken on it, and how it stands."""
+
+from __future__ import annotations
+
+from wireproof.conformance.model.intended import Account
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.player.noop_requests import Neighbours
+from wireproof.conformance.suite.field_boundaries import Anatomist
+from wireproof.conformance.suite.symbols import Symbols
+
+
+class Line:
+    """One named connection: its codec, what came on it, and how it stands."""
+
+    def __init__(self, name: str, symbols: Symbols, link_name: str) -> None:
+        self.name = name
+        self.link_name = link_name
+        self.link = symbols.link(link_name)
+        self.codec = self.link.client(symbols.codec)
+        self.account = Account()
+        self.neighbours = Neighbours(symbols, self.link, self.codec)
+        self.anatomist = Anatomist(self.link, symbols.codec)
+        """Reads what is sent; used where the delivery changes it."""
+        self.received = bytearray()
+        self.ended: Kind | None = None
+        """How the target ended it."""
+        self.may_be_closed = False
+        """The case says that the target closes it there: a neighbour behind its last request may be left unanswered."""
+        self.half_closed = False
+        self.framed = True
+        """False once bytes were sent that no request stands for: what may come after the last step is then open."""
+        self.looked_at = 0
+        """How many of the bytes received were seen to be pushes behind what was asked for."""
+        self.by_hand = False
+        """Bytes were sent as the case writes them, which may ask for more than it says."""
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether bytes come in order, with an end; otherwise each message is a datagram."""
+        return self.link.transport == "stream"

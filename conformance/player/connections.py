@@ -1,0 +1,313 @@
+"""The connections of one play, sans-IO: every action goes through here, so that the trace is complete.
+
+Methods are generators that yield actions and are sent answers. Time is what the answers say, in whole microseconds,
+so that the trace alone gives the same verdict again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from copy import deepcopy
+from typing import Any, TypeVar
+
+import msgspec
+
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.intended import Ledger, Meant, Refusal
+from wireproof.conformance.model.outcome import Note, Stopped
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.model.wording import describe, wording
+from wireproof.conformance.player.connection import Line
+from wireproof.conformance.suite.segmentation import Carrier, Delivery
+from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
+
+Result = TypeVar("Result")
+Asking = Generator[Action, Answer, Result]
+SETTLED = 0.02
+"""Seconds in which a datagram that was sent before another came is there, too."""
+LAST_WORDS = 0.25
+"""Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
+
+
+class Conversation:
+    """What the steps of one case say on their connections, and what came of it."""
+
+    def __init__(
+        self, symbols: Symbols, *, delivery: Delivery, timeout: float, scribe: Callable[[Note], None] | None
+    ) -> None:
+        self.symbols = symbols
+        self.timeout = timeout
+        self.trace = Trace()
+        self.ledger: Ledger = {}
+        self.lines: dict[str, Line] = {}
+        self.now = 0.0
+        self.marks: dict[str, float] = {}
+        self.latest: float | None = None
+        """The instant after which a failure blames nobody."""
+        self.observed: list[str] = []
+        self.extra: dict[str, Any] = {}
+        """What the record keeps beside all else, as texts."""
+        self.clause = ""
+        self.given = False
+        self.asleep = False
+        """The case lets time pass at the moment."""
+        self.asked: set[str] = set()
+        """Names of the requests sent, and PUSH where a push was expected: the groups of clauses that a case uses."""
+        self.reply_to = self.field = ""
+        """The request whose reply is being judged, and the field that differs."""
+        self.carrier = Carrier(delivery)
+        self.asks_no_more = False
+        """What is written now is the last request: the delivery may end our side behind it."""
+        self._ended_early: list[Line] = []
+        self._scribe = scribe
+
+    def do(self, action: Action, connection: str = "", data: bytes = b"") -> Asking[Answer]:
+        """Perform one action and keep what came of it; `data` is what a write sends."""
+        answer = yield action
+        at_us = round(answer.now * 1e6)
+        self.now = at_us / 1e6
+        shown = data if answer.kind is Kind.SENT else answer.data
+        link = action.link if isinstance(action, Open) else ""
+        self.trace.append(TraceEvent(at_us, connection, answer.kind, shown, link))
+        return answer
+
+    def note(self, do: str, connection: str, **told: Any) -> None:
+        """Tell the scribe, if there is one."""
+        if self._scribe is not None:
+            self._scribe(Note(do, connection, **told))
+
+    def line(self, name: str, link: str | None = None) -> Asking[Line]:
+        """Return the connection of that name, opened at its first use; `link` says what is spoken there."""
+        if name not in self.lines:
+            made = Line(name, self.symbols, self._link_name(link or ""))
+            self.note("connect", name, link=made.link_name)
+            answer = yield from self.do(Open(name, made.link_name, made.link.transport), name)
+            if answer.kind is not Kind.OPENED:
+                began = any(event.kind is Kind.SENT for event in self.trace)
+                verdict = Verdict.CRASH if began else Verdict.UNTESTABLE
+                raise Stopped(verdict, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
+            self.lines[name] = made
+            self.ledger[len(self.trace) - 1] = made.account
+            self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
+        line = self.lines[name]
+        if link is not None and self._link_name(link) != line.link_name:
+            raise SymbolError(f"connection {name} is open already and speaks {line.link_name or 'the usual link'}")
+        return line
+
+    def _link_name(self, name: str) -> str:
+        """Return the name as the trace has it: nothing for the link that is meant where nothing is said."""
+        return "" if self.symbols.link(name) is self.symbols.protocol.link else name
+
+    def secure(self, line: Line) -> Asking[None]:
+        """Go on inside TLS."""
+        self.note("secure", line.name)
+        answer = yield from self.do(Secure(line.name, self.timeout), line.name)
+        if answer.kind is not Kind.SECURED:
+            verdict = Verdict.HANG if answer.kind is Kind.SILENT else Verdict.FAIL
+            line.ended = Kind.RESET if answer.kind is Kind.SILENT else answer.kind
+            told = answer.data.decode(errors="replace") or "no end of it"
+            raise Stopped(verdict, "a TLS handshake", f"{told} ({answer.kind})")
+        line.codec.start_tls()
+        line.anatomist.start_tls()
+
+    def sleep(self, seconds: float) -> Asking[None]:
+        """Let time pass."""
+        self.note("wait", "", seconds=seconds)
+        self.asleep = True
+        yield from self.do(Sleep(seconds))
+        self.asleep = False
+
+    def shut(self, name: str, how: str) -> Asking[None]:
+        """End a connection: `half`, `close` or `reset`."""
+        line = yield from self.line(name)
+        yield from self.do(Shut(name, how), name)
+        if how == "half":
+            line.half_closed = True
+        else:
+            del self.lines[name]
+
+    def write(self, line: Line, meant: list[Meant]) -> Asking[None]:
+        """Send frames as the delivery says. What a lost connection still holds is found by reading it."""
+        if not line.is_stream:
+            yield from self._datagrams(line, meant)
+            return
+        if self.carrier.delivery.joins:
+            meant = self._joined(line, meant)
+        messages = tuple(one.message for one in meant if one.message is not None)
+        data = b"".join(one.data for one in meant)
+        self.note("send", line.name, data=data, messages=messages)
+        line.account.meant += meant
+        self.asked.update(one.NAME for one in messages)
+        for piece, apart in self.carrier.pieces(data, lambda: line.anatomist.read(data).boundaries):
+            answer = yield from self.do(Write(line.name, piece, apart), line.name, piece)
+            if answer.kind is not Kind.SENT:
+                line.account.lost.append(len(self.trace) - 1)
+                break
+        if answer.kind is Kind.SILENT:
+            raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
+        if self.asks_no_more and self.carrier.delivery.half_closes:
+            line.codec.end_requests()
+            yield from self.shut(line.name, "half")
+            self.carrier.changes += 1
+            self._ended_early.append(line)
+
+    def _joined(self, line: Line, meant: list[Meant]) -> list[Meant]:
+        """Return the frames of a write with the request that the delivery puts behind them, if any."""
+        whole = line.anatomist.read(b"".join(one.data for one in meant)).whole
+        behind = line.neighbours.behind(len(self.trace), whole=whole)
+        self.carrier.changes += bool(behind)
+        line.anatomist.read(b"".join(one.data for one in behind))
+        return meant + behind
+
+    def _datagrams(self, line: Line, meant: list[Meant]) -> Asking[None]:
+        """Send each frame as a datagram of its own, whatever the delivery."""
+        for one in meant:
+            messages = () if one.message is None else (one.message,)
+            self.note("send", line.name, data=one.data, messages=messages)
+            line.account.meant.append(msgspec.structs.replace(one, event=len(self.trace)))
+            self.asked.update(message.NAME for message in messages)
+            answer = yield from self.do(Write(line.name, one.data), line.name, one.data)
+            if answer.kind is not Kind.SENT:
+                line.account.lost.append(len(self.trace) - 1)
+                line.ended = answer.kind
+                return
+
+    def opening(self, line: Line) -> list[Meant]:
+        """Return what a write begins with: the request that the delivery puts before the case's own, if any."""
+        joins = self.carrier.delivery.joins and line.is_stream and line.ended is None and not line.half_closed
+        return line.neighbours.before(len(self.trace)) if joins else []
+
+    def event(self, line: Line, seconds: float) -> Asking[Message | EndOfStream | None]:
+        """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
+        return (yield from self._await(line, seconds, lambda: False))
+
+    def _await(self, line: Line, seconds: float, enough: Callable[[], bool]) -> Asking[Message | EndOfStream | None]:
+        deadline = round((self.now + seconds) * 1e6) / 1e6
+        while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
+            answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
+            if answer.kind is Kind.RECEIVED:
+                line.received += answer.data
+                line.codec.receive_data(answer.data)
+            elif answer.kind is not Kind.SILENT:
+                line.ended = answer.kind
+                line.codec.receive_data(b"")
+        return event or (EndOfStream(0) if line.ended else None)
+
+    def _own(self, line: Line) -> Message | EndOfStream | None:
+        """Return the next message that does not answer a neighbour."""
+        event = self._decoded(line)
+        while line.neighbours.drops(event):
+            event = self._decoded(line)
+        return event
+
+    def _decoded(self, line: Line) -> Message | EndOfStream | None:
+        try:
+            event = line.codec.next_event()
+        except RemoteProtocolError as error:
+            start = line.codec.span[1]
+            got = f"{error} (the message begins {describe(bytes(line.received[start : start + 32]))})"
+            byte = None if error.offset is None else error.offset - start
+            last, at_us = len(self.trace) - 1, self.trace[-1].at_us
+            line.account.refused = Refusal(last, at_us, start + (byte or 0), error.code)
+            raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
+        if isinstance(event, Message):
+            line.account.heard.append((line.codec.span, event))
+            if not self.carrier.delivery.plain and not isinstance(event, Push):
+                line.anatomist.answered(event)
+        return None if event is NEED_DATA else event
+
+    def next(self, line: Line, wanted: Any) -> Asking[Message]:
+        """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it."""
+        asked = line.neighbours.first_of(line.codec.pending)
+        self.reply_to, self.field = asked.NAME if asked else "", ""
+        event = yield from self.event(line, self.timeout)
+        if event is None:
+            partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
+            raise Stopped(
+                Verdict.HANG, wording(wanted), f"nothing{partial} in {self.timeout:g} s", byte=line.codec.buffered
+            )
+        if isinstance(event, EndOfStream):
+            raise Stopped(Verdict.FAIL, wording(wanted), f"the target closed the connection ({line.ended})", byte=0)
+        return event
+
+    def heard(self, line: Line, message: Message, expect: Any) -> None:
+        """Tell the scribe which message came and what it had to be."""
+        if self._scribe is not None:
+            first, stop = line.codec.span
+            data = bytes(line.received[first:stop])
+            self.note("receive", line.name, data=data, messages=(message,), expect=expect)
+
+    def nothing_beyond(self, line: Line) -> None:
+        """Once all that was asked is answered, what came along with the last answer can only be pushes."""
+        codec = line.codec
+        if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
+            return
+        if line.looked_at < len(line.received):
+            line.looked_at = len(line.received)
+            reader = deepcopy(codec, {id(self.symbols.codec): self.symbols.codec})
+            try:
+                while isinstance(reader.next_event(), Message):
+                    pass
+            except RemoteProtocolError:
+                beyond = len(line.received) - codec.received
+                told = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
+                raise Stopped(Verdict.FAIL, "nothing beyond the answer", told, byte=0) from None
+
+    def nothing_left(self) -> Asking[None]:
+        """After the last step nothing may come that nothing asked for.
+
+        Where the target can be trusted to know that requests have ended, it is told so and read to the end: no sleep.
+        """
+        for line in self.lines.values():
+            yield from self._settled(line)
+        judged = [line for line in self.lines.values() if line.framed and not line.codec.pending]
+        ending = [line for line in judged if line.ended is None and not line.half_closed and line.is_stream]
+        for line in ending:
+            yield from self.shut(line.name, "half")
+        ending += self._ended_early
+        for line in judged:
+            try:
+                event = yield from self.event(
+                    line, LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
+                )
+            except Stopped as stop:
+                stop.expected = "nothing more"
+                raise
+            if isinstance(event, Message):
+                raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+
+    def _settled(self, line: Line) -> Asking[None]:
+        """Take the answers to neighbours that are still due, where nothing else is due before them."""
+        neighbours = line.neighbours
+        if line.ended and line.may_be_closed and neighbours.only_last_due:
+            return
+        if neighbours.due and neighbours.alone:
+            try:
+                event = yield from self._await(line, self.timeout, lambda: not neighbours.due)
+            except Stopped as stop:
+                if not neighbours.due and not line.framed:
+                    return
+                stop.expected = stop.expected if neighbours.due else "nothing more"
+                raise
+            if isinstance(event, Message) and line.framed:
+                raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
+            if neighbours.due:
+                raise neighbours.missing(line.ended)
+
+    def close_all(self) -> Asking[None]:
+        """Close what is still open."""
+        for name in list(self.lines):
+            yield from self.do(Shut(name, "close"), name)
+        self.lines.clear()
+
+    def gone(self) -> Asking[bool]:
+        """Say whether the target, after it ended a connection, takes no other."""
+        if not any(line.ended for line in self.lines.values()):
+            return False
+        answer = yield from self.do(Open("probe"), "probe")
+        if answer.kind is not Kind.OPENED:
+            return True
+        yield from self.do(Shut("probe", "close"), "probe")
+        return False

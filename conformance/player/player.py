@@ -1,0 +1,86 @@
+"""Plays one case, sans-IO: a generator that yields actions, is sent answers, and returns an `Outcome`.
+
+The same player runs against sockets, in simulation, and over a recorded trace, so a verdict is a pure function of the
+case and of what crossed the wire. It stops at the first expectation that is not met and says which clause and byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from wireproof.conformance.model.outcome import Note, Outcome, Place, Stopped, harness_error
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.monitor.blame import weighed
+from wireproof.conformance.player.connections import Asking, Conversation
+from wireproof.conformance.player.steps import play_step
+from wireproof.conformance.suite.case_traits import last_request
+from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.segmentation import Delivery
+from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.protocols import LocalProtocolError
+
+
+class Player:
+    """One play of one case against whatever answers the actions."""
+
+    def __init__(
+        self,
+        case: Case,
+        symbols: Symbols,
+        *,
+        delivery: Delivery,
+        timeout: float = 5.0,
+        scribe: Callable[[Note], None] | None = None,
+    ) -> None:
+        self.case = case
+        self.talk = Conversation(symbols, delivery=delivery, timeout=timeout, scribe=scribe)
+        self._step = 0
+
+    def play(self) -> Asking[Outcome]:
+        """Run every step; close what is left open; return the outcome. Raises nothing of its own."""
+        try:
+            outcome = yield from self._outcome()
+        except (SymbolError, LocalProtocolError) as error:
+            outcome = harness_error(str(error), self.talk.trace, self._step)
+        except Exception as error:
+            outcome = harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
+        yield from self.talk.close_all()
+        outcome = weighed(outcome, self.talk.symbols, self.talk.ledger)
+        return outcome if self.talk.carrier.delivery.plain else self._under_delivery(outcome)
+
+    def _under_delivery(self, outcome: Outcome) -> Outcome:
+        """Return the outcome with the number of cuts, blaming the clause that asks for the verdict of whole."""
+        blamed = outcome.blamed and (self.case.asked_by or outcome.blamed)
+        return replace(outcome, blamed=blamed, extra={**outcome.extra, "cuts": self.talk.carrier.changes})
+
+    def _outcome(self) -> Asking[Outcome]:
+        talk = self.talk
+        try:
+            steps = talk.symbols.here(list(self.case.steps))
+            last = last_request(steps)
+            for number, spec in enumerate(steps):
+                self._step, talk.asks_no_more = number, number == last
+                talk.clause, talk.given = self.case.clauses[0], False
+                yield from play_step(talk, spec)
+            talk.latest = None
+            yield from talk.nothing_left()
+        except Stopped as stop:
+            if stop.verdict is Verdict.FAIL and (yield from talk.gone()):
+                stop.verdict = Verdict.CRASH
+                stop.got += "; the target takes no connection any more"
+            return self._stopped(stop)
+        return Outcome(Verdict.PASS, talk.trace, observed=", ".join(talk.observed) or None, extra=dict(talk.extra))
+
+    def _stopped(self, stop: Stopped) -> Outcome:
+        talk, verdict, guilty, got = self.talk, stop.verdict, Guilty.TARGET, stop.got
+        if verdict is Verdict.FAIL and talk.latest is not None and talk.now > talk.latest:
+            verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
+            got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
+        if talk.given and talk.carrier.delivery.plain and verdict in (Verdict.FAIL, Verdict.HANG):
+            verdict = Verdict.UNTESTABLE
+        if verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
+            guilty = Guilty.NOBODY
+        place = Place(talk.reply_to, talk.field, frozenset(talk.asked))
+        found = (verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got)
+        return Outcome(*found, place=place, extra=dict(talk.extra))

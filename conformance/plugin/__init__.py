@@ -1,0 +1,1 @@
+"""The pytest plugin, and the module that collects every case as an item."""

@@ -1,0 +1,271 @@
+"""The pytest plugin: every case is an item, in `pytest --pyargs conformance` or inside somebody's own suite.
+
+A suite of one's own overrides `wireproof_target` (start the server there, return its address) and has one test::
+
+    def test_wireproof(wireproof_case, wireproof):
+        wireproof.check(wireproof_case)
+
+Works with `-n 2`, `-k`, `-x`, `--junitxml`: cases that need a quiet server take a lock that all workers share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from wireproof.conformance.model.targets import Address
+    from wireproof.conformance.model.verdict import Level
+    from wireproof.conformance.run.segmentation_sample import Choice
+    from wireproof.conformance.suite.cases import Case
+
+SIMULATION = "simulation"
+WHOLE = "whole"
+OPTIONS = {
+    "--wireproof-target": (None, "server to test: tcp://HOST:PORT, unix:///PATH or simulation"),
+    "--wireproof-protocol": ("throttr", "protocol whose cases are played"),
+    "--wireproof-profile": (None, "profile the server speaks (default: the protocol's first)"),
+    "--wireproof-variant": (None, "variant the server speaks (default: the protocol's usual one)"),
+    "--wireproof-level": ("may", "lowest level to play: must, should or may"),
+    "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
+    "--wireproof-feature": ("", "features the server has, with commas between; cases that need others are skipped"),
+    "--wireproof-delivery": ("whole", "how cases are sent, too, each as an item of its own: sample, all, or names"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options above."""
+    group = parser.getgroup("wireproof", "conformance cases of wireproof")
+    for name, (default, told) in OPTIONS.items():
+        group.addoption(name, default=default, help=told)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse wrong options before anything is collected; nothing is looked at unless one of them is given."""
+    if any(
+        _option(config, name.removeprefix("--wireproof-")) != (default or "") for name, (default, _) in OPTIONS.items()
+    ):
+        _spoken(config)
+        _timeout(config)
+        _level(config)
+        _choice(config)
+        _features(config)
+        if target := _option(config, "target"):
+            _address(target)
+
+
+class Session:
+    """What the cases of one pytest session share; `check` plays one case and fails with its evidence."""
+
+    def __init__(self, config: pytest.Config, target: str) -> None:
+        from wireproof.conformance.run import reference_target
+        from wireproof.conformance.run.runner import Plan, Settings
+        from wireproof.conformance.suite.cases import load_suite
+        from wireproof.conformance.suite.declared import reached
+        from wireproof.conformance.verdict.records import Run
+
+        name, profile, variant = _spoken(config)
+        self._address = _address(target)
+        self._run = Run(name, profile, variant, target, implementation=target)
+        suite = load_suite(name)
+        features = _features(config) or (frozenset() if self._address else reference_target.features(name))
+        features |= reached(self._address.scheme, suite.features) if self._address else frozenset()
+        self._settings = Settings(timeout=_timeout(config), features=features)
+        self._plan = Plan(self._run, suite, (), self._settings)
+        self._compared = 0
+        digest = sha256(target.encode()).hexdigest()[:12]
+        self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")
+
+    def play(self, case: Case, attempt: int = 0) -> dict[str, Any]:
+        """Play one case against the target and return its record; exclusive cases run while no other worker plays.
+
+        Each attempt has keys of its own.
+        """
+        import time
+
+        with self._turn(exclusive=case.exclusive):
+            began = time.monotonic()
+            return self._plan.record(case, self._outcome(case, attempt), began)
+
+    def check(self, case: Case) -> dict[str, Any]:
+        """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be told. Returns the record."""
+        record = self.play(case)
+        if case.delivery != WHOLE and (why := self._untold(case, record)):
+            pytest.skip(why)
+        if record["verdict"] in ("unsupported", "untestable"):
+            pytest.skip(f"{record['verdict']}: expected {record['expected']}, got {record['got']}")
+        if record["verdict"] != "pass":
+            pytest.fail(explain(record), pytrace=False)
+        return record
+
+    def _untold(self, case: Case, record: dict[str, Any]) -> str:
+        """Say why a play under another delivery than whole tells nothing; empty when it does."""
+        from wireproof.conformance.verdict.confirmation import whole
+
+        if record["verdict"] == "pass":
+            return "" if record["extra"].get("cuts") else f"{case.delivery}: nothing in it to cut, so it is as whole"
+        self._compared += 1
+        passes = self.play(whole(case), self._compared)["verdict"] == "pass"
+        return "" if passes else f"{case.delivery}: it does not pass whole either"
+
+    def _outcome(self, case: Case, attempt: int) -> Any:
+        from wireproof.conformance.drivers.simulation import SimulationDriver
+        from wireproof.conformance.drivers.sockets import SocketDriver
+        from wireproof.conformance.run import reference_target
+
+        run, player = self._run, self._plan.player(case, attempt)
+        if (undeclared := self._plan.undeclared(case)) is not None:
+            return undeclared
+        if self._address is not None:
+            return asyncio.run(SocketDriver(self._address, timeout=self._settings.timeout).play(player))
+
+        def service(clock: Any) -> Any:
+            return reference_target.service(run.protocol, profile=run.profile, variant=run.variant, clock=clock)
+
+        return SimulationDriver(service).play(player)
+
+    @contextmanager
+    def _turn(self, *, exclusive: bool) -> Iterator[None]:
+        if self._address is None:
+            yield
+            return
+        with self._lock.open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+            yield
+
+
+def explain(record: dict[str, Any]) -> str:
+    """Return a record's evidence as text: verdict, clause, byte, expectation, and the exchange in hex."""
+    arrows = {"sent": ">", "received": "<", "event": "|"}
+    ours = " (wireproof itself is at fault, not the target)" if record["verdict"] == "harness_error" else ""
+    lines = [
+        f"{record['verdict']}{ours}: {record['title']}",
+        f"clause {record['blamed'] or record['clauses'][0]} ({record['level']}), byte {record['byte']}",
+        f"expected {record['expected']}",
+        f"got      {record['got']}",
+    ]
+    for event in record["exchange"]:
+        lines.append(f"{event['connection']} {arrows[event['direction']]} {event['hex'] or event['text']}")
+    return "\n".join(lines)
+
+
+def _option(config: pytest.Config, name: str) -> str:
+    value = config.getoption(f"wireproof_{name}")
+    return "" if value is None else str(value)
+
+
+def _address(target: str) -> Address | None:
+    from wireproof.conformance.model.targets import TargetError, parse_address
+
+    try:
+        return None if target == SIMULATION else parse_address(target)
+    except TargetError as error:
+        raise pytest.UsageError(f"--wireproof-target: {error}; or simulation") from None
+
+
+def _level(config: pytest.Config) -> Level:
+    from wireproof.conformance.model.verdict import Level
+
+    level = _option(config, "level").upper()
+    if level not in Level.__members__:
+        raise pytest.UsageError(f"--wireproof-level: expected must, should or may; got {level.lower()!r}")
+    return Level[level]
+
+
+def _timeout(config: pytest.Config) -> float:
+    text = _option(config, "timeout")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds < 86_400.0:
+        raise pytest.UsageError(f"--wireproof-timeout: expected seconds, more than 0; got {text!r}")
+    return seconds
+
+
+def _features(config: pytest.Config) -> frozenset[str]:
+    from wireproof.conformance.suite.cases import CaseError, load_suite
+    from wireproof.conformance.suite.declared import FeatureError, declared
+
+    try:
+        return declared([_option(config, "feature")], load_suite(_option(config, "protocol")).features)
+    except FeatureError as error:
+        raise pytest.UsageError(f"--wireproof-feature: {error}") from None
+    except CaseError as error:
+        raise pytest.UsageError(f"wireproof: {error}") from None
+
+
+def _choice(config: pytest.Config) -> Choice:
+    from wireproof.conformance.run.segmentation_sample import ChoiceError, choice_of
+
+    try:
+        return choice_of(_option(config, "delivery"))
+    except ChoiceError as error:
+        raise pytest.UsageError(f"--wireproof-delivery: {error}") from None
+
+
+def _spoken(config: pytest.Config) -> tuple[str, str, str]:
+    from wireproof.protocols import protocol
+
+    name = _option(config, "protocol")
+    try:
+        spoken = protocol(name)
+    except KeyError as error:
+        raise pytest.UsageError(f"--wireproof-protocol: {error.args[0]}") from None
+    profile = _option(config, "profile") or spoken.default_profile
+    if profile not in spoken.profiles:
+        raise pytest.UsageError(f"--wireproof-profile: expected {', '.join(spoken.profiles)}; got {profile!r}")
+    variant = _option(config, "variant") or spoken.default_variant
+    variants = spoken.profiles[profile].variants
+    if variant not in variants:
+        raise pytest.UsageError(f"--wireproof-variant: expected {', '.join(variants)}; got {variant!r}")
+    return name, profile, variant
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that asks for `wireproof_case` one item a case."""
+    if "wireproof_case" in metafunc.fixturenames:
+        cases = _cases(metafunc.config)
+        metafunc.parametrize("wireproof_case", cases, ids=[_id(case) for case in cases])
+
+
+def _id(case: Case) -> str:
+    return case.id if case.delivery == WHOLE else f"{case.id} {case.delivery}"
+
+
+def _cases(config: pytest.Config) -> list[Case]:
+    from wireproof.conformance.run.segmentation_sample import chosen
+    from wireproof.conformance.run.selection import SelectionError, select
+    from wireproof.conformance.suite.cases import CaseError, load_suite
+
+    name, profile, variant = _spoken(config)
+    simulated = _option(config, "target") == SIMULATION
+    try:
+        cases = select(load_suite(name), profile, variant, level=_level(config), slow=simulated, heavy=False)
+    except (CaseError, SelectionError) as error:
+        raise pytest.UsageError(f"wireproof: {error}") from None
+    cases = [case for case in cases if simulated or not case.pristine]
+    return [*cases, *chosen(cases, _choice(config), load_suite(name), profile)]
+
+
+@pytest.fixture(scope="session")
+def wireproof_target(pytestconfig: pytest.Config) -> str:
+    """Return the address to test; override it to start a server of your own."""
+    target = _option(pytestconfig, "target")
+    if not target:
+        pytest.skip("no target: name one with --wireproof-target, or override the fixture wireproof_target")
+    return target
+
+
+@pytest.fixture(scope="session")
+def wireproof(pytestconfig: pytest.Config, wireproof_target: str) -> Session:
+    """Return the session that plays cases against the target."""
+    return Session(pytestconfig, wireproof_target)

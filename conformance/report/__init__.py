@@ -1,0 +1,1 @@
+"""What is made of records: console, files, baseline, clause coverage, rendered pages."""

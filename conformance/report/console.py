@@ -1,0 +1,195 @@
+"""What a person sees of a run: live counts, each failure with its evidence, and a table by group and level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from wireproof.conformance.model.verdict import GREEN, UNSCORED, Guilty, Level, Verdict
+from wireproof.conformance.monitor.blame import MONITOR
+from wireproof.conformance.player.concurrency import drawn
+from wireproof.conformance.run.segmentation_sample import Tally
+from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
+from wireproof.conformance.verdict.records import Record, Run
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.LENIENT: "yellow",
+    Verdict.FAIL: "red",
+    Verdict.UNSUPPORTED: "dim",
+    Verdict.UNTESTABLE: "magenta",
+    Verdict.CRASH: "bold red",
+    Verdict.HANG: "red",
+    Verdict.HARNESS_ERROR: "bold white on red",
+}
+MAX_SHOWN = 25
+MAX_TEXT = 300
+"""Characters of an expectation or answer shown; records hold all of it."""
+WIDE = 200
+"""Columns of what is no terminal: a file or a CI log wraps nothing."""
+
+
+def console_of(*, quiet: bool) -> Console:
+    """Return the console of a command; where it is no terminal, lines are not cut to one's width."""
+    console = Console(quiet=quiet, highlight=False)
+    return console if console.is_terminal else Console(quiet=quiet, highlight=False, width=WIDE)
+
+
+def _short(text: object, limit: int = MAX_TEXT) -> str:
+    """Return a text for one line of a terminal: what is not printable is a dot."""
+    whole = "".join(one if one.isprintable() else "·" for one in str(text)[: limit + 1])
+    return escape(whole if len(whole) <= limit else whole[:limit] + "…")
+
+
+class LiveProgress:
+    """A progress bar with counts by verdict; silent when the console is no terminal."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._counts: Counter[str] = Counter()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+        self._task = self._progress.add_task("", total=total)
+
+    def __enter__(self) -> LiveProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, record: Record) -> None:
+        """Count one record."""
+        self._counts[record["verdict"]] += 1
+        shown = " ".join(f"[{STYLES[Verdict(name)]}]{name} {count}[/]" for name, count in self._counts.items())
+        self._progress.update(self._task, advance=1, description=shown)
+
+
+def show_failures(console: Console, records: Iterable[Record]) -> None:
+    """Print every record that is neither green nor a MAY, with clause, byte, expectation and bytes."""
+    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    for record in bad[:MAX_SHOWN]:
+        for line in _evidence(record):
+            console.print(line, soft_wrap=True, highlight=False)
+    if len(bad) > MAX_SHOWN:
+        console.print(f"… and {len(bad) - MAX_SHOWN} more: see records.jsonl", style="dim")
+
+
+def _evidence(record: Record) -> Iterator[str]:
+    """Yield the lines, in rich's markup, that tell of one record."""
+    verdict = Verdict(record["verdict"])
+    byte = "" if record["byte"] is None else f" byte {record['byte']}"
+    yield (
+        f"[{STYLES[verdict]}]{verdict}[/] [bold]{escape(named(record))}[/] {record['level']}"
+        f" clause {escape(record['blamed'] or record['clauses'][0])}{byte}, fault: {record['guilty'] or 'target'}"
+        f" [dim]{record['record_id']}[/]"
+    )
+    yield f"    [dim]{_short(record['title'])}[/]"
+    yield f"    expected {_short(record['expected'])}"
+    yield f"    got      {_short(record['got'])}"
+    seen = record.get("extra", {}).get(MONITOR)
+    if seen is not None and seen["first"] == Guilty.TARGET:
+        yield f"    [dim]{_short(broken(seen))}[/]"
+    history = drawn(record)
+    yield from (f"    {_short(line)}" for line in history)
+    for event in record["exchange"][-4:] if not history else ():
+        arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
+        yield f"    [dim]{escape(event['connection'])} {arrow} {_short(event['hex'] or event['text'], 96)}[/]"
+
+
+def broken(seen: Mapping[str, Any]) -> str:
+    """Return in one line where the monitor saw the target break the protocol."""
+    cited = f" [{seen['clause']}]" if seen["clause"] else ""
+    where = f"connection {seen['connection']}, byte {seen['offset']} of what it sent"
+    return f"the target broke the protocol first: {where}: {seen['told']}{cited}"
+
+
+def named(record: Record) -> str:
+    """Return the case of a record, with the delivery behind it when that is not whole."""
+    whole = record["delivery"] == WHOLE.name
+    return str(record["case"]) if whole else f"{record['case']} [{record['delivery']}]"
+
+
+def differing(records: Iterable[Record]) -> list[str]:
+    """Return the other deliveries under which a case that passes whole does not."""
+    bad = {one["delivery"] for one in records if one["verdict"] not in GREEN} - {WHOLE.name}
+    return [name for name in DELIVERIES if name in bad]
+
+
+def undeclared_told(records: Iterable[Record]) -> str:
+    """Return in words how many cases were not asked because of what the target does not declare; nothing for none."""
+    needs = [str(one["expected"]) for one in records if one["verdict"] == Verdict.UNSUPPORTED]
+    features = dict.fromkeys(name for told in needs for name in told.split(", "))
+    return f"{len(needs)} cases unsupported: the target does not declare {', '.join(features)}" if needs else ""
+
+
+def score(records: Sequence[Record]) -> str:
+    """Return "k/n" and, in brackets, what n leaves out."""
+    scored = [one for one in records if one["verdict"] not in UNSCORED]
+    passed = sum(one["verdict"] == Verdict.PASS for one in scored)
+    left = len(records) - len(scored)
+    return f"{passed}/{len(scored)}" + (f" ({left} left out)" if left else "")
+
+
+def summary_table(run: Run, records: Sequence[Record]) -> Table:
+    """Return the table of groups by level, of cases as they were played whole; plays under other deliveries apart.
+
+    A MAY shows how many answers were observed, not a score.
+    """
+    title = f"{run.implementation} {run.implementation_version}: {run.protocol} {run.profile} {run.variant}"
+    table = Table(title=title, title_justify="left")
+    table.add_column("group")
+    for level in (Level.MUST, Level.SHOULD):
+        table.add_column(level, justify="right")
+    table.add_column("MAY observed", justify="right")
+    deliveries = any(one["delivery"] != WHOLE.name for one in records)
+    if deliveries:
+        table.add_column("other deliveries", justify="right")
+    groups: dict[str, list[Record]] = {}
+    for one in records:
+        groups.setdefault(one["group"], []).append(one)
+    for group, members in sorted(groups.items()):
+        table.add_row(group, *_cells(members, deliveries=deliveries))
+    table.add_section()
+    table.add_row("all", *_cells(records, deliveries=deliveries), style="bold")
+    return table
+
+
+def _cells(records: Sequence[Record], *, deliveries: bool) -> list[str]:
+    whole = [one for one in records if one["delivery"] == WHOLE.name]
+    cells = []
+    for level in (Level.MUST, Level.SHOULD):
+        mine = [one for one in whole if one["level"] == level]
+        bad = any(one["verdict"] not in GREEN for one in mine)
+        cells.append(f"[{'red' if bad else 'green'}]{score(mine)}[/]" if mine else "")
+    observed = sum(one["level"] == Level.MAY and one["verdict"] != Verdict.UNSUPPORTED for one in whole)
+    cells.append(str(observed) if observed else "")
+    return [*cells, _others(records)] if deliveries else cells
+
+
+def _others(records: Sequence[Record]) -> str:
+    """Return "k/n" of the plays under other deliveries, and those under which one fails."""
+    plays = [one for one in records if one["delivery"] != WHOLE.name]
+    bad = differing(plays)
+    shown = f"{score(plays)} ≠ {', '.join(bad)}" if bad else score(plays)
+    return f"[{'red' if bad else 'green'}]{shown}[/]" if plays else ""
+
+
+def deliveries_told(records: Iterable[Record], tally: Tally) -> str:
+    """Return the line that tells of the plays under other deliveries than whole; empty when there were none."""
+    plays = Counter(one["delivery"] for one in records if one["delivery"] != WHOLE.name)
+    told = ", ".join(f"{plays[name]} {name}" for name in DELIVERIES if name in plays)
+    parts = {
+        f"{plays.total()} plays under other deliveries: {told}": plays.total(),
+        f"{tally.same} told no more than whole": tally.same,
+        f"{tally.untold} could not be told": tally.untold,
+    }
+    return "; ".join(part for part, number in parts.items() if number)

@@ -1,0 +1,228 @@
+"""Derives the byte-exact vectors of a suite: frames through the codec, conversations by playing them in simulation.
+
+Canonical: the same cases give the same files, byte for byte (fixed keys, seeded ids, virtual clock), one frame or step
+a line. What is read back is checked against `vectors/schema/vectors.schema.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from wireproof.conformance.drivers.simulation import SimulationDriver
+from wireproof.conformance.model.outcome import Note
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.run import reference_target
+from wireproof.conformance.suite.case_traits import is_concurrent
+from wireproof.conformance.suite.cases import Case, Frame, Suite
+from wireproof.conformance.suite.frame_decoding import named, readings
+from wireproof.conformance.suite.resolved_patterns import resolved
+from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.verdict.records import level_of
+from wireproof.protocols import Message, Protocol, ProtocolError, Push, Request, protocol
+
+SCHEMA = "wireproof.vectors/1"
+NAMESPACE = "v"
+SHOWN_MESSAGES = 16
+"""Steps with more messages than this give their bytes only."""
+LONGEST = 4096
+"""Conversations with more bytes than this are left out, by id: they are for a live server, not for a file."""
+NOTES = {"boundary": "holds a boundary value of a field", "binary": "holds bytes that are no text"}
+
+
+class DeriveError(ValueError):
+    """Raised when a case cannot be derived; it names the case, profile and variant, and why."""
+
+
+class Deriver:
+    """Makes the vectors of one profile and variant."""
+
+    def __init__(self, suite: Suite, profile: str, variant: str) -> None:
+        self.suite = suite
+        self.profile = profile
+        self.variant = variant
+        self.protocol: Protocol = protocol(suite.protocol)
+
+    def documents(self) -> dict[str, dict[str, Any]]:
+        """Return topic -> document."""
+        found: dict[str, dict[str, Any]] = {}
+        mine = reference_target.features(self.suite.protocol)
+        for frame in self.suite.frames:
+            if self._applies(frame):
+                self._document(found, frame.topic)["frames"].append(self.frame(frame))
+        for case in self.suite.cases:
+            if (
+                self._applies(case)
+                and mine.issuperset(case.needs)
+                and not (case.slow or case.heavy or case.budget or is_concurrent(case))
+            ):
+                document, conversation = self._document(found, case.topic), self.conversation(case)
+                if sum(len(step.get("hex", "")) // 2 for step in conversation["steps"]) <= LONGEST:
+                    document["conversations"].append(conversation)
+                else:
+                    document["left_out"].append(case.id)
+        return found
+
+    def _applies(self, one: Case | Frame) -> bool:
+        return self.profile in one.profiles and (not one.variants or self.variant in one.variants)
+
+    def _document(self, found: dict[str, dict[str, Any]], topic: str) -> dict[str, Any]:
+        return found.setdefault(
+            topic,
+            {
+                "schema": SCHEMA,
+                "protocol": self.suite.protocol,
+                "profile": self.profile,
+                "variant": self.variant,
+                "sizes": dict(self.protocol.profiles[self.profile].variants[self.variant].sizes),
+                "topic": topic,
+                "notes": NOTES,
+                "left_out": [],
+                "frames": [],
+                "conversations": [],
+            },
+        )
+
+    def _symbols(self, one: Case | Frame) -> Symbols:
+        return Symbols(
+            self.protocol, self.profile, self.variant, case=one.id, namespace=NAMESPACE, variables=one.variables
+        )
+
+    def _error(self, one: Case | Frame, why: object) -> DeriveError:
+        return DeriveError(f"{one.id} under {self.profile} {self.variant}: {why}")
+
+    def frame(self, frame: Frame) -> dict[str, Any]:
+        """Return one frame vector; `DeriveError` unless our own codec reads it as it says."""
+        symbols = self._symbols(frame)
+        body = symbols.here(frame.body)
+        try:
+            vector = self._frame(frame, body, symbols)
+        except (SymbolError, ProtocolError) as error:
+            raise self._error(frame, error) from None
+        return vector
+
+    def _frame(self, frame: Frame, body: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
+        request = symbols.message(body["reply_to"]) if "reply_to" in body else None
+        level = self.suite.clauses[frame.clauses[0]].levels[self.profile]
+        vector: dict[str, Any] = {
+            "id": frame.id, "title": frame.title, "clauses": list(frame.clauses), "level": level.value,
+            "direction": body.get("direction", ""), "result": "invalid" if "hex" in body else "valid",
+            "flags": list(body.get("flags", ())),
+        }  # fmt: skip
+        if request is not None:
+            vector["reply_to"] = {"hex": symbols.codec.encode(request).hex(), "message": named(request)}
+        if "hex" in body:
+            data = symbols.data(body["hex"] if isinstance(body["hex"], Mapping) else {"hex": body["hex"]})
+            vector.update(hex=data.hex(), error=body["error"], direction=body.get("direction", "reply"))
+        else:
+            message = symbols.message(body["message"])
+            data = symbols.codec.encode(message)
+            vector.update(hex=data.hex(), message=named(message), direction=self._direction(message))
+        if "after" in body:
+            after = [symbols.message(one) for one in body["after"]]
+            vector["after"] = [{"hex": symbols.codec.encode(one).hex(), "message": named(one)} for one in after]
+        link = self._place(frame, body, symbols, vector, data)
+        if link != next(iter(self.protocol.links)):
+            vector["link"] = link
+        return vector
+
+    def _place(self, frame: Frame, body: Mapping[str, Any], symbols: Symbols, vector: Any, data: bytes) -> str:
+        """Return the kind of line on which our codec reads the frame as it says; `DeriveError` where it never does."""
+        if vector["direction"] == "inner":
+            got: Any = named(symbols.codec.decode(symbols.message_class(vector["message"]["name"]), data))
+            tried = [("", got)]
+        else:
+            request = symbols.message(body["reply_to"]) if "reply_to" in body else None
+            after = [symbols.message(one) for one in body["after"]] if "after" in body else None
+            known = readings(
+                self.protocol, symbols.codec, vector["direction"], data, request, link=body.get("link"), after=after
+            )
+            tried = list(known) if vector["result"] == "valid" else list(islice(known, 1))
+        wanted = vector.get("error") or vector["message"]
+        for link, got in tried:
+            if got == wanted:
+                return link
+        told = tried[0][1] if tried else "nothing: no line can have it there"
+        raise self._error(frame, f"our codec reads {told}, the vector says {wanted}")
+
+    def _direction(self, message: Message) -> str:
+        return "inner" if type(message) in self.protocol.profiles[self.profile].inner else direction_of(message)
+
+    def conversation(self, case: Case) -> dict[str, Any]:
+        """Return one conversation vector; `DeriveError` unless the reference server passes the case."""
+        notes: list[tuple[Note, Any]] = []
+        symbols = self._symbols(case)
+        player = Player(
+            case,
+            symbols,
+            delivery=DELIVERIES["whole"],
+            scribe=lambda note: notes.append((note, resolved(note.expect, symbols))),
+        )
+        outcome = SimulationDriver(self._service).play(player)
+        if outcome.verdict is not Verdict.PASS:
+            raise self._error(case, f"the reference does not pass: expected {outcome.expected}, got {outcome.got}")
+        return {
+            "id": case.id,
+            "title": case.title,
+            "clauses": list(case.clauses),
+            "level": level_of(case, self.suite, self.profile).value,
+            "exclusive": case.exclusive,
+            "steps": list(self._steps(notes)),
+        }
+
+    def _service(self, clock: Any) -> Any:
+        return reference_target.service(self.suite.protocol, profile=self.profile, variant=self.variant, clock=clock)
+
+    def _steps(self, notes: list[tuple[Note, Any]]) -> Iterator[dict[str, Any]]:
+        for note, expect in notes:
+            step: dict[str, Any] = {"do": {"half": "half_close"}.get(note.do, note.do), "connection": note.connection}
+            if note.link:
+                step["link"] = note.link
+            if note.do == "wait":
+                step["seconds"] = round(note.seconds, 6)
+            if note.data:
+                step["hex"] = note.data.hex()
+            if 0 < len(note.messages) <= SHOWN_MESSAGES:
+                step["messages"] = [named(message) for message in note.messages]
+            if expect is not None:
+                step["expect"] = expect
+            yield step
+
+
+def direction_of(message: Message) -> str:
+    """Return request, push or reply."""
+    return "request" if isinstance(message, Request) else "push" if isinstance(message, Push) else "reply"
+
+
+def canonical(document: Mapping[str, Any]) -> str:
+    """Return the text of a vectors file: one key a line, one frame or step a line, nothing else free."""
+    lines = []
+    for key, value in document.items():
+        if key == "frames":
+            lines.append(f'"frames": {_rows(value)}')
+        elif key == "conversations":
+            lines.append(f'"conversations": {_block([_conversation(one) for one in value])}')
+        else:
+            lines.append(f"{json.dumps(key)}: {_compact(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))
+
+
+def _block(rows: list[str]) -> str:
+    return "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
+
+
+def _rows(values: list[Any]) -> str:
+    return _block([_compact(value) for value in values])
+
+
+def _conversation(value: Mapping[str, Any]) -> str:
+    head = {key: one for key, one in value.items() if key != "steps"}
+    return _compact(head)[:-1] + ', "steps": ' + _rows(value["steps"]) + "}"

@@ -1,0 +1,179 @@
+"""The files of a run: `records.jsonl`, `run.json`, JUnit XML, and the step summary of a CI job, all from records."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+from xml.etree import ElementTree
+
+from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.player.concurrency import drawn
+from wireproof.conformance.report.console import differing, named, score
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.records import Record, Run
+
+NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
+
+
+class OutputError(RuntimeError):
+    """Raised when a folder or file cannot be written; it names the path and the reason."""
+
+
+class RunFolder:
+    """DIR/records.jsonl, flushed line by line so that a cut run keeps what it had, and DIR/run.json at the end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with _told(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._records: TextIO = (folder / "records.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
+            (folder / "run.json").unlink(missing_ok=True)
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._records.close()
+
+    def add(self, record: Record) -> None:
+        """Write one record."""
+        with _told(self._records.name):
+            self._records.write(_line(record))
+            self._records.flush()
+
+    def rewrite(self, records: Sequence[Record]) -> None:
+        """Hold these records instead, what was written before being whole until then."""
+        path, fresh = self.folder / "records.jsonl", self.folder / "records.jsonl.new"
+        with _told(path):
+            with fresh.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                file.writelines(map(_line, records))
+            self._records.close()
+            fresh.replace(path)
+
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Write run.json."""
+        path = self.folder / "run.json"
+        text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
+        with _told(path):
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def _line(record: Record) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+@contextmanager
+def _told(path: object) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write to {path}: {error.strerror or error}") from None
+
+
+def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
+    """Write JUnit XML: one suite, one test case a play (`case [delivery]` when not whole); a MAY is no failure."""
+    name = f"{run.protocol}.{run.profile}.{run.variant}"
+    suite = ElementTree.Element("testsuite", name=name, timestamp=run.started_at, tests=str(len(records)))
+    counts = {"failures": 0, "errors": 0, "skipped": 0}
+    for record in records:
+        took = f"{record['duration_us'] / 1e6:.6f}"
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"{name}.{record['group']}", name=named(record), time=took
+        )
+        tag = _junit_tag(record)
+        if tag:
+            counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
+            message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
+            node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
+            told = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
+            node.text = xml_text("\n".join([*told, _hex(record)]))
+    suite.attrib.update({key: str(value) for key, value in counts.items()})
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _junit_tag(record: Record) -> str:
+    match Verdict(record["verdict"]):
+        case Verdict.PASS:
+            return ""
+        case Verdict.UNSUPPORTED | Verdict.UNTESTABLE:
+            return "skipped"
+        case Verdict.HARNESS_ERROR:
+            return "error"
+    return "" if record["level"] == Level.MAY else "failure"
+
+
+def xml_text(text: str) -> str:
+    """Return a text without what XML cannot hold."""
+    return NOT_XML.sub("?", text)
+
+
+def _hex(record: Record) -> str:
+    arrows = {"sent": ">", "received": "<", "event": "|"}
+    return "\n".join(
+        f"{event['connection']} {arrows[event['direction']]} {event['hex'] or event['text']}"
+        for event in record["exchange"]
+    )
+
+
+def step_summary(run: Run, records: Sequence[Record]) -> str:
+    """Return Markdown for a CI job's summary page."""
+    name = f"{run.implementation} {run.implementation_version}"
+    lines = [
+        f"### wireproof: {_markdown(name)}, {run.protocol} {run.profile} {run.variant}",
+        "",
+        "| group | MUST | SHOULD | MAY observed | other deliveries |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    groups = dict.fromkeys(one["group"] for one in records)
+    for group in groups:
+        lines.append(f"| {group} | {' | '.join(_cells([one for one in records if one['group'] == group]))} |")
+    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    if bad:
+        lines += ["", "| verdict | case | clause | expected | got |", "|---|---|---|---|---|", *map(_bad_row, bad[:50])]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(mine: Sequence[Record]) -> list[str]:
+    """Return the cells of one group: cases as they were played whole, and plays under other deliveries."""
+    whole = [one for one in mine if one["delivery"] == WHOLE.name]
+    others = [one for one in mine if one["delivery"] != WHOLE.name]
+    cells = [score([one for one in whole if one["level"] == level]) for level in (Level.MUST, Level.SHOULD)]
+    bad = "".join(f" ≠ {name}" for name in differing(others))
+    return [*cells, str(sum(_is_observed(one) for one in whole)), f"{score(others)}{bad}" if others else ""]
+
+
+def _is_observed(one: Record) -> bool:
+    return bool(one["level"] == Level.MAY and one["verdict"] != Verdict.UNSUPPORTED)
+
+
+def _bad_row(one: Record) -> str:
+    told = (one["verdict"], named(one), one["blamed"] or one["clauses"][0], one["expected"], one["got"])
+    cells = map(_markdown, told)
+    return "| " + " | ".join(cells) + " |"
+
+
+def _markdown(text: object, limit: int = 160) -> str:
+    """Return a text that Markdown shows as it is, on one line."""
+    return NOT_MARKDOWN.sub(r"\\\1", " ".join(xml_text(str(text)).split())[:limit])
+
+
+def write_step_summary(run: Run, records: Iterable[Record]) -> None:
+    """Append the summary to the file a CI job names in GITHUB_STEP_SUMMARY, when it does."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        with _told(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(step_summary(run, list(records)))

@@ -1,0 +1,1 @@
+"""Plays many cases against one target: selection, scheduling, supervision, crash attribution."""

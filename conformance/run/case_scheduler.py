@@ -1,0 +1,315 @@
+"""One run over sockets: who plays alone, who side by side, who once more, and who is to blame when the target goes.
+
+Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
+next and give up their place while they wait, so waiting costs the longest, not the sum. A case that passed is played
+under other deliveries at once, beside cases that are still played whole; plays of a case that names keys which are not
+its own follow one another. What did not pass whole beside such plays, or came too late to tell, is played again without
+them, among its like; what is still doubtful, alone. What goes wrong in one case becomes its record.
+
+A target that goes away is a crash of the case that was alone with it. Where several were under way nobody can tell:
+they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is the crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.outcome import Outcome, harness_error
+from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.probe import Spoken, reply_to
+from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables
+from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.confirmation import Yardstick, whole
+from wireproof.conformance.verdict.records import Record
+
+if TYPE_CHECKING:
+    from wireproof.conformance.run.runner import Plan
+
+Report = Callable[[Record], None]
+DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
+"""What a target that is wrong under another delivery may do to cases beside it."""
+HEAD_START = 1.0
+"""Seconds by which a case that looks at tables counts as longer."""
+SHOWN = 20
+"""Cases named where many were under way; the record's `extra` has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """An end of the target: how, and which cases were under way."""
+
+    how: str
+    """As in "it ..."."""
+    cases: Sequence[str]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Round:
+    """One run over sockets: alone, then side by side, the late ones once more so, then alone what is doubtful."""
+
+    def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
+        self.plan = plan
+        self.driver = driver
+        self.gate = driver.gate or Gate(1)
+        self._report = report
+        self._again: list[tuple[Case, Outcome, float]] = []
+        self.gone = ""
+        """Why no case can be played any more, as in "it ..."."""
+        self.guilty: set[str] = set()
+        """The cases that end the target."""
+        self.deaths: list[Death] = []
+        self.yardstick = Yardstick(plan.settings.deliveries.budget)
+        self._begun: set[tuple[str, str]] = set()
+        """Case and delivery of what is played beside cases."""
+        self._company, self._accompanied = 0, 0.0
+        """How many plays under other deliveries are under way, and when the last one ended."""
+        self._under_way: list[tuple[Case, Outcome, float]] = []
+        """The cases side by side that lost the target, with no chance to be played again."""
+
+    async def go(self) -> None:
+        """Play everything."""
+        mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
+        for alone in (True, False):
+            await self._all([case for case in mine if case.exclusive == alone and not case.budget])
+            await self._deliveries(alone=alone)
+        self._accuse()
+        for case in mine:
+            if case.budget:
+                await self.fresh()
+                await self.one_by_one([case])
+        await self._last()
+
+    async def _all(self, cases: Sequence[Case]) -> None:
+        """Play cases to the end, those in doubt again."""
+        alone = [case for case in cases if case.exclusive]
+        await self.one_by_one(sorted(alone, key=lambda case: not case.pristine))
+        await self.side_by_side([case for case in cases if not case.exclusive])
+        first, self._again = self._again, []
+        late = [case for case, outcome, _ in first if _late(outcome) or self._is_disturbed(case, outcome)]
+        self._again = [one for one in first if one[0] not in late]
+        await self.side_by_side(late, attempt=1)
+        for case, outcome, began in self._again:
+            await self._once_more(case, outcome, began)
+        self._again = []
+
+    async def _deliveries(self, *, alone: bool) -> None:
+        """Play what is left under other deliveries of what passed; begin none once the time for a sample is over."""
+        if not self.gone:
+            left = [one for one in self.plan.others(self.yardstick.passed) if one.exclusive == alone]
+            self.yardstick.begin()
+            await self._all([one for one in left if (one.id, one.delivery) not in self._begun])
+            self.yardstick.end()
+
+    async def one_by_one(self, cases: Sequence[Case]) -> None:
+        """Play cases that need the target for themselves."""
+        for case in cases:
+            began = time.monotonic()
+            outcome = nobody_there(self.gone) if self.gone else await self.play(case)
+            await self._once_more(case, outcome, began, alone=True)
+
+    async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
+        """Play cases that bear others beside them, and under other deliveries what passes.
+
+        The time for a sample begins when all are played: what is played beside them takes none.
+        """
+        async with asyncio.TaskGroup() as others:
+            async with asyncio.TaskGroup() as tasks:
+                for lane in self.in_turn(cases):
+                    tasks.create_task(self._shared(lane, attempt, others))
+            self.yardstick.begin()
+        self.yardstick.end()
+
+    async def _shared(self, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
+        for case in lane:
+            async with self.gate.place(case.delivery):
+                began = time.monotonic()
+                outcome = nobody_there(self.gone) if self.gone else await self.play(case, attempt)
+            self.settle(case, outcome, began)
+            for later in self.following(case) if not attempt else ():
+                others.create_task(self._shared(later, 0, others))
+
+    def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
+        """Return the plays that may be beside each other, each with those that must follow it, in order.
+
+        The longest come first, and early what looks at tables, which grow with what other cases leave behind.
+        """
+        by_case: dict[str, list[Case]] = {}
+        for case in cases:
+            by_case.setdefault(case.id, []).append(case)
+        lanes: list[list[Case]] = []
+        for plays in by_case.values():
+            apart = len(plays) > 1 and keeps_to_itself(plays[0])
+            lanes += [[one] for one in plays] if apart else [plays]
+
+        def urgency(lane: Sequence[Case]) -> float:
+            return sum(map(self.plan.duration, lane)) + (HEAD_START if reads_tables(lane[0]) else 0.0)
+
+        return sorted(lanes, key=urgency, reverse=True)
+
+    def following(self, case: Case) -> list[list[Case]]:
+        """Return, once, the plays under other deliveries that are due now that a case was played whole."""
+        if self.gone or case.delivery != WHOLE.name or case.id not in self.yardstick.passed:
+            return []
+        due = [one for one in self.plan.others_of(case) if (one.id, one.delivery) not in self._begun]
+        self._begun.update((one.id, one.delivery) for one in due)
+        return self.in_turn(due)
+
+    def settle(self, case: Case, outcome: Outcome, began: float) -> None:
+        """Report a case, or keep it for another try when its outcome is doubtful."""
+        disturbed = self._is_disturbed(case, outcome) and (self._company > 0 or began <= self._accompanied)
+        if disturbed or _doubtful(outcome) or self.yardstick.doubts(case, outcome):
+            self._again.append((case, outcome, began))
+        else:
+            self.report(case, outcome, began)
+
+    def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
+        """Say whether plays under other deliveries, if any were beside it, may be why a case did not pass whole."""
+        return case.delivery == WHOLE.name and outcome.verdict in DISTURBED and not outcome.unreachable
+
+    def report(self, case: Case, outcome: Outcome, began: float) -> None:
+        """Report a case; who is reported as a crash has ended the target."""
+        if outcome.verdict is Verdict.CRASH:
+            self.guilty.add(case.id)
+        self.yardstick.saw(case, outcome)
+        if self.plan.keeps(case, outcome):
+            self._report(self.plan.record(case, outcome, began))
+
+    async def _once_more(self, case: Case, outcome: Outcome, began: float, *, alone: bool = False) -> None:
+        """Report a case that has the target for itself, played again first when its outcome is doubtful.
+
+        `alone`: it had it for itself the first time, too.
+        """
+        lost = outcome.verdict is Verdict.CRASH
+        if (_doubtful(outcome) or self.yardstick.doubts(case, outcome)) and not self.gone:
+            again_at = time.monotonic()
+            again = await self.play_again(case)
+            if not (lost and again.unreachable):
+                outcome, began, lost = await self._compared(case, again), again_at, False
+        if lost and not alone:
+            self._under_way.append((case, outcome, began))
+        else:
+            self.report(case, outcome, began)
+
+    async def _compared(self, case: Case, outcome: Outcome) -> Outcome:
+        """Hold a failure under another delivery against the same case played whole, here and now."""
+        if not self.yardstick.doubts(case, outcome) or self.gone:
+            return outcome
+        return self.yardstick.weighed(case, outcome, await self.play_again(whole(case), self.yardstick.attempt()))
+
+    async def fresh(self) -> None:
+        """Get a target on which nothing was done yet, where that can be had."""
+
+    async def play_again(self, case: Case, attempt: int = 2) -> Outcome:
+        """Play a case that has the target for itself; note it when the target is gone behind it."""
+        outcome = await self.play(case, attempt)
+        lost = outcome.verdict is Verdict.CRASH or outcome.unreachable
+        if lost and not self.gone and not await self._serves():
+            self.gone = f"answers nobody since {case.id}"
+        return outcome
+
+    async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
+        """Play one case; what goes wrong here is its outcome."""
+        if not attempt and case.delivery != WHOLE.name and self.yardstick.over:
+            return nobody_there("was not asked: the time for a sample of deliveries is over")
+        if (undeclared := self.plan.undeclared(case)) is not None:
+            return undeclared
+        player = player or self.plan.player(case, attempt)
+        other = case.delivery != WHOLE.name
+        self._company += other
+        try:
+            outcome = await self.driver.play(player)
+        except Exception as error:
+            return broken(player, error)
+        finally:
+            self._company -= other
+            self._accompanied = time.monotonic() if other else self._accompanied
+        if _unanswered(outcome) and not await self._serves():
+            return self.deaf(case, outcome)
+        return outcome
+
+    def deaf(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return what to make of a case that is not answered, and nobody else is either."""
+        self.gone = self.gone or f"answers nobody since {case.id}"
+        verdict = Verdict.CRASH if outcome.verdict is Verdict.HANG else outcome.verdict
+        return replace(outcome, verdict=verdict, got=f"{outcome.got}; the target answers nobody any more")
+
+    async def _serves(self) -> bool:
+        """Say whether a new client gets an answer."""
+        run, timeout = self.plan.run, self.plan.settings.timeout
+        spoken = Spoken(run.profile, run.variant)
+        return await reply_to(self.plan.suite, self.driver.address, spoken, None, timeout) is not None
+
+    def _accuse(self) -> None:
+        """Report who lost the target side by side with others: of one alone it can be told that it did it."""
+        lost, others = self._under_way, len(self._under_way) - 1
+        shared = others > 0 and self.plan.stays_up is not None
+        for case, outcome, began in lost:
+            self.report(case, _one_of_many(outcome, others) if shared else outcome, began)
+        if shared:
+            self.deaths.append(Death("was gone and did not come back", [case.id for case, _, _ in lost]))
+
+    async def _last(self) -> None:
+        """Report the case that stands for the whole run: ends of the target that no case is known to cause."""
+        case, began = self.plan.stays_up, time.monotonic()
+        if self.gone and not self.deaths and not self.guilty:
+            self.deaths.append(Death(self.gone, ()))
+        unexplained = [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
+        if case is not None and unexplained:
+            self.report(case, _unexplained(unexplained), began)
+        elif case is not None and case in self.plan.cases:
+            await self.one_by_one([case])
+
+
+def nobody_there(why: str) -> Outcome:
+    """Return the outcome of a case that was not begun; `why` as in "it ..."."""
+    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
+
+
+def _one_of_many(outcome: Outcome, others: int) -> Outcome:
+    got = f"{outcome.got}; {others} other cases were under way, and which of them did it cannot be told"
+    return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
+
+
+def _unexplained(deaths: Sequence[Death]) -> Outcome:
+    """Return the outcome of the case that stands for the run when the target ended and no case is known to do it."""
+    told = [f"it {one.how}, with {_listed(one.cases)} under way, none of which is known to do it" for one in deaths]
+    expected = "a target that stays up through the run"
+    extra = {"ends": [{"how": one.how, "under_way": list(one.cases), **one.extra} for one in deaths]}
+    return Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, expected=expected, got="; ".join(told), extra=extra)
+
+
+def _listed(cases: Sequence[str]) -> str:
+    shown = ", ".join(cases[:SHOWN])
+    return f"{len(cases)} cases ({shown}{', …' if len(cases) > SHOWN else ''})" if cases else "no case"
+
+
+def broken(player: Player, error: Exception) -> Outcome:
+    """Return the outcome of a play that ended in an exception of ours."""
+    return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)
+
+
+def _unanswered(outcome: Outcome) -> bool:
+    """The case waited in vain, be it only in a step that prepares."""
+    if outcome.verdict is Verdict.UNTESTABLE:
+        happened = [one.kind for one in outcome.trace if one.kind is not Kind.CLOSED]
+        return happened[-1:] == [Kind.SILENT]
+    return outcome.verdict is Verdict.HANG
+
+
+def _late(outcome: Outcome) -> bool:
+    """The harness came too late to tell, or a step that prepares failed."""
+    return outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable
+
+
+def _doubtful(outcome: Outcome) -> bool:
+    """The harness came too late to tell or broke, or the target took no connection while others had theirs."""
+    return outcome.guilty is Guilty.HARNESS or outcome.verdict is Verdict.CRASH or outcome.unreachable

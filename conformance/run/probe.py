@@ -1,0 +1,128 @@
+"""Finds out which profile and variant a server speaks, and its version, by asking it (`vectors/<protocol>/probe.yaml`).
+
+One write whose answer has another length under every profile and variant, so nothing waits for a refusal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wireproof.conformance.drivers.sockets import Wire, connect
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.model.wording import describe
+from wireproof.conformance.suite.cases import Suite
+from wireproof.conformance.suite.patterns import match
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, protocol
+from wireproof.protocols.connection import Client
+
+QUIET = 0.3
+"""Seconds without a byte after which an answer is taken as whole."""
+LARGEST = 64 * 1024
+"""Bytes beyond which an answer is none of a known profile."""
+
+
+class ProbeError(RuntimeError):
+    """Raised when the target does not say what it speaks; the message tells what came and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a server speaks."""
+
+    profile: str
+    variant: str
+
+
+def _symbols(suite: Suite, profile: str, variant: str) -> Symbols:
+    return Symbols(protocol(suite.protocol), profile, variant, case="probe", namespace="probe")
+
+
+async def detect(suite: Suite, address: Address, timeout: float) -> Spoken:
+    """Return profile and variant; raises `OSError` when nothing listens and `ProbeError` when the answer is unknown."""
+    spoken = protocol(suite.protocol)
+    symbols = _symbols(suite, spoken.default_profile, spoken.default_variant)
+    wire = await connect(address, timeout)
+    try:
+        answer = await _ask(wire, symbols.data(suite.probe["send"]), timeout)
+        for known in suite.probe["answers"]:
+            if known["bytes"] == len(answer):
+                if "cleanup" in suite.probe:
+                    await _ask(wire, symbols.data(suite.probe["cleanup"]), timeout, enough=1)
+                return Spoken(str(known["profile"]), str(known["variant"]))
+    finally:
+        await wire.close(timeout)
+    raise ProbeError(
+        f"{address} speaks no known profile of {suite.protocol}: {len(answer)} bytes came ({describe(answer[:32])}); "
+        "name the profile and variant with --profile and --variant"
+    )
+
+
+async def _ask(wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST) -> bytes:
+    """Write, then read until the peer is quiet or ends, `enough` came, or `timeout` seconds are over."""
+    await wire.write(data, timeout)
+    answer, deadline = b"", time.monotonic() + timeout
+    kind, chunk = await wire.read(timeout)
+    while kind is Kind.RECEIVED:
+        answer += chunk
+        if len(answer) >= enough or time.monotonic() > deadline:
+            break
+        kind, chunk = await wire.read(QUIET)
+    return answer
+
+
+async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, timeout: float) -> Message | None:
+    """Return what a new client is answered to one request; None when nothing that can be read comes in time.
+
+    `ask` is a symbolic message, or None for the protocol's barrier, which any server answers at once.
+    """
+    symbols = _symbols(suite, spoken.profile, spoken.variant)
+    link = symbols.protocol.link
+    client, event = link.client(symbols.codec), None
+    try:
+        async with asyncio.timeout(timeout):
+            wire = await connect(address, timeout)
+            try:
+                for request in (*link.opening(), link.barrier() if ask is None else symbols.message(ask)):
+                    event = await _answer(wire, client, request, timeout)
+            finally:
+                await wire.close()
+    except (OSError, ProtocolError):
+        return None
+    return event if isinstance(event, Message) else None
+
+
+async def _answer(wire: Wire, client: Client, request: Message, timeout: float) -> Any:
+    """Return what comes of one request, which is no push."""
+    event: Any = NEED_DATA
+    await wire.write(client.send(request), timeout)
+    while event is NEED_DATA or isinstance(event, Push):
+        event = client.next_event()
+        if event is NEED_DATA:
+            kind, data = await wire.read(timeout)
+            client.receive_data(data if kind is Kind.RECEIVED else b"")
+    return event
+
+
+async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
+    """Return the version the server tells, or "unknown"."""
+    told: Mapping[str, Any] | None = suite.probe.get("version")
+    reply = await reply_to(suite, address, spoken, told["ask"], timeout) if told else None
+    value = getattr(reply, told["field"], b"") if told else b""
+    text = bytes(value).rstrip(b"\0").decode("ascii", "replace")
+    return text if text.isascii() and text.isprintable() and text else "unknown"
+
+
+async def is_pristine(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
+    """Say whether the server holds nothing yet, as the protocol's probe tells it."""
+    told: Mapping[str, Any] | None = suite.probe.get("pristine")
+    if told is None:
+        return False
+    reply = await reply_to(suite, address, spoken, told["ask"], timeout)
+    symbols = _symbols(suite, spoken.profile, spoken.variant)
+    return reply is not None and match(told["expect"], reply, symbols) is None

@@ -1,0 +1,242 @@
+"""Servers that wireproof starts itself: ready when they take connections, started again after a death, gone at last."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from wireproof.conformance.model.targets import Address, TargetError, parse_address
+from wireproof.conformance.run.processes.log import Log
+from wireproof.conformance.run.processes.modules import module_environment
+from wireproof.conformance.run.processes.process_tree import POLL, Family, Usage
+
+LOOPBACK = "127.0.0.1"
+TRIES = 3
+"""Starts on another port while the one chosen is in use after all."""
+LAST_WORDS = 20
+SHELL_SIGNAL = 128
+"""A shell ends with this and the signal's number when its command died of it."""
+
+
+class StartError(RuntimeError):
+    """Raised when a server does not become ready; the message holds what it printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """How to start a server: words, in which `{port}` and `{host}` stand for a free port of the loopback."""
+
+    words: tuple[str, ...]
+    filled: bool = True
+    """False: braces mean nothing."""
+
+    @property
+    def wants_port(self) -> bool:
+        """Say whether it is told its port; otherwise it says itself where it listens."""
+        return self.filled and any("{port}" in word for word in self.words)
+
+    def at(self, port: int) -> list[str]:
+        """Return the words to start."""
+        if not self.filled:
+            return list(self.words)
+        return [word.replace("{port}", str(port)).replace("{host}", LOOPBACK) for word in self.words]
+
+
+def parse_command(text: str) -> ServerCommand:
+    """Return the command that a line describes, read as a POSIX shell reads words; `TargetError` when it has none."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise TargetError(f"--target-command: {error} in {text!r}") from None
+    if not words:
+        raise TargetError("--target-command: expected a program and its arguments, got nothing")
+    return ServerCommand(tuple(words))
+
+
+class ServerProcess:
+    """One server under test: started, watched, started again, and ended with everything it started."""
+
+    address: Address
+
+    def __init__(
+        self,
+        command: ServerCommand,
+        *,
+        log: Path | None = None,
+        ready_timeout: float = 15.0,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Raises `OSError` when the log cannot be written; nothing is started yet."""
+        self._command = command
+        self._log = Log(log)
+        self._ready_timeout = ready_timeout
+        self._environment = os.environ if environment is None else environment
+        self._family: Family | None = None
+        self._why: str | None = None
+        self.starts = 0
+
+    def __enter__(self) -> ServerProcess:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self, why: str = "") -> None:
+        """Start it, again where it runs already, and return once it is ready; `why` stands in the log.
+
+        Raises `StartError` when it ends or takes no connection in `ready_timeout` seconds.
+        """
+        for _ in self._starting(why):
+            time.sleep(POLL)
+
+    async def restart(self, why: str) -> None:
+        """Do as `start`, without holding up the loop while it gets ready."""
+        for _ in self._starting(why):
+            await asyncio.sleep(POLL)
+
+    def _starting(self, why: str) -> Iterator[None]:
+        for attempt in range(1, TRIES + 1):
+            try:
+                yield from self._launch(why)
+                return
+            except StartError:
+                in_use = self._command.wants_port and any("in use" in line.lower() for line in self.last_words())
+                self.end()
+                if not in_use or attempt == TRIES:
+                    raise
+
+    def _launch(self, why: str) -> Iterator[None]:
+        """Start it and yield until it is ready."""
+        self.end()
+        planned = Address("tcp", LOOPBACK, free_port()) if self._command.wants_port else None
+        words = self._command.at(planned.port if planned else 0)
+        self.starts += 1
+        self._why = None
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        self._log.begin(f"start {self.starts} at {when}{why and f', {why}'}: {shlex.join(words)}")
+        try:
+            self._family = Family(words, output=self._log.fileno(), environment=self._environment)
+        except OSError as error:
+            raise StartError(f"cannot start {words[0]!r}: {error.strerror or error}") from None
+        deadline = time.monotonic() + self._ready_timeout
+        while not self._is_ready(planned):
+            if time.monotonic() > deadline:
+                what = f"connect to {planned}" if planned else "line 'listening ADDRESS' that holds"
+                raise StartError(self._not_ready(f"no {what} in {self._ready_timeout:g} s"))
+            yield
+
+    def _is_ready(self, planned: Address | None) -> bool:
+        said = self._log.ready_address() if planned is None else None
+        try:
+            address = parse_address(said) if said else planned
+        except TargetError as error:
+            raise StartError(f"the server says where it listens, but not so that it is understood: {error}") from None
+        ready = address is not None and _takes_connections(address)
+        death = self.death()
+        if death is not None:
+            hint = " (it has to stay in the foreground)" if death == told(0) else ""
+            raise StartError(self._not_ready(f"it {death}{hint}"))
+        if ready and address is not None:
+            self.address = address
+        return ready
+
+    def _not_ready(self, reason: str) -> str:
+        words = "\n".join(self.last_words()) or "it printed nothing"
+        return f"the server did not become ready: {reason}\n{words}"
+
+    def death(self) -> str | None:
+        """Return how the process ended, as in "it ..."; None while it runs."""
+        code = self._family.ended() if self._family else None
+        return None if code is None else self._why or told(code)
+
+    def give_up(self, why: str) -> None:
+        """End it because it is of no use any more; `death` says `why`."""
+        self._why = why
+        if self._family is not None:
+            self._family.end(0.0)
+
+    def last_words(self, count: int = LAST_WORDS) -> list[str]:
+        """Return the last lines it printed since it was started."""
+        return self._log.last_lines(count)
+
+    def usage(self) -> Usage:
+        """Return what it and its children take now."""
+        return self._family.usage() if self._family else Usage(0, 0, 0.0)
+
+    def end(self) -> None:
+        """End it and everything it started."""
+        if self._family is not None:
+            self._family.end()
+
+    def close(self) -> None:
+        """End it; it cannot be started again."""
+        try:
+            self.end()
+        finally:
+            self._log.close()
+
+
+@contextmanager
+def running_server(command: Sequence[str], *, timeout: float = 15.0) -> Iterator[str]:
+    """Start a server of this installation that prints a line `listening ADDRESS`; yield the address; end it.
+
+    Raises `StartError` when it ends or is not ready in `timeout` seconds. What it prints blocks nobody.
+    """
+    literally = ServerCommand(tuple(command), filled=False)
+    with ServerProcess(literally, ready_timeout=timeout, environment=module_environment()) as server:
+        yield str(server.address)
+
+
+def told(code: int) -> str:
+    """Return what an exit code says, as in "it ..."."""
+    if code < 0:
+        return f"died of {_signal_name(-code)}"
+    if code > SHELL_SIGNAL and _signal_name(code - SHELL_SIGNAL).startswith("SIG"):
+        return f"ended with exit code {code} (a shell's way to say {_signal_name(code - SHELL_SIGNAL)})"
+    return f"ended with exit code {code}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def free_port() -> int:
+    """Return a TCP port of the loopback that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _takes_connections(address: Address) -> bool:
+    family, where = (
+        (socket.AF_UNIX, address.path)
+        if address.scheme == "unix"
+        else (socket.AF_INET6 if ":" in address.host else socket.AF_INET, (address.host, address.port))
+    )
+    with socket.socket(family) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(where)
+        except OSError:
+            return False
+    return True

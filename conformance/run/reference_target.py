@@ -1,0 +1,92 @@
+"""Servers of our own, set up as the cases of their protocol say: limits by parameters.yaml, the rest by server.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from wireproof.conformance.model.expressions import Number
+from wireproof.conformance.suite.declared import load_parameters
+from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
+from wireproof.mutants.registry import server_patch
+from wireproof.reference_server.certificates import self_signed
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.registry import create_service, options_of
+from wireproof.reference_server.service import Service, seeded_ids
+
+__all__ = ["features", "options", "service", "serving_arguments"]
+
+
+@cache
+def _document(protocol: str) -> Mapping[str, Any]:
+    path = vectors_root() / protocol / "server.yaml"
+    found: Mapping[str, Any] = read_document(path, "server.schema.json") if path.is_file() else {}
+    return found
+
+
+@cache
+def _settable(protocol: str) -> Mapping[str, tuple[str, Number]]:
+    """Return parameter -> the option of the server that sets it, and its usual value."""
+    known = load_parameters(vectors_root() / protocol / "parameters.yaml")
+    return {name: (one.option, one.value) for name, one in known.items() if one.option}
+
+
+def features(protocol: str) -> frozenset[str]:
+    """Return the optional features that such a server has."""
+    return frozenset(_document(protocol).get("features", ()))
+
+
+@cache
+def options(protocol: str) -> dict[str, Any]:
+    """Return the options of its own that such a server is given; `CaseError` for one that it does not have."""
+    known = {one.name: one for one in options_of(protocol)}
+    wanted = {**dict(_settable(protocol).values()), **_document(protocol).get("options", {})}
+    if unknown := [name for name in wanted if name not in known]:
+        there = ", ".join(known) or "none"
+        raise CaseError(f"{protocol}: its server has no option {unknown[0]!r}; it has {there}")
+    folder = vectors_root() / protocol
+    return {name: str(folder / value) if known[name].kind == "file" else value for name, value in wanted.items()}
+
+
+def service(
+    protocol: str,
+    *,
+    profile: str,
+    variant: str,
+    clock: Clock,
+    mutant: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    seed: int = 1,
+) -> Service:
+    """Return such a server, the same for the same seed; `parameters` where its limits are not the usual ones.
+
+    Raises ValueError as `create_service`.
+    """
+    given = parameters or {}
+    limits = {option: given[name] for name, (option, _) in _settable(protocol).items() if name in given}
+    given_options, ids = {**options(protocol), **limits}, seeded_ids(seed)
+    return create_service(
+        protocol,
+        profile=profile,
+        variant=variant,
+        clock=clock,
+        ids=ids,
+        patch=server_patch(protocol, mutant),
+        options=given_options,
+    )
+
+
+def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Path) -> list[str]:
+    """Return the words behind `python -m reference_server` for such a server; a certificate is made in `scratch`."""
+    words = [protocol, "--profile", profile, "--variant", variant]
+    for name, value in options(protocol).items():
+        flag = name.replace("_", "-")
+        words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+    if "udp" in features(protocol):
+        words.append("--udp")
+    if "tls" in features(protocol):
+        certificate, key = self_signed(scratch)
+        words += ["--tls-cert", str(certificate), "--tls-key", str(key)]
+    return words

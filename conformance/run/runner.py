@@ -1,0 +1,177 @@
+"""Plays a selection of cases: side by side on sockets (`case_scheduler.py`), or one by one in simulation."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.simulation import ServiceFactory, SimulationDriver
+from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.case_scheduler import Report, Round, broken
+from wireproof.conformance.run.processes import ServerProcess
+from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, Choice, Tally, chosen, duration
+from wireproof.conformance.run.supervision import SupervisedRound
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.verdict.records import Record, Run, record
+from wireproof.protocols import protocol
+
+__all__ = ["Plan", "Settings", "play_all", "simulate"]
+
+DEFAULT_RESTARTS = 100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to play."""
+
+    jobs: int = 32
+    timeout: float = 5.0
+    deliveries: Choice = ONLY_WHOLE
+    parameters: Mapping[str, float] | None = None
+    """The target's, where they are not the usual ones."""
+    features: frozenset[str] | None = None
+    """What the target declares that it has; None: everything."""
+    tls: ssl.SSLContext | None = None
+    """What is spoken where a case begins TLS; None: TLS that verifies no certificate."""
+
+
+class Plan:
+    """A selection of cases for one run, and how to make a player for each."""
+
+    def __init__(self, run: Run, suite: Suite, cases: Sequence[Case], settings: Settings) -> None:
+        self.run = run
+        self.suite = suite
+        self.cases = cases
+        self.settings = settings
+        self._protocol = protocol(run.protocol)
+        self.tally = Tally()
+
+    @property
+    def stays_up(self) -> Case | None:
+        """The case that stands for the whole run: it fails when the target ended and no case is known to do it."""
+        wanted = self.suite.probe.get("stays_up")
+        return next((case for case in self.suite.cases if case.id == wanted), None)
+
+    def player(self, case: Case, attempt: int = 0) -> Player:
+        """Return a fresh player of `case`; each attempt has keys of its own."""
+        symbols = Symbols(
+            self._protocol,
+            self.run.profile,
+            self.run.variant,
+            case=case.id,
+            play=f"|{case.delivery}|{attempt}" if attempt or case.delivery != WHOLE.name else "",
+            namespace=self.run.namespace,
+            variables=case.variables,
+            parameters=self.settings.parameters,
+        )
+        return Player(case, symbols, delivery=DELIVERIES[case.delivery], timeout=self.settings.timeout)
+
+    def lacking(self, case: Case) -> tuple[str, ...]:
+        """Return what a case needs and the target does not declare."""
+        declared = self.settings.features
+        return () if declared is None else tuple(name for name in case.needs if name not in declared)
+
+    def undeclared(self, case: Case) -> Outcome | None:
+        """Return the outcome of a case that is not asked because of what the target lacks; None for all others."""
+        lacking = self.lacking(case)
+        if not lacking:
+            return None
+        told = " ".join(self.suite.features.get(name, "") for name in lacking)
+        got = f"the target does not declare that it has it: {told}"
+        return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=", ".join(lacking), got=got)
+
+    @property
+    def plays(self) -> int:
+        """How many plays there are when every case passes whole."""
+        return len(self.cases) + len(self._others)
+
+    def others(self, passed: Collection[str]) -> list[Case]:
+        """Return what to play under other deliveries than whole, of the cases that passed so: the measure of them."""
+        return [one for one in self._others if one.id in passed]
+
+    def others_of(self, case: Case) -> Sequence[Case]:
+        """Return what to play of one case under other deliveries than whole, if it passes so."""
+        return self._by_case.get(case.id, ())
+
+    def duration(self, case: Case) -> float:
+        """Return about how many seconds a play takes, and the longest that may follow it."""
+        later = self.others_of(case) if case.delivery == WHOLE.name else ()
+        longest = max((duration(one, DELIVERIES[one.delivery]) for one in later), default=0.0)
+        return duration(case, DELIVERIES[case.delivery]) + longest
+
+    @cached_property
+    def _by_case(self) -> Mapping[str, Sequence[Case]]:
+        found: dict[str, list[Case]] = {}
+        for one in self._others:
+            found.setdefault(one.id, []).append(one)
+        return found
+
+    @cached_property
+    def _others(self) -> list[Case]:
+        cases = [case for case in self.cases if not self.lacking(case)]
+        return chosen(cases, self.settings.deliveries, self.suite, self.run.profile)
+
+    def keeps(self, case: Case, outcome: Outcome) -> bool:
+        """Count a play, and say whether it has a record: under another delivery, only what tells something of it."""
+        return case.delivery == WHOLE.name or self.tally.keeps(outcome)
+
+    def record(self, case: Case, outcome: Outcome, began: float) -> Record:
+        """Return the record of a play that began at `began` (`time.monotonic`)."""
+        took = int((time.monotonic() - began) * 1e6)
+        return record(self.run, self.suite, case, outcome, duration_us=took)
+
+
+def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
+    """Play every case in simulation, each against a fresh service of `factory(clock)`."""
+    driver = SimulationDriver(factory)
+    passed: set[str] = set()
+
+    def play(case: Case) -> None:
+        began, player = time.monotonic(), plan.player(case)
+        try:
+            outcome = plan.undeclared(case) or driver.play(player)
+        except Exception as error:
+            outcome = broken(player, error)
+        if outcome.verdict is Verdict.PASS:
+            passed.add(case.id)
+        if plan.keeps(case, outcome):
+            report(plan.record(case, outcome, began))
+
+    for case in plan.cases:
+        play(case)
+    for case in plan.others(frozenset(passed)):
+        play(case)
+
+
+async def play_all(
+    plan: Plan, target: Address | ServerProcess, report: Report, *, restarts: int = DEFAULT_RESTARTS
+) -> None:
+    """Play every case against the target; what `report` raises ends the run and is raised here.
+
+    A server of ours is started again when it died, `restarts` times at most.
+    """
+    gate, timeout = Gate(plan.settings.jobs), plan.settings.timeout
+    playing: Round
+    if isinstance(target, ServerProcess):
+        driver = SocketDriver(target.address, timeout=timeout, gate=gate, usage=target.usage, tls=plan.settings.tls)
+        playing = SupervisedRound(plan, driver, report, target, restarts)
+    else:
+        playing = Round(plan, SocketDriver(target, timeout=timeout, gate=gate, tls=plan.settings.tls), report)
+    try:
+        await playing.go()
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

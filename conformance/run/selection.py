@@ -1,0 +1,116 @@
+"""Which cases to play: by profile and variant, by level, and by an expression like `insert and not (ttl or expiry)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable
+
+from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.verdict.records import level_of
+
+Test = Callable[[str], bool]
+_TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+
+
+class SelectionError(ValueError):
+    """Raised when an expression cannot be read or selects nothing; it says what was expected."""
+
+
+def parse(expression: str) -> Test:
+    """Return the predicate over a case's text (id, title, clauses); words match as substrings, without case."""
+    tokens = _TOKEN.findall(expression)
+    try:
+        test, rest = _either(tokens, expression)
+    except RecursionError:
+        raise SelectionError("-k: the expression is nested too deep") from None
+    if rest:
+        raise SelectionError(f"-k: expected 'and', 'or' or the end, got {rest[0]!r} in {expression!r}")
+    return test
+
+
+def _either(tokens: list[str], whole: str) -> tuple[Test, list[str]]:
+    left, tokens = _both(tokens, whole)
+    while tokens[:1] == ["or"]:
+        first = left
+        second, tokens = _both(tokens[1:], whole)
+        left = _any(first, second)
+    return left, tokens
+
+
+def _both(tokens: list[str], whole: str) -> tuple[Test, list[str]]:
+    left, tokens = _one(tokens, whole)
+    while tokens[:1] == ["and"]:
+        first = left
+        second, tokens = _one(tokens[1:], whole)
+        left = _all(first, second)
+    return left, tokens
+
+
+def _any(first: Test, second: Test) -> Test:
+    return lambda text: first(text) or second(text)
+
+
+def _all(first: Test, second: Test) -> Test:
+    return lambda text: first(text) and second(text)
+
+
+def _one(tokens: list[str], whole: str) -> tuple[Test, list[str]]:
+    match tokens:
+        case ["not", *rest]:
+            test, rest = _one(rest, whole)
+            return (lambda text: not test(text)), rest
+        case ["(", *rest]:
+            test, rest = _either(rest, whole)
+            if rest[:1] != [")"]:
+                raise SelectionError(f"-k: expected ')' in {whole!r}")
+            return test, rest[1:]
+        case [word, *rest] if word not in ("and", "or", ")"):
+            return (lambda text: word.lower() in text), rest
+    got = repr(tokens[0]) if tokens else "the end"
+    raise SelectionError(f"-k: expected a word, 'not' or '(', got {got} in {whole!r}")
+
+
+def text_of(case: Case) -> str:
+    """Return what an expression is matched against."""
+    return f"{case.id} {case.title} {' '.join(case.clauses)}".lower()
+
+
+def select(
+    suite: Suite,
+    profile: str,
+    variant: str,
+    *,
+    expression: str = "",
+    level: Level = Level.MAY,
+    slow: bool = True,
+    heavy: bool = True,
+    budget: bool = False,
+    features: Container[str] | None = None,
+) -> list[Case]:
+    """Return the cases that apply, of at least `level` (MUST > SHOULD > MAY); `SelectionError` when none is left.
+
+    With `features`, those that need others are left out.
+    """
+    test = parse(expression) if expression.strip() else None
+    wanted = list(Level)[: list(Level).index(level) + 1]
+    chosen = [
+        case
+        for case in applicable(suite, profile, variant)
+        if level_of(case, suite, profile) in wanted
+        and (slow or not case.slow)
+        and (heavy or not case.heavy)
+        and (budget or not case.budget)
+        and (features is None or all(name in features for name in case.needs))
+        and (test is None or test(text_of(case)))
+    ]
+    if not chosen:
+        raise SelectionError(f"no case left: profile {profile}, variant {variant}, level {level}, -k {expression!r}")
+    return chosen
+
+
+def applicable(suite: Suite, profile: str, variant: str) -> Iterable[Case]:
+    """Yield the cases that apply to a profile and variant."""
+    for case in suite.cases:
+        if profile in case.profiles and (not case.variants or variant in case.variants):
+            yield case

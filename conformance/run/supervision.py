@@ -1,0 +1,259 @@
+"""One run against a server that wireproof started: each death is traced to the case behind it, and the run goes on.
+
+Cases that were under way when it died, or had ended just before, play again alone on a fresh process, the likely ones
+first; who ends it again, as the first on its process, is the crash. Cases that were only waiting come last, by
+halves. A death that nobody repeats is the crash of the case that stands for the whole run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.run.case_scheduler import Death, Report, Round, nobody_there
+from wireproof.conformance.run.crash_attribution import Batch, Suspect
+from wireproof.conformance.run.processes import ServerProcess, StartError
+from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.segmentation import WHOLE
+
+if TYPE_CHECKING:
+    from wireproof.conformance.run.runner import Plan
+
+GRACE = 0.25
+"""Seconds after the end of a case in which a death may still come from it."""
+SETTLE = 0.05
+"""The same for a case that passes alone."""
+LATE = 1.0
+"""The same for a case that may have ended the server while the next one played."""
+PREDECESSORS = 3
+"""How many cases before that next one are looked at."""
+TICK = 0.02
+ALONE = 3
+"""Number of the attempt that is made alone, on a fresh process."""
+QUOTED = 3
+"""Last lines of the server shown with the verdict; the record's `extra` has more."""
+
+Played = tuple[Case, Outcome, float]
+"""A case, what came of it, and when it began."""
+
+
+class SupervisedRound(Round):
+    """A round that starts the server again when it died, `restarts` times at most."""
+
+    def __init__(self, plan: Plan, driver: SocketDriver, report: Report, server: ServerProcess, restarts: int) -> None:
+        super().__init__(plan, driver, report)
+        self._server = server
+        self._most = restarts
+        self._restarts = 0
+
+    async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
+        """See `Round`."""
+        await self._play_on(list(cases), attempt, alone=False)
+
+    async def one_by_one(self, cases: Sequence[Case]) -> None:
+        """See `Round`."""
+        await self._play_on(list(cases), 0, alone=True)
+
+    async def play_again(self, case: Case, attempt: int = ALONE) -> Outcome:
+        """See `Round`; a case that needs a server which holds nothing gets one."""
+        if case.pristine:
+            await self.fresh()
+        if self.gone:
+            return nobody_there(self.gone)
+        outcome, death = await self._alone(case, attempt=attempt)
+        if death is not None:
+            await self._start_again(death)
+        return outcome
+
+    async def fresh(self) -> None:
+        """See `Round`."""
+        if not self.gone:
+            await self._start("for a case that wants a fresh one")
+
+    def deaf(self, case: Case, outcome: Outcome) -> Outcome:
+        """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
+        self._server.give_up("answered nobody any more, and was ended by wireproof")
+        return outcome
+
+    async def _play_on(self, cases: list[Case], attempt: int, *, alone: bool) -> None:
+        batches = deque([cases])
+        while batches:
+            cases = batches.popleft()
+            if self.gone:
+                self._give_up(cases)
+                continue
+            batch = Batch(asyncio.get_running_loop().create_future())
+            watch = asyncio.create_task(self._watch(batch))
+            try:
+                await self._play_batch(batch, cases, attempt, alone=alone)
+            finally:
+                watch.cancel()
+            if batch.death.done():
+                batches.extendleft(reversed(await self._find(batch)))
+
+    async def _watch(self, batch: Batch) -> None:
+        while self._server.death() is None:
+            await asyncio.sleep(TICK)
+        batch.death.set_result(None)
+
+    async def _play_batch(self, batch: Batch, cases: list[Case], attempt: int, *, alone: bool) -> None:
+        if alone:
+            for case in cases:
+                await self._play_one(batch, case, attempt)
+        else:
+            async with asyncio.TaskGroup() as others:
+                async with asyncio.TaskGroup() as tasks:
+                    for lane in self.in_turn(cases):
+                        tasks.create_task(self._play_each(batch, lane, attempt, others))
+                self.yardstick.begin()
+            self.yardstick.end()
+        if batch.ended:
+            await asyncio.wait({batch.death}, timeout=GRACE)
+        self._flush(batch, 0.0)
+
+    async def _play_each(self, batch: Batch, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
+        """Play a case; under other deliveries once it has passed and the server has outlived it long enough."""
+        for case in lane:
+            await self._play_one(batch, case, attempt)
+            if not attempt and case.delivery == WHOLE.name and self.plan.others_of(case):
+                await asyncio.wait({batch.death}, timeout=GRACE + TICK)
+                self._flush(batch, GRACE)
+                for later in self.following(case) if not batch.death.done() else ():
+                    others.create_task(self._play_each(batch, later, 0, others))
+
+    async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
+        async with self.gate.place(case.delivery):
+            if batch.death.done():
+                batch.left.append(case)
+                return
+            began, player = time.monotonic(), self.plan.player(case, attempt)
+            playing = asyncio.create_task(self.play(case, attempt, player))
+            either: set[asyncio.Future[Any]] = {playing, batch.death}
+            try:
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                playing.cancel()
+            (outcome,) = await asyncio.gather(playing, return_exceptions=True)
+        batch.add(Suspect.of(case, player, began, outcome if isinstance(outcome, Outcome) else None))
+        self._flush(batch, GRACE)
+
+    def _flush(self, batch: Batch, seconds: float) -> None:
+        """Settle the cases that ended so many seconds ago, while the server lives."""
+        if self._server.death() is None:
+            for played in batch.settled(seconds):
+                self.settle(*played)
+
+    async def _find(self, batch: Batch) -> list[list[Case]]:
+        """Find out which case ended the server; return the batches that are still to be played."""
+        death = self._server.death() or "is gone"
+        suspects, waiting = batch.suspects()
+        under_way = [one.case.id for one in (*suspects, *waiting)]
+        self.deaths.append(Death(death, under_way, self._evidence(death)))
+        await self._start_again(death)
+        tried, guilty = await self._try(suspects)
+        for played in tried:
+            if played[0] is not guilty:
+                self.settle(*played)
+        left = [one for one in suspects if one.case is not guilty and all(one.case is not case for case, _, _ in tried)]
+        if guilty is not None or self.gone:
+            return [[*self._cleared([*left, *waiting]), *batch.left]]
+        half = len(waiting) // 2
+        return [[one.case for one in waiting[:half]], [one.case for one in waiting[half:]], batch.left]
+
+    async def _try(self, suspects: Sequence[Suspect]) -> tuple[list[Played], Case | None]:
+        """Play suspects alone until one ends the server, and report that one; return who was tried and the guilty."""
+        tried: list[Played] = []
+        for one in suspects:
+            if self.gone:
+                break
+            began = time.monotonic()
+            outcome, death = await self._alone(one.case)
+            played = one.case, outcome, began
+            if death is None:
+                tried.append(played)
+                continue
+            guilty = await self._confirmed(played, tried, death)
+            if guilty is not None:
+                self.report(*guilty)
+                await self._start_again(death)
+                return tried, guilty[0]
+        return tried, None
+
+    async def _confirmed(self, last: Played, tried: list[Played], death: str) -> Played | None:
+        """Return who ends the server as the first on its process: the one that played last, or one before it, late."""
+        if not tried:
+            return last
+        for case, patience in ((last[0], SETTLE), *((case, LATE) for case, _, _ in reversed(tried[-PREDECESSORS:]))):
+            if not await self._start_again(death):
+                return last
+            began = time.monotonic()
+            outcome, again = await self._alone(case, patience)
+            if again is not None:
+                return case, outcome, began
+            if case is last[0]:
+                tried.append((case, outcome, began))
+        return None
+
+    def _cleared(self, suspects: Sequence[Suspect]) -> list[Case]:
+        """Settle those that had passed; return the others, whose play was cut short or spoilt by the death."""
+        spoilt = []
+        for one in suspects:
+            if one.passed and one.outcome is not None:
+                self.settle(one.case, one.outcome, one.began)
+            else:
+                spoilt.append(one.case)
+        return spoilt
+
+    async def _alone(self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE) -> tuple[Outcome, str | None]:
+        """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
+        outcome = await self.play(case, attempt)
+        deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
+        while (death := self._server.death()) is None and time.monotonic() < deadline:
+            await asyncio.sleep(TICK)
+        return (outcome if death is None else self._crash(case, outcome, death)), death
+
+    def _crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
+        evidence = self._evidence(death)
+        words = " | ".join(self._server.last_words(QUOTED))
+        got = [f"it {death}", *([outcome.got] if outcome.got else []), *([f"its last words: {words}"] if words else [])]
+        return replace(
+            outcome,
+            verdict=Verdict.CRASH,
+            guilty=Guilty.TARGET,
+            blamed=outcome.blamed or case.clauses[0],
+            expected=outcome.expected or "a target that stays up",
+            got="; ".join(got),
+            extra={**outcome.extra, "process": evidence},
+        )
+
+    def _evidence(self, death: str) -> dict[str, Any]:
+        return {"death": death, "start": self._server.starts, "last_words": self._server.last_words()}
+
+    async def _start_again(self, death: str) -> bool:
+        """Start the server again after a death, unless that was often enough."""
+        if self._restarts >= self._most:
+            self.gone = self.gone or f"died once more after {self._most} restarts (--restarts)"
+        else:
+            self._restarts += 1
+            await self._start(f"after it {death}")
+        return not self.gone
+
+    async def _start(self, why: str) -> None:
+        try:
+            await self._server.restart(why)
+        except StartError as error:
+            self.gone = f"does not start again: {error}"
+            return
+        self.driver.address = self._server.address
+        self.driver.unanswered = 0
+
+    def _give_up(self, cases: Sequence[Case]) -> None:
+        for case in cases:
+            self.report(case, nobody_there(self.gone), time.monotonic())

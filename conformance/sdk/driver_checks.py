@@ -1,0 +1,212 @@
+"""What a connected driver is tried with, each trial an async generator of findings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from wireproof.conformance.sdk.check_results import Finding
+from wireproof.conformance.sdk.driver_process import NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Failure, Hello
+from wireproof.conformance.sdk.operation import Ground, hexed
+from wireproof.conformance.sdk.reported_values import differences
+from wireproof.protocols.fields import Blob, Raw, Split
+from wireproof.protocols.messages import Message, Request
+
+__all__ = ["at_the_end", "connecting", "each_operation", "pushes", "refusals", "together"]
+
+TROUBLE = (NoAnswerError, DriverMessageError)
+SHORT = 1.0
+"""Seconds for an event that a driver need not send."""
+SUBSCRIBE = "subscribe"
+LONGEST_NAME = 1 << 16
+"""Names longer than this are not tried."""
+
+
+def ordered(ground: Ground) -> list[str]:
+    """Return every operation of the profile; those that ask by an id last, once one was told."""
+
+    def by_id(name: str) -> bool:
+        return any(isinstance(kind, Raw) for _, kind in ground.plain.layout(ground.plain.operations[name]).fields)
+
+    parting = {one.NAME.lower() for one in ground.plain.protocol.sdk.parting}
+    return sorted((one for one in ground.plain.operations if one not in parting), key=by_id)
+
+
+async def each_operation(ground: Ground, hello: Hello, *, extreme: bool = False) -> AsyncIterator[Finding]:
+    """Try every operation of the profile, those too that the driver says it has not.
+
+    What found nothing is asked again after each operation that may have changed that. `extreme`: the values of
+    `ground.samples` are of the kind that gets lost.
+    """
+    suffix = ", extreme values" if extreme else ""
+    known = [name for name in ordered(ground) if name in hello.operations]
+    for name in ordered(ground):
+        if name in known:
+            yield Finding(name + suffix, tuple(await ground.play(name)))
+        elif not extreme:
+            yield await _left_out(ground, name)
+    for name in [one for one in known if not ground.has_more(one)]:
+        missing = [one for one in known if ground.has_more(one) and one not in ground.found]
+        if missing:
+            await ground.play(name)
+        for one in missing:
+            wrong = await ground.play(one)
+            if wrong or one in ground.found:
+                ground.found.add(one)
+                yield Finding(f"{one}{suffix}, with something to be found", tuple(wrong))
+
+
+async def _left_out(ground: Ground, name: str) -> Finding:
+    _, fields = ground.fields(name)
+    ground.take()
+    try:
+        answer = await ground.driver.ask(name, connection=ground.name, **fields)
+    except TROUBLE as error:
+        return Finding(name, (f"hello does not name it: expected the error unsupported; {error}",))
+    if answer.kind is not Failure.UNSUPPORTED:
+        got = f"the error {answer.kind}" if answer.kind else f"the result {answer.result}"
+        return Finding(name, (f"hello does not name it: expected the error unsupported, got {got}",))
+    return Finding(name, note="unsupported, and says so")
+
+
+async def together(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+    """Try several commands in flight, and a batch."""
+    some = [one for one in ordered(ground) if one in hello.operations and one != SUBSCRIBE and _is_simple(ground, one)]
+    some = some[:3]
+    if len(some) > 1:
+        yield Finding(f"in flight at once: {', '.join(some)}", tuple(await ground.play_at_once(some)))
+    if "batch" in hello.operations and some:
+        yield Finding(f"batch: {', '.join(some)}", tuple(await ground.play_batch(some)))
+
+
+async def refusals(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+    """Try a number too wide and a name too long: they must be refused before a byte is sent."""
+    known = [name for name in ordered(ground) if name in hello.operations]
+    for name in known:
+        request = ground.plain.operations[name]
+        wide = ground.samples.wide_fields(request)
+        if wide:
+            over = _kinds(ground, request)[wide[0]].maximum + 1
+            yield await _refused(ground, name, {wide[0]: over}, Failure.TOO_WIDE, f"{wide[0]} {over}")
+            break
+    for name in known:
+        request = ground.plain.operations[name]
+        named = ground.samples.named_field(request)
+        kind = _kinds(ground, request)[named] if named else None
+        size = kind.size.maximum + 1 if isinstance(kind, Blob | Split) else 0
+        if named and 0 < size <= LONGEST_NAME:
+            yield await _refused(ground, name, {named: b"k" * size}, Failure.TOO_LONG, f"{named} of {size} bytes")
+            break
+
+
+async def _refused(ground: Ground, name: str, change: dict[str, Any], kind: Failure, told: str) -> Finding:
+    request = _with(ground.samples.of(ground.plain.operations[name]), change)
+    title = f"{name} with {told}, which does not fit"
+    ground.take()
+    try:
+        answer = await ground.driver.ask(name, connection=ground.name, **ground.plain.beside(request))
+    except TROUBLE as error:
+        return Finding(title, (f"expected the error {kind}; {error}",))
+    came = ground.take().came
+    wrong = [f"expected nothing to be sent, it sent {hexed(came)}"] if came else []
+    if answer.error is None:
+        wrong.append(f"expected the error {kind}, got the result {answer.result}")
+    elif answer.kind is not kind:
+        wrong.append(f"expected the error {kind}, got {answer.kind}: {answer.error.told}")
+    return Finding(title, tuple(wrong))
+
+
+async def pushes(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+    """Push a message to a connection that is subscribed."""
+    if SUBSCRIBE not in hello.operations or not ground.plain.profile.pushes:
+        yield Finding("events", note=f"no {SUBSCRIBE}, no events")
+        return
+    wrong = await ground.play(SUBSCRIBE)
+    if wrong:
+        yield Finding(f"{SUBSCRIBE}, for the sake of a push", tuple(wrong))
+        return
+    push = ground.samples.of(ground.plain.profile.pushes[0])
+    data = ground.codec.encode(push)
+    ground.driver.take_events()
+    ground.push(data)
+    title = f"a message is pushed: {hexed(data)}"
+    try:
+        event = await ground.driver.event(ground.name, "message")
+    except NoAnswerError as error:
+        yield Finding(title, (f"expected the event message with {ground.plain.beside(push)}; {error}",))
+        return
+    told = {name: value for name, value in event.fields.items() if value is not None}
+    left_out = ground.plain.protocol.sdk.optional - told.keys()
+    expected = {name: value for name, value in ground.plain.beside(push).items() if name not in left_out}
+    yield Finding(title, tuple(differences(expected, told, "event")))
+
+
+async def at_the_end(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+    """Close from the server's side and ask on, then connect again, close and ask on."""
+    known = next((name for name in ordered(ground) if name in hello.operations), None)
+    ground.driver.take_events()
+    ground.cut()
+    try:
+        await ground.driver.event(ground.name, "closed", deadline=SHORT)
+        note = ""
+    except NoAnswerError:
+        note = f"no event closed in {SHORT:g} s; it need not come"
+    if known:
+        yield await _closed(ground, known, "the server closed the connection", note)
+    yield await connecting(ground, "connect again under the same name")
+    for name in [one.NAME.lower() for one in ground.plain.protocol.sdk.parting]:
+        if name in hello.operations:
+            yield Finding(name, tuple(await ground.play(name)))
+            yield await connecting(ground, f"connect again behind {name}")
+        else:
+            yield await _left_out(ground, name)
+    try:
+        answer = await ground.driver.ask("close", connection=ground.name)
+        wrong = [f"expected {{}}, got the error {answer.kind}: {answer.error.told}"] if answer.error else []
+    except TROUBLE as error:
+        wrong = [str(error)]
+    yield Finding("close", tuple(wrong))
+    if known and not wrong:
+        yield await _closed(ground, known, "the connection was closed", "")
+
+
+def _is_simple(ground: Ground, name: str) -> bool:
+    """Say whether an operation is one request on the link that is meant where nothing is said."""
+    parts = ground.plain.parts(name)
+    return len(parts) == 1 and ground.plain.protocol.link_for(parts[0]) == ""
+
+
+async def _closed(ground: Ground, name: str, when: str, note: str) -> Finding:
+    title = f"{name} after {when}"
+    request = ground.samples.of(ground.plain.operations[name])
+    try:
+        answer = await ground.driver.ask(name, connection=ground.name, **ground.plain.beside(request))
+    except TROUBLE as error:
+        return Finding(title, (f"expected the error closed; {error}",), note)
+    if answer.error is None:
+        return Finding(title, (f"expected the error closed, got the result {answer.result}",), note)
+    if answer.kind is not Failure.CLOSED:
+        return Finding(title, (f"expected the error closed, got {answer.kind}: {answer.error.told}",), note)
+    return Finding(title, note=note)
+
+
+async def connecting(ground: Ground, title: str) -> Finding:
+    """Have the driver connect."""
+    try:
+        answer = await ground.connect()
+    except TROUBLE as error:
+        return Finding(title, (str(error),))
+    if answer.error is not None:
+        return Finding(title, (f"expected {{}}, got the error {answer.kind}: {answer.error.told}",))
+    return Finding(title)
+
+
+def _kinds(ground: Ground, message: type[Message]) -> dict[str, Any]:
+    return dict(ground.plain.layout(message).fields)
+
+
+def _with(request: Request, change: dict[str, Any]) -> Request:
+    return msgspec.structs.replace(request, **change)

@@ -1,0 +1,186 @@
+"""One operation of a driver, both sides judged: the bytes it sent, and what it reports of the bytes that came back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from wireproof.conformance.sdk.driver_process import DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import Answer, DriverMessageError
+from wireproof.conformance.sdk.recording_server import Stage, Taken
+from wireproof.conformance.sdk.reported_values import differences
+from wireproof.conformance.sdk.samples import Samples
+from wireproof.protocols import Message, Reply, Request
+from wireproof.protocols.plain import Plain
+
+__all__ = ["Ground", "first_difference", "hexed"]
+
+LONGEST = 96
+"""Bytes of hex shown."""
+
+
+@dataclass(slots=True)
+class Ground:
+    """A driver connected to a stage, under one name."""
+
+    driver: DriverProcess
+    stage: Stage
+    plain: Plain
+    samples: Samples
+    name: str
+    first: int = 0
+    """Number of the first crossing that is this connection's; an SDK may open several."""
+    found: set[str] = field(default_factory=set)
+    """Operations whose reply had more than a flag or an empty table."""
+
+    @property
+    def codec(self) -> Any:
+        """The codec of what is spoken here."""
+        return self.plain.protocol.codec(self.plain.profile, self.plain.variant.name)
+
+    def take(self) -> Taken:
+        """Return what came from the SDK and what went to it since the last look."""
+        return self.stage.take(self.first)
+
+    def has_more(self, operation: str) -> bool:
+        """Say whether the reply to an operation may have more than a flag."""
+        replies = self.plain.profile.replies[self.plain.operations[operation]]
+        return not all(self.plain.is_flag(one) for one in replies)
+
+    def push(self, data: bytes) -> None:
+        """Write to the SDK past the server, on the connection for pushes that it opened last."""
+        link = self.plain.protocol.push_link
+        mine = [one for one in self.stage.crossings[self.first :] if one.link in (link, None)]
+        (mine or self.stage.crossings)[-1].say(data)
+
+    def fields(self, operation: str) -> tuple[Request, dict[str, Any]]:
+        """Return the request of an operation, and its fields beside those of what is sent behind it."""
+        parts = [self.samples.of(one) for one in self.plain.parts(operation)]
+        return parts[0], {name: value for one in parts for name, value in self.plain.beside(one).items()}
+
+    def cut(self) -> None:
+        """Close from the server's side every connection that the SDK opened."""
+        for one in self.stage.crossings[self.first :]:
+            one.cut()
+
+    async def connect(self, host: str = "127.0.0.1") -> Answer:
+        """Have the driver connect; raises as `DriverProcess.ask`."""
+        self.first = len(self.stage.crossings)
+        answer = await self.driver.ask(
+            "connect",
+            connection=self.name,
+            host=host,
+            port=self.stage.port,
+            profile=self.plain.profile.name,
+            variant=self.plain.variant.name,
+        )
+        self.take()
+        return answer
+
+    async def play(self, operation: str) -> list[str]:
+        """Have one operation done and return what is wrong with it."""
+        request, fields = self.fields(operation)
+        self.take()
+        try:
+            answer = await self.driver.ask(operation, connection=self.name, **fields)
+        except (NoAnswerError, DriverMessageError) as error:
+            return [*self.unlike([request]), str(error)]
+        return self.judged([request], [answer])
+
+    async def play_at_once(self, operations: Sequence[str]) -> list[str]:
+        """Have operations done without waiting in between, and return what is wrong with them."""
+        asked = [self.fields(one) for one in operations]
+        requests = [one for one, _ in asked]
+        self.take()
+        calls = [
+            self.driver.begin(name, connection=self.name, **fields)
+            for name, (_, fields) in zip(operations, asked, strict=True)
+        ]
+        try:
+            answers = [await self.driver.answer(call) for call in calls]
+        except (NoAnswerError, DriverMessageError) as error:
+            return [*self.unlike(requests), str(error)]
+        return self.judged(requests, answers)
+
+    async def play_batch(self, operations: Sequence[str]) -> list[str]:
+        """Have operations done in one batch, and return what is wrong with it."""
+        asked = [self.fields(one) for one in operations]
+        requests = [one for one, _ in asked]
+        given = [{"do": name, **fields} for name, (_, fields) in zip(operations, asked, strict=True)]
+        self.take()
+        try:
+            answer = await self.driver.ask("batch", connection=self.name, requests=given)
+        except (NoAnswerError, DriverMessageError) as error:
+            return [*self.unlike(requests), str(error)]
+        if answer.error is not None:
+            return self.judged(requests, [answer] * len(requests))
+        results = answer.result.get("results")
+        if not isinstance(results, list) or len(results) != len(requests):
+            return [f'result: expected {{"results": [...]}} with {len(requests)} results, got {answer.result}']
+        return self.judged(requests, [Answer(answer.id, one) for one in results])
+
+    def judged(self, requests: Sequence[Request], answers: Sequence[Answer]) -> list[str]:
+        """Return what is wrong with the bytes of `requests` and with what was reported of their replies."""
+        taken = self.take()
+        wrong = self._unlike(taken, requests)
+        if wrong:
+            failed = next((one.error for one in answers if one.error), None)
+            return [*wrong, *([f"it reports: {failed.kind}: {failed.told}"] if failed else [])]
+        found = []
+        for number, (reply, answer) in enumerate(zip(self._last_replies(taken, requests), answers, strict=False)):
+            where = "result" if len(requests) == 1 else f"result {number + 1}"
+            self.samples.learn(reply)
+            if not self.plain.is_flag(type(reply)) and [] not in self.plain.result(reply).values():
+                self.found.add(requests[number].NAME.lower())
+            if answer.error is not None:
+                told = f"{answer.error.kind}: {answer.error.told}"
+                found.append(f"{where}: expected {self.plain.result(reply)}, got the error {told}")
+            else:
+                found += differences(self.plain.result(reply), answer.result, where)
+        return found + ([f"the server answered {hexed(taken.went)}"] if found else [])
+
+    def unlike(self, requests: Sequence[Request]) -> list[str]:
+        """Return how what the SDK sent differs from the bytes of `requests`."""
+        return self._unlike(self.take(), requests)
+
+    def _unlike(self, taken: Taken, requests: Sequence[Request]) -> list[str]:
+        expected = b"".join(self.codec.encode(one) for one in requests)
+        if taken.came == expected or self._means(taken, requests):
+            return []
+        at = first_difference(expected, taken.came)
+        return [f"it sent {hexed(taken.came)}, expected {hexed(expected)}: they differ at byte {at}"]
+
+    def _means(self, taken: Taken, requests: Sequence[Request]) -> bool:
+        """Say whether what came says the same, written otherwise or with what is sent behind one request."""
+        spoken = self.plain.protocol
+        behind = [self.samples.of(rest) for one in requests if (rest := spoken.sdk.continued.get(type(one)))]
+        for expected in ([*requests], [*requests, *behind]):
+            if len(taken.messages) == len(expected) and len(taken.came) == sum(map(self._size, taken.messages)):
+                pairs = zip(taken.messages, expected, strict=True)
+                if all(
+                    spoken.sdk.canonical(spoken.sdk.unsealed(one, other)) == spoken.sdk.canonical(other)
+                    for one, other in pairs
+                ):
+                    return True
+        return False
+
+    def _size(self, message: Message) -> int:
+        return len(self.codec.encode(message))
+
+    def _last_replies(self, taken: Taken, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Return the reply to each request; the last one where several answer what is one operation."""
+        return taken.replies[-1:] if len(requests) == 1 else taken.replies
+
+
+def first_difference(one: bytes, other: bytes) -> int:
+    """Return the offset of the first byte in which two runs of bytes differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def hexed(data: bytes) -> str:
+    """Return bytes as hex, long ones cut."""
+    if not data:
+        return "nothing"
+    return data.hex() if len(data) <= LONGEST else f"{data[:LONGEST].hex()}… ({len(data)} bytes)"

@@ -1,0 +1,236 @@
+"""The sockets of an SDK as the harness holds them: accepted streams, and the one that takes its datagrams."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import struct
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+from wireproof.conformance.sdk.play.server_side import Follower
+from wireproof.protocols.messages import Reply, Request
+from wireproof.reference_server.service import Session, Write
+from wireproof.reference_server.tls import ServerTls, TlsError
+
+__all__ = ["DatagramWire", "Owner", "StreamWire"]
+
+Address = tuple[str, int]
+
+
+class Owner(Protocol):
+    """What wires tell the door that they belong to, and ask of it."""
+
+    def link_of(self, first: bytes) -> str | None:
+        """Return the link that a stream's first bytes tell, "" for the usual one; None while they do not."""
+
+    def opened(self, wire: StreamWire, link: str) -> Follower:
+        """Take a stream whose link is known."""
+
+    def came(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+        """Note what came."""
+
+    def went(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+        """Note what is written without a case that says so."""
+
+    def closed(self, wire: StreamWire) -> None:
+        """Take the end of a stream."""
+
+    def greeter(self, wire: StreamWire, write: Write) -> Session | None:
+        """Return what answers this stream now in place of the case, if anything does."""
+
+    def parted(self) -> None:
+        """The SDK has said that it goes."""
+
+
+class StreamWire(asyncio.Protocol):
+    """One accepted connection."""
+
+    transport: asyncio.Transport
+    follower: Follower
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._first = b""
+        """What came while nobody could tell the link."""
+        self.link: str | None = None
+        self.ended = False
+        self._session: Session | None = None
+        self._is_greeted = False
+        """Whether what the greeter writes goes to the SDK."""
+        self._tls: ServerTls | None = None
+        self.tls_error = ""
+        """Why TLS failed."""
+
+    @property
+    def is_secured(self) -> bool:
+        """Whether the handshake of TLS is done."""
+        return self._tls is not None and self._tls.is_established
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self.transport.is_closing()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self.transport = cast(asyncio.Transport, transport)
+        self._tell(b"")
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes."""
+        if self._tls is not None:
+            self._opened(data)
+        else:
+            self._take(data)
+
+    def eof_received(self) -> bool:
+        """Take the end of what the SDK sends for the end of both directions."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+        if self.link is None:
+            self._know("")
+        if self._session is not None:
+            self._session.connection_lost()
+        self._end()
+
+    def write(self, data: bytes) -> None:
+        """Write, inside TLS where that was begun."""
+        if self._tls is not None:
+            self._tls.send(data)
+        elif not self.is_closing:
+            self.transport.write(data)
+
+    def close(self) -> None:
+        """End it with FIN."""
+        if self._tls is not None:
+            self._tls.close()
+        self.transport.close()
+
+    def abort(self, *, reset: bool = False) -> None:
+        """End it at once, with RST if told."""
+        if reset:
+            sock = self.transport.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def secure(self, context: ssl.SSLContext) -> None:
+        """Begin TLS; what came already is the first of it. Raises `LocalProtocolError`."""
+        early = self.follower.start_tls()
+        self._tls = ServerTls(context, self.transport.write)
+        if early:
+            self._opened(early)
+
+    def _opened(self, data: bytes) -> None:
+        assert self._tls is not None
+        try:
+            inside = self._tls.receive(data)
+        except TlsError as error:
+            self.tls_error = str(error)
+            self.transport.close()
+            return
+        if inside:
+            self._take(inside)
+        if self._tls.has_ended:
+            self.close()
+            self._end()
+
+    def _take(self, data: bytes) -> None:
+        if self.link is None:
+            self._tell(data)
+        else:
+            self._read(data)
+
+    def _tell(self, data: bytes) -> None:
+        """Go on once the first bytes tell the link."""
+        self._first += data
+        link = self._owner.link_of(self._first)
+        if link is not None:
+            self._know(link)
+
+    def _know(self, link: str) -> None:
+        self.link, first = link, self._first
+        self.follower = self._owner.opened(self, link)
+        if first:
+            self._read(first)
+
+    def _read(self, data: bytes) -> None:
+        self._owner.came(self, data)
+        session = self._owner.greeter(self, self._greet)
+        if session is None:
+            self._answer(self.follower.received(data))
+            return
+        self.follower.received(data, answered=False)
+        self.follower.take_messages()
+        self._session, self._is_greeted = session, True
+        session.data_received(data)
+        self._is_greeted = False
+
+    def part(self, parting: Mapping[type[Request], Reply]) -> None:
+        """Answer from now on, and what came already, that the SDK says because it goes."""
+        self._answer(self.follower.part(parting))
+
+    def _answer(self, data: bytes) -> None:
+        if data:
+            self._owner.went(self, data)
+            self.write(data)
+        if self.follower.parted:
+            self._owner.parted()
+
+    def _greet(self, data: bytes) -> None:
+        """Write what the greeter says, in answer to what came; nothing that it says by itself."""
+        if self._is_greeted:
+            self.follower.wrote(data)
+            self._owner.went(self, data)
+            self.write(data)
+
+    def _end(self) -> None:
+        if not self.ended:
+            self.ended = True
+            self._owner.closed(self)
+
+
+class DatagramWire(asyncio.DatagramProtocol):
+    """The socket that takes an SDK's datagrams; what is written goes to who sent the last one."""
+
+    transport: asyncio.DatagramTransport
+    ended = False
+
+    def __init__(self, owner: Owner, follower: Follower, link: str) -> None:
+        self._owner = owner
+        self.follower = follower
+        self.link: str | None = link
+        self._peer: Address | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self.transport = cast(asyncio.DatagramTransport, transport)
+
+    def datagram_received(self, data: bytes, addr: Address) -> None:
+        """Take one datagram."""
+        self._peer = addr
+        self._owner.came(self, data)
+        self.follower.received(data)
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether nothing can be written."""
+        return self._peer is None or self.transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        """Send one datagram."""
+        self.transport.sendto(data, self._peer)
+
+    def close(self) -> None:
+        """Take no more."""
+        self.transport.close()
+
+    def part(self, parting: Mapping[type[Request], Reply]) -> None:
+        """Nobody says that datagrams end."""
+
+    def abort(self, *, reset: bool = False) -> None:
+        """Take no more."""
+        self.transport.abort()

@@ -1,0 +1,124 @@
+"""How what an SDK sent and reported is told from what it should have: pure functions over bytes and driver lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wireproof.conformance.sdk.driver_protocol import Answer, Event, Hello
+from wireproof.conformance.sdk.reported_values import differences
+from wireproof.protocols import Message
+from wireproof.protocols.fields import Blob, Repeated, Rest, Rows, Split, Terminated, UInt
+
+__all__ = ["Difference", "Refusal", "byte_of", "event_differs", "report_differs", "shown", "told_error", "unlike"]
+
+LONGEST = 160
+"""Bytes of hex shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a report is not what the bytes said."""
+
+    field: str
+    """The innermost one; empty where the report as a whole is another one."""
+    expected: str
+    got: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Whether messages hold what an SDK says that it cannot carry."""
+
+    numbers: bool
+    bytes: bool
+
+    @classmethod
+    def of(cls, codec: Any, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> Refusal:
+        """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are told as words."""
+        numbers, texts = [], []
+        for one in _with_rows(codec, messages):
+            for name, kind in codec.layout(type(one)).fields:
+                value = getattr(one, name)
+                if isinstance(kind, UInt) and name not in words:
+                    numbers.append(value)
+                elif isinstance(kind, Blob | Split | Rest | Terminated):
+                    texts.append(value)
+        binary = not hello.binary_safe and not all(map(_is_text, texts))
+        return cls(max(numbers, default=0) > int(hello.largest_number), binary)
+
+
+def _with_rows(codec: Any, messages: Iterable[Message]) -> Iterable[Message]:
+    for one in messages:
+        yield one
+        for name, kind in codec.layout(type(one)).fields:
+            if isinstance(kind, Rows | Repeated):
+                yield from _with_rows(codec, getattr(one, name))
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def report_differs(expected: Mapping[str, Any], answer: Answer, place: int | None) -> Difference | None:
+    """Return how an answer, or result number `place` of a batch, differs from what the reply said."""
+    if answer.error is not None:
+        return Difference("", f"the result {_short(expected)}", f"the error {told_error(answer)}")
+    got: Any = answer.result
+    if place is not None:
+        results = got.get("results")
+        if not isinstance(results, list) or place >= len(results):
+            return Difference("", f"results with at least {place + 1} of them", f"{_short(got)}")
+        got = results[place]
+    return _first(differences(expected, got), expected, got)
+
+
+def event_differs(
+    expected: Mapping[str, Any], event: Event, optional: Collection[str] = frozenset()
+) -> Difference | None:
+    """Return how an event differs from what was pushed; fields without a value are as good as none."""
+    got = {name: value for name, value in event.fields.items() if value is not None}
+    expected = {name: value for name, value in expected.items() if name in got or name not in optional}
+    return _first(differences(expected, got, "event"), expected, got)
+
+
+def _first(found: Sequence[str], expected: Any, got: Any) -> Difference | None:
+    if not found:
+        return None
+    where, _, told = found[0].partition(": ")
+    more = f" and {len(found) - 1} differences more" if len(found) > 1 else ""
+    path = [step for step in where.split(".")[1:] if not step.isdigit()]
+    return Difference(path[-1] if path else "", f"{_short(expected)}", f"{_short(got)}: {where}: {told}{more}")
+
+
+def told_error(answer: Answer) -> str:
+    """Return an error in one line."""
+    return f"{answer.error.kind}: {answer.error.told}" if answer.error else ""
+
+
+def byte_of(expected: bytes, got: bytes) -> int:
+    """Return the offset of the first byte that is another one, or missing."""
+    pairs = enumerate(zip(expected, got, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(expected), len(got)))
+
+
+def unlike(expected: bytes, got: bytes) -> str:
+    """Return what came instead of `expected`, and where it begins to differ."""
+    return f"{shown(got)}: they differ at byte {byte_of(expected, got)}"
+
+
+def shown(data: bytes) -> str:
+    """Return bytes as hex, long ones cut."""
+    if not data:
+        return "nothing"
+    return data.hex() if len(data) <= LONGEST else f"{data[:LONGEST].hex()}… ({len(data)} bytes)"
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 400 else f"{text[:400]}…"

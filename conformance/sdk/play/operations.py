@@ -1,0 +1,329 @@
+"""What is asked of an SDK and reported by its driver during one play, and how both are judged. Sans-IO."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from wireproof.conformance.model.outcome import Place, Stopped
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.sdk.driver_protocol import Answer, Event, Failure, Hello
+from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.operation_check import (
+    Refusal,
+    byte_of,
+    event_differs,
+    report_differs,
+    shown,
+    told_error,
+    unlike,
+)
+from wireproof.conformance.sdk.play.reply_script import Piece, Script, field_at
+from wireproof.conformance.sdk.play.request_equivalence import Meaning
+from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.protocols import LocalProtocolError, Message, Push
+from wireproof.protocols.messages import Request
+from wireproof.protocols.plain import Plain
+
+__all__ = ["Asking", "Held", "Talk", "Under"]
+
+Asking = Generator[act.Action, Any, None]
+ANY = tuple(kind for kind in Failure if kind is not Failure.UNSUPPORTED)
+REFUSALS = (Failure.TOO_WIDE, Failure.TOO_LONG, Failure.REFUSED, Failure.OTHER)
+
+
+@dataclass(slots=True)
+class Due:
+    """A request that was asked and is not reported yet."""
+
+    request: Request
+    call: int
+    place: int | None = None
+    """Which result of its batch it is."""
+
+
+@dataclass(slots=True)
+class Under:
+    """What is under way on one connection."""
+
+    due: deque[Due] = field(default_factory=deque)
+
+
+@dataclass(slots=True)
+class Held:
+    """One connection of the SDK, with the lines that it opens for its links."""
+
+    name: str
+    lines: dict[str, Under] = field(default_factory=dict)
+    """Name of a line -> what is under way on it."""
+    opening: int | None = None
+    """The call of a connection that the case opens by hand, until it is reported."""
+    free: bool = False
+    """Pushes may be told of more or less often than they came."""
+
+    def under(self, line: str) -> Under:
+        """Return what is under way on a line."""
+        return self.lines.setdefault(line, Under())
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything waits for an answer."""
+        return self.opening is not None or any(one.due for one in self.lines.values())
+
+
+class Talk:
+    """The calls of one play; its methods raise `Stopped` at the first thing that is not as it should be."""
+
+    def __init__(self, symbols: Symbols, hello: Hello, clause: str, timeout: float) -> None:
+        self.script = Script(symbols)
+        self.hello = hello
+        self.timeout = timeout
+        self.clause = clause
+        """Blamed when the play stops here."""
+        self.at = Place("", "", frozenset())
+        self.observed: list[str] = []
+        """What the SDK did where it may choose."""
+        self.patience: float | None = None
+        """Seconds that what becomes of this step may take, where the case says it."""
+        self.one_at_a_time = False
+        """The driver does one command after the other, as a program with a blocking SDK does."""
+        self.stuck = False
+        """The driver did not answer: it has to be started again."""
+        self.spoken = symbols.protocol
+        self._plain = Plain(symbols.protocol, symbols.profile, symbols.variant)
+        self.meaning = Meaning(self.spoken, self.script.codec)
+        self._answers: dict[int, Answer] = {}
+        self._calls = 0
+
+    def together(self, under_way: bool) -> None:
+        """Stop where several things are to be under way and the SDK does one at a time."""
+        if under_way and self.one_at_a_time:
+            told = "it does not begin another before the first is done"
+            raise Stopped(Verdict.UNSUPPORTED, "several commands under way", told)
+
+    def number_of_call(self) -> int:
+        """Return a number for a call."""
+        self._calls += 1
+        return self._calls
+
+    def line(self, name: str, link: str) -> str:
+        """Return the name of a connection's line for a link."""
+        return name if link in ("", next(iter(self.spoken.links))) else f"{name}.{link}"
+
+    def begin(self, do: str, name: str, fields: Mapping[str, Any]) -> Generator[act.Action, Any, int]:
+        """Have the driver begin one command; return the call."""
+        call = self.number_of_call()
+        died = yield act.Command(call, do, name, fields)
+        if died is not None:
+            self.crashed(died)
+        return call
+
+    def told(
+        self, name: str, line: Under, requests: Sequence[Request], spec: Mapping[str, Any]
+    ) -> Generator[act.Action, Any, list[int]]:
+        """Have the driver begin requests, in one batch perhaps; return the calls."""
+        batch, more = spec.get("batch", False), self.script.requests(spec.get("then", []))
+        beside = {name: value for one in more for name, value in self._plain.beside(one).items()}
+        done = [{"do": one.NAME.lower(), **self._plain.beside(one), **beside} for one in requests]
+        calls = []
+        commands: list[dict[str, Any]] = [{"do": "batch", "requests": done}] if batch else done
+        for fields in commands:
+            calls.append((yield from self.begin(fields.pop("do"), name, fields)))
+        for at, request in enumerate(requests):
+            line.due.append(Due(request, calls[0] if batch else calls[at], at if batch else None))
+        return calls
+
+    def fresh(self, spec: Mapping[str, Any], messages: Sequence[Message]) -> None:
+        """Stop where a field that must differ each time was sent before."""
+        name = spec.get("fresh")
+        value = None if name is None else self.meaning.repeated(name, messages)
+        if value is not None:
+            self._blame(spec, str(name))
+            raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
+
+    def refused(self, name: str, connection: Under, calls: Sequence[int]) -> Asking:
+        """Expect that the SDK takes none of it, and sends nothing."""
+        got = yield act.Receive(name, b"", tuple(calls))
+        if got.data:
+            raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
+        yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
+
+    def not_sent(self, connection: Under, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> Asking:
+        """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before."""
+        at = byte_of(expected, got.data)
+        if got.answered is not None and expected.startswith(got.data):
+            answer = yield from self.reported(got.answered)
+            self._unable(answer, [one.request for one in connection.due])
+            if answer.error is not None and spec.get("or_fails") and not got.data:
+                yield from self._all_fail(connection, ANY, "an error")
+                return
+            told = told_error(answer) if answer.error else f"the result {answer.result}"
+            raise Stopped(Verdict.FAIL, shown(expected), f"{shown(got.data)}, then it reports {told}", byte=at)
+        if expected.startswith(got.data):
+            silent = not got.ended and not got.data
+            how = "it closed the connection" if got.ended else "no more in time"
+            raise Stopped(
+                Verdict.HANG if silent else Verdict.FAIL, shown(expected), f"{shown(got.data)}, then {how}", byte=at
+            )
+        self._blame(spec, self._field_at(connection, at))
+        raise Stopped(Verdict.FAIL, shown(expected), unlike(expected, got.data), byte=at)
+
+    def _field_at(self, connection: Under, at: int) -> str:
+        """Return the field of the requests in which byte `at` lies."""
+        for one in connection.due:
+            try:
+                size = len(self.script.codec.encode(one.request))
+            except LocalProtocolError:
+                return ""
+            if at < size:
+                return field_at(self.script.codec, one.request, at)
+            at -= size
+        return ""
+
+    def _blame(self, spec: Mapping[str, Any], field: str) -> None:
+        """Blame the clause of a field, where the step names one."""
+        self.at = Place(self.at.reply_to, field, self.at.asked)
+        self.clause = spec.get("blame", {}).get(field, self.clause)
+
+    def judge(self, held: Held, connection: Under, spec: Mapping[str, Any], pieces: Sequence[Piece]) -> Asking:
+        """Hold what the driver reports against replies and pushes that were written."""
+        for one in pieces:
+            if one.message is None or isinstance(one.message, Push):
+                continue
+            if not connection.due:
+                raise SymbolError(f"{one.message.NAME} answers nothing that was asked")
+            due = connection.due.popleft()
+            self.at = Place(due.request.NAME, "", self.at.asked)
+            answer = yield from self.reported(due.call)
+            self._hold(spec, due, answer, one)
+        pushes = [one.message for one in pieces if isinstance(one.message, Push)]
+        if spec.get("events", "told") == "any":
+            held.free = True
+            return
+        for push in pushes:
+            if type(push) not in self.spoken.sdk.own:
+                yield from self._event(held.name, push)
+
+    def unanswered(self, line: Under) -> Asking:
+        """Expect that what is never answered is reported done."""
+        while line.due:
+            due = line.due.popleft()
+            self.at = Place(due.request.NAME, "", self.at.asked)
+            answer = yield from self.reported(due.call)
+            self._unable(answer, [due.request])
+            if answer.error is not None:
+                raise Stopped(Verdict.FAIL, "a result", f"the error {told_error(answer)}")
+
+    def _hold(self, spec: Mapping[str, Any], due: Due, answer: Answer, said: Piece) -> None:
+        """Hold a report against the reply that the SDK was sent."""
+        expected = self._plain.result(said.message)  # type: ignore[arg-type]
+        found = report_differs(expected, answer, due.place)
+        if found is None or (
+            type(due.request) in self.spoken.sdk.parting and answer.error is None and not answer.result
+        ):
+            self.observed += ["reported"] * bool(spec.get("or_fails"))
+            return
+        self._unable(answer, [due.request, said.message])
+        self._textual([said.message])
+        if answer.error is not None and spec.get("or_fails"):
+            self.observed.append(f"fails: {answer.error.kind}")
+            return
+        self._blame(spec, found.field)
+        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(said.data)})", found.got)
+
+    def _event(self, name: str, push: Any) -> Asking:
+        event = yield act.NextEvent(name)
+        expected = self._plain.beside(push)
+        if isinstance(event, act.Died):
+            self.crashed(event)
+        if isinstance(event, Event):
+            found = event_differs(expected, event, self.spoken.sdk.optional)
+            if found is None:
+                return
+            self._textual([push])
+            raise Stopped(Verdict.FAIL, found.expected, found.got)
+        raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
+
+    def failing(self, connection: Under, spec: Mapping[str, Any]) -> Asking:
+        """Hold what is still due against `fails`; a case must say of each request what becomes of it."""
+        if not connection.due:
+            return
+        if "fails" not in spec:
+            raise SymbolError(f"{connection.due[0].request.NAME} is neither answered nor told to fail")
+        kinds = self.kinds(spec)
+        yield from self._all_fail(connection, kinds, f"an error ({' or '.join(kinds)})")
+
+    def kinds(self, spec: Mapping[str, Any]) -> tuple[Failure, ...]:
+        """Return the kinds of errors that a step allows."""
+        return ANY if spec["fails"] == "any" else tuple(Failure(one) for one in spec["fails"])
+
+    def connect_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the protocol's own fields of `connect` as a driver is told them."""
+        known = self.spoken.sdk.connect_fields
+        if unknown := [name for name in given if name not in known]:
+            raise SymbolError(f"connect has no field {unknown[0]}; it has {', '.join(known) or 'none of its own'}")
+        return {name: self._connect_field(known[name], value) for name, value in given.items()}
+
+    def _connect_field(self, kind: str | tuple[str, ...], value: Any) -> Any:
+        if kind == "bytes":
+            return {"hex": self.script.data(value).hex()}
+        return f"{self.script.number(value, kind):g}" if kind == "seconds" else str(self.script.text(value))
+
+    def _all_fail(self, connection: Under, kinds: Sequence[Failure], expected: str) -> Asking:
+        while connection.due:
+            due = connection.due.popleft()
+            answer = yield from self.reported(due.call)
+            if answer.kind is Failure.UNSUPPORTED:
+                self._unable(answer, [due.request])
+            if answer.error is None:
+                raise Stopped(Verdict.FAIL, expected, f"the result {answer.result}")
+            if answer.kind not in kinds:
+                raise Stopped(Verdict.FAIL, expected, f"the error {told_error(answer)}")
+            self.observed.append(f"fails: {answer.kind}")
+
+    def reported(self, call: int, seconds: float | None = None) -> Generator[act.Action, Any, Answer]:
+        """Return the driver's answer to a call; `Stopped` when there is none."""
+        if call not in self._answers:
+            seconds = seconds or self.patience
+            got = yield act.Report(call, seconds)
+            if isinstance(got, act.Silent):
+                self.stuck = True
+                raise Stopped(Verdict.HANG, "an answer of the driver", f"none in {seconds or self.timeout:g} s")
+            if isinstance(got, act.Died):
+                self.crashed(got)
+            if isinstance(got, act.Nonsense):
+                raise Stopped(Verdict.UNTESTABLE, "a line of the driver protocol", got.told)
+            self._answers[call] = got
+        return self._answers[call]
+
+    def has(self, features: Sequence[str]) -> None:
+        """Stop where the SDK lacks a feature."""
+        lacking = [one for one in features if one not in self.hello.features]
+        if lacking:
+            raise Stopped(Verdict.UNSUPPORTED, f"the feature {lacking[0]}", "hello does not name it")
+
+    def able(self, requests: Sequence[Request]) -> None:
+        """Stop where the SDK says that it cannot do this."""
+        lacking = [one.NAME.lower() for one in requests if one.NAME.lower() not in self.hello.operations]
+        if lacking:
+            raise Stopped(Verdict.UNSUPPORTED, f"the operation {lacking[0]}", "hello does not name it")
+        self._textual(requests)
+
+    def _textual(self, messages: Sequence[Any]) -> None:
+        """Stop where messages hold bytes that are no text and the SDK says that it carries text only."""
+        if Refusal.of(self.script.codec, self.hello, self.spoken.names, messages).bytes:
+            raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
+
+    def _unable(self, answer: Answer, messages: Sequence[Any]) -> None:
+        """Stop where an error tells what the SDK said that it cannot do."""
+        if answer.error is None:
+            return
+        beyond = Refusal.of(self.script.codec, self.hello, self.spoken.names, messages)
+        if answer.kind is Failure.UNSUPPORTED or beyond.numbers or beyond.bytes:
+            raise Stopped(Verdict.UNSUPPORTED, "an SDK that can do this", told_error(answer))
+
+    def crashed(self, died: act.Died) -> NoReturn:
+        """Stop: the driver ended."""
+        raise Stopped(Verdict.CRASH, "a driver that runs on", died.told)

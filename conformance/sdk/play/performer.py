@@ -1,0 +1,160 @@
+"""Performs the actions of a play: with the sockets that the SDK opens, and through its driver."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.sdk.driver_process import Call, DriverEndedError, DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import Answer, DriverMessageError, Event
+from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.certificate_authority import Authority
+from wireproof.conformance.sdk.play.listeners import LOOPBACK
+from wireproof.conformance.sdk.play.play_actions import Action
+from wireproof.conformance.sdk.play.sdk_player import Player, Playing
+from wireproof.conformance.sdk.play.sdk_sockets import Sockets
+
+__all__ = ["Stage", "play_live"]
+
+SHOWN = 2000
+"""Characters of a driver's line kept in a trace."""
+
+
+class Stage:
+    """The world of one play; `perform` does what an action says."""
+
+    def __init__(
+        self,
+        driver: DriverProcess,
+        trace: Trace,
+        *,
+        protocol: str,
+        profile: str,
+        variant: str,
+        timeout: float,
+        tag: str,
+    ) -> None:
+        """`tag` is put before the names of connections, so that what comes late from an earlier play is not taken."""
+        self._sockets = Sockets(
+            trace,
+            protocol=protocol,
+            profile=profile,
+            variant=variant,
+            timeout=timeout,
+            is_over=lambda: driver.death is not None,
+        )
+        self._driver = driver
+        self._timeout = timeout
+        self._tag = tag
+        self._calls: dict[int, Call] = {}
+        self._doing: Mapping[type, Callable[[Any], Any]] = {
+            act.Connect: self._connect,
+            act.Command: self._command,
+            act.Report: self._report,
+            act.NextEvent: self._event,
+            act.Leftovers: self._leftovers,
+            act.Pause: self._pause,
+            **self._sockets.doing,
+        }
+
+    async def perform(self, action: Action) -> Any:
+        """Do it and return the answer; raises `OSError` where this machine does not let us."""
+        return await self._doing[type(action)](action)
+
+    async def close(self) -> None:
+        """Close every listener and connection."""
+        self._sockets.close()
+
+    def _told(self, connection: str, kind: Kind, line: object) -> None:
+        self._sockets.note(connection, kind, json.dumps(line, default=str)[:SHOWN].encode())
+
+    async def _connect(self, action: act.Connect) -> act.Reported | None:
+        sockets = self._sockets
+        door = await sockets.open(action.connection)
+        fields = {"host": LOOPBACK, "port": door.port, "profile": sockets.profile, "variant": sockets.variant}
+        if action.reconnect:
+            fields["reconnect"] = True
+        door.by_hand, door.greets = action.by_hand, not action.by_hand
+        died = await self._command(
+            act.Command(action.call, "connect", action.connection, fields | self._own(action.fields))
+        )
+        if action.by_hand:
+            return died
+        got = died or await self._report(act.Report(action.call))
+        door.greets = False
+        return got
+
+    def _own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the protocol's own fields of `connect`, with the path of each certificate."""
+        paths = {one for one, kind in self._sockets.spoken.sdk.connect_fields.items() if kind == "path"}
+        return {name: str(Authority.get(value).path) if name in paths else value for name, value in fields.items()}
+
+    async def _command(self, action: act.Command) -> act.Died | None:
+        self._told(action.connection, Kind.TOLD, {"do": action.do, **action.fields})
+        if action.do == "close" and action.connection in self._sockets.doors:
+            self._sockets.doors[action.connection].part()
+        try:
+            call = self._driver.begin(action.do, connection=self._tag + action.connection, **action.fields)
+        except DriverEndedError as error:
+            return act.Died(str(error))
+        self._sockets.began(action.call, call.result)
+        self._calls[action.call] = call
+        return None
+
+    async def _report(self, action: act.Report) -> act.Reported:
+        call = self._calls[action.call]
+        seconds = self._timeout if action.seconds is None else action.seconds
+        got: act.Reported
+        try:
+            got = await self._driver.answer(call, deadline=seconds)
+        except NoAnswerError:
+            got = act.Silent()
+        except DriverEndedError as error:
+            got = act.Died(str(error))
+        except DriverMessageError as error:
+            got = act.Nonsense(str(error))
+        self._told("", Kind.REPORTED, {"do": call.do, **_answered(got)})
+        return got
+
+    async def _event(self, action: act.NextEvent) -> act.Told:
+        try:
+            got = await self._driver.event(self._tag + action.connection, "message")
+        except NoAnswerError:
+            return act.Silent()
+        except DriverEndedError as error:
+            return act.Died(str(error))
+        self._told(action.connection, Kind.REPORTED, {"event": got.event, **got.fields})
+        return got
+
+    async def _leftovers(self, action: act.Leftovers) -> tuple[Event, ...]:
+        mine = self._tag + action.connection
+        events = tuple(one for one in self._driver.take_events() if (one.connection, one.event) == (mine, "message"))
+        for one in events:
+            self._told(action.connection, Kind.REPORTED, {"event": one.event, **one.fields})
+        return events
+
+    async def _pause(self, action: act.Pause) -> None:
+        await asyncio.sleep(action.seconds)
+
+
+def _answered(got: act.Reported) -> dict[str, Any]:
+    if not isinstance(got, Answer):
+        return {"nothing": getattr(got, "told", "no answer in time")}
+    return {"result": got.result} if got.error is None else {"error": f"{got.error.kind}: {got.error.told}"}
+
+
+async def play_live(player: Player, stage: Stage) -> Any:
+    """Play to the end and return the outcome; whatever happens, nothing is left open."""
+    playing: Playing = player.play()
+    try:
+        action = next(playing)
+        while True:
+            action = playing.send(await stage.perform(action))
+    except StopIteration as over:
+        return over.value
+    finally:
+        playing.close()
+        await stage.close()

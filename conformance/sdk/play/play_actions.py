@@ -1,0 +1,225 @@
+"""What a play of an SDK may ask of the world, and what the world answers. No sockets, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from wireproof.conformance.sdk.driver_protocol import Answer, Event
+from wireproof.protocols import Message
+
+__all__ = [
+    "AUTHORITIES",
+    "Accept",
+    "Action",
+    "Command",
+    "Connect",
+    "Count",
+    "Died",
+    "Drain",
+    "End",
+    "Got",
+    "Leftovers",
+    "Listen",
+    "NextEvent",
+    "Nonsense",
+    "Pause",
+    "Ping",
+    "Receive",
+    "Report",
+    "Reported",
+    "Secure",
+    "Silent",
+    "Write",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Listen for a connection of that name and have the SDK connect, under the number of a call.
+
+    Answer: `Reported`. By hand, the case answers what the SDK asks and asks for the report: None, or `Died`.
+    """
+
+    connection: str
+    reconnect: bool = False
+    call: int = 0
+    by_hand: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """The protocol's own fields of the command; for a path one of `AUTHORITIES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Tell the driver to begin something, under a number that `Report` asks by. Answer: None, or `Died`."""
+
+    call: int
+    do: str
+    connection: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """Read from the SDK until `expected` came, something else did, or one of the calls is answered. Answer: `Got`."""
+
+    connection: str
+    expected: bytes
+    calls: tuple[int, ...] = ()
+    alike: Callable[[Sequence[Message]], bool | None] | None = None
+    """Whether messages say what is expected, in other bytes perhaps; None: they may, once more of them came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Read until the SDK ended the connection, for at most so many seconds. Answer: `Got`."""
+
+    connection: str
+    seconds: float
+    parting: bool = False
+    """Whether it may say that it goes before it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Wait for the driver's answer to a call, `seconds` at most where they are told. Answer: `Reported`."""
+
+    call: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextEvent:
+    """Wait for the next pushed message that the driver tells of. Answer: an `Event`, `Silent` or `Died`."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """Take the pushed messages told of and not taken yet. Answer: a tuple of `Event`."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write to the SDK, each segment by itself. Answer: None."""
+
+    connection: str
+    segments: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """End the connection from the server's side, by FIN or by RST; with all its links if told. Answer: None."""
+
+    connection: str
+    reset: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Stop listening for a connection, or begin again at the same port. Answer: None."""
+
+    connection: str
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Wait until the SDK connects once more. Answer: True, or False when it did not."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Secure:
+    """Take the handshake of TLS, that the SDK begins. Answer: why it failed, "" when it did not."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Wait until the SDK sent something to keep a line alive, since the last such wait. Answer: whether it did."""
+
+    connection: str
+    seconds: float
+    holds: bool = False
+    """Whether it is answered only when something else is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Count the connections that the SDK made on a link. Answer: how many."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let time pass. Answer: None."""
+
+    seconds: float
+
+
+Action = (
+    Connect
+    | Command
+    | Receive
+    | Drain
+    | Report
+    | NextEvent
+    | Leftovers
+    | Write
+    | End
+    | Listen
+    | Accept
+    | Secure
+    | Ping
+    | Count
+    | Pause
+)
+AUTHORITIES = ("ours", "another")
+"""Who signs certificates: ours signed the one that is shown, another did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What came from the SDK."""
+
+    data: bytes
+    ended: bool = False
+    """The SDK ended the connection."""
+    answered: int | None = None
+    """The call that was answered before all of it came."""
+    messages: tuple[Message, ...] = ()
+    """What of it can be read."""
+    alike: bool = False
+    """Whether it says what was expected in other bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Nothing came within the deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The driver's process ended."""
+
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nonsense:
+    """The driver answered with a line that its schema does not allow."""
+
+    told: str
+
+
+Reported = Answer | Silent | Died | Nonsense
+Told = Event | Silent | Died

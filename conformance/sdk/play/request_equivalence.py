@@ -1,0 +1,59 @@
+"""Whether what an SDK sent says what it was told to say, in whatever bytes the protocol allows for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from wireproof.protocols import Message
+from wireproof.protocols.messages import Request
+from wireproof.protocols.registry import Protocol
+from wireproof.protocols.sdk_traits import SdkTraits
+
+__all__ = ["Alike", "Meaning"]
+
+Alike = Callable[[Sequence[Message]], bool | None]
+
+
+class Meaning:
+    """Compares for one play."""
+
+    def __init__(self, spoken: Protocol, codec: Any) -> None:
+        self._spoken, self._codec = spoken, codec
+        self._seen: dict[str, set[Any]] = {}
+
+    def written(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> bytes:
+        """Return the bytes that are expected; none where only what they say can be."""
+        return b"" if spec.get("sealed") else b"".join(self._codec.encode(one) for one in requests)
+
+    def alike(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> Alike | None:
+        """Return what tells whether messages say the same as `requests`; None where one way to write them is known."""
+        ignored = spec.get("ignore", [])
+        known, plain = self._spoken.sdk, SdkTraits
+        if not ignored and known.canonical is plain.canonical and known.unsealed is plain.unsealed:
+            return None
+
+        def compare(messages: Sequence[Message]) -> bool | None:
+            pairs = zip(messages, requests, strict=False)
+            if len(messages) > len(requests) or not all(self._same(one, other, ignored) for one, other in pairs):
+                return False
+            return True if len(messages) == len(requests) else None
+
+        return compare
+
+    def _same(self, came: Message, asked: Message, ignored: Sequence[str]) -> bool:
+        opened = self._spoken.sdk.unsealed(came, asked)
+        if type(opened) is type(asked):
+            asked = replace(asked, **{name: getattr(opened, name) for name in ignored})
+        return self._spoken.sdk.canonical(opened) == self._spoken.sdk.canonical(asked)
+
+    def repeated(self, name: str, messages: Sequence[Message]) -> Any:
+        """Return a value of the field `name` that was sent before; None when there is none."""
+        seen = self._seen.setdefault(name, set())
+        for value in [getattr(one, name) for one in messages if hasattr(one, name)]:
+            if value in seen:
+                return value
+            seen.add(value)
+        return None

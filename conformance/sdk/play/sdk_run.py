@@ -1,0 +1,148 @@
+"""Plays a selection of cases against one driver, one after the other; a driver that died is started again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from wireproof.conformance.model.outcome import Outcome, harness_error
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_protocol import DriverMessageError
+from wireproof.conformance.sdk.play.performer import Stage, play_live
+from wireproof.conformance.sdk.play.sdk_player import Player
+from wireproof.conformance.sdk.transports import StartError
+from wireproof.conformance.suite.cases import Case, CaseError, Suite, cases_in, load_suite
+from wireproof.conformance.suite.documents import read_document, vectors_root
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.verdict.records import Record, Run, record
+from wireproof.protocols import Message, protocol
+
+__all__ = ["SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
+
+RESTARTS = 50
+PROBING = 2.0
+"""Seconds for both of two requests to come that are asked at once."""
+TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, StartError)
+
+
+@cache
+def load_sdk_suite(name: str) -> Suite:
+    """Return the protocol's clauses and what is played against its SDKs; `CaseError` says which file is wrong."""
+    cases = sdk_cases(name)
+    if not cases:
+        raise CaseError(f"no cases for SDKs of {name!r}")
+    return replace(load_suite(name), cases=cases, frames=())
+
+
+@cache
+def sdk_cases(name: str) -> tuple[Case, ...]:
+    """Return what is played against the SDKs of a protocol, perhaps nothing; `CaseError` says which file is wrong."""
+    suite = load_suite(name)
+    cases: list[Case] = []
+    folder = vectors_root() / name / "sdk"
+    for path in sorted(folder.glob("*.yaml"), key=lambda path: path.name):
+        document = read_document(path, "sdk-cases.schema.json")
+        if document["protocol"] != name:
+            raise CaseError(f"{path.name}: protocol: expected {name}, got {document['protocol']}")
+        cases += cases_in(document, suite.clauses, path.name, features=suite.features)
+    seen: set[str] = set()
+    for one in cases:
+        for clause in [each for step in one.steps for each in step.get("blame", {}).values()]:
+            if clause not in suite.clauses:
+                raise CaseError(f"sdk/{one.topic}.yaml: {one.id}: no such clause: {clause}")
+        if one.id in seen:
+            raise CaseError(f"sdk/{one.topic}.yaml: id {one.id!r} is used twice")
+        seen.add(one.id)
+    return tuple(cases)
+
+
+@dataclass(frozen=True)
+class SdkPlan:
+    """What is played, for one run."""
+
+    run: Run
+    suite: Suite
+    cases: Sequence[Case]
+    timeout: float = 5.0
+
+    def symbols(self, case: Case) -> Symbols:
+        """Return the names that a case may use."""
+        return Symbols(
+            protocol(self.run.protocol),
+            self.run.profile,
+            self.run.variant,
+            case=case.id,
+            namespace=self.run.namespace,
+            variables=case.variables,
+        )
+
+
+async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
+    """Say whether a started driver does one command after the other: of two requests asked at once only one is sent."""
+    spoken = protocol(plan.run.protocol)
+    request, reply = (spoken.sdk.probe or spoken.link.neighbour)(b"wireproof probe")
+    if driver.hello is None or request.NAME.lower() not in driver.hello.operations:
+        return False
+    steps = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}
+    entry = {"id": "probe", "clauses": [next(iter(plan.suite.clauses))], "profiles": [plan.run.profile]}
+    (case,) = cases_in({"cases": [{**entry, "steps": [steps]}]}, plan.suite.clauses, "probe")
+    outcome, stuck = await _played(replace(plan, timeout=min(plan.timeout, PROBING)), driver, case, "probe-")
+    if stuck:
+        await driver.restart("after asking for two things at once")
+    size = len(plan.symbols(case).codec.encode(request))
+    return outcome.verdict is Verdict.FAIL and outcome.byte == size
+
+
+def _written(message: Message) -> dict[str, Any]:
+    """Return a message as cases write it."""
+    fields = {name: getattr(message, name) for name in message.__struct_fields__}
+    return {message.NAME: {name: {"hex": one.hex()} if isinstance(one, bytes) else one for name, one in fields.items()}}
+
+
+async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], Any]) -> None:
+    """Play every case against a started driver; `report` takes each record, and ends the run by returning True."""
+    restarts, one_at_a_time = 0, await does_one_at_a_time(plan, driver)
+    for number, case in enumerate(plan.cases):
+        began = time.monotonic()
+        outcome, stuck = await _played(plan, driver, case, f"{number}-", one_at_a_time)
+        took = int((time.monotonic() - began) * 1e6)
+        if report(record(plan.run, plan.suite, case, outcome, duration_us=took), outcome):
+            return
+        if (stuck or driver.death is not None) and restarts < RESTARTS:
+            restarts += 1
+            try:
+                await driver.restart(f"after {case.id}")
+            except TROUBLE:
+                continue
+
+
+async def _played(
+    plan: SdkPlan, driver: DriverProcess, case: Case, tag: str, one_at_a_time: bool = False
+) -> tuple[Outcome, bool]:
+    """Return the outcome, and whether the driver must be started again."""
+    trace, run = Trace(), plan.run
+    if driver.hello is None or driver.death is not None:
+        told = driver.death or "it does not say hello"
+        return Outcome(Verdict.UNTESTABLE, trace, Guilty.TARGET, expected="a driver that runs", got=told), True
+    try:
+        player = Player(
+            case, plan.symbols(case), driver.hello, trace, timeout=plan.timeout, one_at_a_time=one_at_a_time
+        )
+        stage = Stage(
+            driver,
+            trace,
+            protocol=run.protocol,
+            profile=run.profile,
+            variant=run.variant,
+            timeout=plan.timeout,
+            tag=tag,
+        )
+        outcome: Outcome = await play_live(player, stage)
+    except Exception as error:
+        return harness_error(f"{type(error).__name__}: {error}", trace), True
+    return outcome, player.talk.stuck

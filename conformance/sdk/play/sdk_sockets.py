@@ -1,0 +1,193 @@
+"""The sockets of one play: a door on loopback for each connection of an SDK, and what actions do with them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.certificate_authority import Authority
+from wireproof.conformance.sdk.play.listeners import Door, Line
+from wireproof.protocols import protocol as spoken
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Peer, Service, Session, Write
+
+__all__ = ["GAP", "Sockets"]
+
+GAP = 0.0004
+"""Seconds between segments, so that the SDK reads each by itself."""
+
+
+class Sockets:
+    """Everything between the harness and an SDK that is no driver."""
+
+    def __init__(
+        self, trace: Trace, *, protocol: str, profile: str, variant: str, timeout: float, is_over: Callable[[], bool]
+    ) -> None:
+        """`is_over` says that nothing more can come."""
+        self.profile, self.variant = profile, variant
+        self.spoken = spoken(protocol)
+        self.codec = self.spoken.codec(self.spoken.profiles[profile], variant)
+        self.doors: dict[str, Door] = {}
+        self.moved = asyncio.Event()
+        """Set whenever something happened."""
+        self._trace = trace
+        self._timeout = timeout
+        self._is_over = is_over
+        self._began = time.monotonic()
+        self._calls: dict[int, asyncio.Future[Any]] = {}
+        self._pings: dict[str, int] = {}
+        self.doing: Mapping[type, Callable[[Any], Any]] = {
+            act.Receive: self._receive,
+            act.Drain: self._drain,
+            act.Write: self._write,
+            act.End: self._end,
+            act.Listen: self._listen,
+            act.Accept: self._accept,
+            act.Secure: self._secure,
+            act.Ping: self._ping,
+            act.Count: self._count,
+        }
+        """Kind of action -> what does it."""
+
+    async def open(self, name: str) -> Door:
+        """Listen for a connection; raises `OSError` where this machine does not let us."""
+        door = self.doors[name] = Door(self, name)
+        await door.listen()
+        return door
+
+    def began(self, number: int, result: asyncio.Future[Any]) -> None:
+        """Note a call of the driver: its answer ends a wait for bytes."""
+        result.add_done_callback(lambda _: self.moved.set())
+        self._calls[number] = result
+
+    def close(self) -> None:
+        """Close every listener and connection."""
+        for door in self.doors.values():
+            door.close()
+
+    def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
+        """Write down what happened, and wake who waits for it."""
+        self._trace.append(TraceEvent(int((time.monotonic() - self._began) * 1e6), connection, kind, data))
+        self.moved.set()
+
+    def greeter(self) -> Service:
+        """Return a reference server, for what an SDK asks before it says that it is connected."""
+        clock = LoopClock(asyncio.get_running_loop())
+        return create_service(self.spoken.name, profile=self.profile, variant=self.variant, clock=clock)
+
+    def greet(self, service: Service, write: Write) -> Session:
+        """Return a session of it."""
+        return service.connect(Peer(), write, lambda: None)
+
+    async def _until(self, true: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something is true, and say whether it is."""
+        until = time.monotonic() + seconds
+        while not true():
+            left = until - time.monotonic()
+            if left <= 0 or self._is_over():
+                return true()
+            self.moved.clear()
+            try:
+                await asyncio.wait_for(self.moved.wait(), min(left, 0.1))
+            except TimeoutError:
+                continue
+        return True
+
+    def _door(self, connection: str) -> Door:
+        return self.doors[connection.partition(".")[0]]
+
+    def _line(self, connection: str) -> Line:
+        return self._door(connection).lines[connection.partition(".")[2]]
+
+    async def _receive(self, action: act.Receive) -> act.Got:
+        line, expected = self._line(action.connection), action.expected
+        seen = [call for call in action.calls if self._calls[call].done()]
+        alike = [False]
+
+        def done() -> bool:
+            while line.turned_away:
+                line.renew()
+            data = line.came
+            if len(data) > len(expected) or (data and not expected.startswith(data)):
+                hope = _alike(line, action)
+                alike[0] = hope is True
+                if hope is not None:
+                    return True
+            if line.ended and not action.calls:
+                return True
+            seen[:] = [call for call in action.calls if self._calls[call].done()]
+            return bool(seen) or bool(expected and data == expected)
+
+        await self._until(done, self._timeout)
+        if seen and not line.came:
+            await asyncio.sleep(GAP)
+        messages = tuple(one for _, one in line.follower.messages) if line.follower else ()
+        data = line.take(len(expected)) if line.came.startswith(expected) and expected else line.take()
+        return act.Got(data, line.ended, seen[0] if seen else None, messages, alike[0])
+
+    async def _drain(self, action: act.Drain) -> act.Got:
+        line = self._line(action.connection)
+        if action.parting:
+            self._door(action.connection).part()
+        if line.lasts:
+            await self._until(lambda: line.ended, action.seconds)
+        return act.Got(line.take(), line.ended)
+
+    async def _write(self, action: act.Write) -> None:
+        line = self._line(action.connection)
+        for number, segment in enumerate(action.segments):
+            if number:
+                await asyncio.sleep(GAP)
+            line.write(segment)
+
+    async def _end(self, action: act.End) -> None:
+        lines = self._door(action.connection).lines.values() if action.whole else [self._line(action.connection)]
+        for line in lines:
+            line.end(reset=action.reset)
+
+    async def _listen(self, action: act.Listen) -> None:
+        door = self.doors[action.connection]
+        if action.up:
+            await door.listen()
+        else:
+            door.shut()
+
+    async def _accept(self, action: act.Accept) -> bool:
+        return await self._until(self._line(action.connection).renew, self._timeout)
+
+    async def _secure(self, action: act.Secure) -> str:
+        door, link = self._door(action.connection), action.connection.partition(".")[2]
+        wire = door.secure(link, Authority.get(act.AUTHORITIES[0]).context)
+        if wire is None:
+            return "there is no connection"
+        await self._until(lambda: wire.is_secured or wire.ended, self._timeout)
+        if not wire.is_secured:
+            return wire.tls_error or ("it ended the connection" if wire.ended else f"none in {self._timeout:g} s")
+        self.note(action.connection, Kind.SECURED)
+        return ""
+
+    async def _ping(self, action: act.Ping) -> bool:
+        line, seen = self._line(action.connection), self._pings.get(action.connection, 0)
+        if action.holds and line.follower is not None:
+            line.follower.holds = True
+        came = await self._until(lambda: line.follower is not None and line.follower.pings > seen, action.seconds)
+        self._pings[action.connection] = line.follower.pings if line.follower else 0
+        return came
+
+    async def _count(self, action: act.Count) -> int:
+        return len(self._line(action.connection).wires)
+
+
+def _alike(line: Line, action: act.Receive) -> bool | None:
+    """Return whether what came says what is expected in other bytes; None while it still may."""
+    if action.alike is None or line.follower is None:
+        return False
+    hope = action.alike([one for _, one in line.follower.messages])
+    if hope is True and not line.follower.is_whole:
+        return False
+    return hope

@@ -1,0 +1,193 @@
+"""One socket of an SDK, followed from its first byte by the server's side of its link. Sans-IO.
+
+What the SDK may send by itself, such as pings, is answered in its turn and left out of what a case is held against.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from wireproof.protocols import Message, ProtocolError
+from wireproof.protocols.links import Link
+from wireproof.protocols.messages import Reply, Request
+
+__all__ = ["Follower"]
+
+
+class _Due(NamedTuple):
+    """What a request without a reply gets."""
+
+    reply: Reply | None = None
+    """Given here; None: the case gives it."""
+    parts: bool = False
+    """It is the last one: the SDK goes."""
+    request: Message | None = None
+    """What is answered; None: a request that the SDK makes by itself."""
+
+
+class Follower:
+    """What came on one socket and was not taken yet, as bytes and as messages."""
+
+    def __init__(self, link: Link, codec: Any) -> None:
+        self.link = link
+        self.messages: list[tuple[int, Message]] = []
+        """(offset behind it in the stream, message) of what came and was not taken yet."""
+        self.replies: list[Reply] = []
+        """What was written as a reply, those to what the SDK asks by itself left out."""
+        self.pings = 0
+        """Requests that came to keep the line alive."""
+        self.holds = False
+        """Whether what is answered here waits until something is written."""
+        self._parting: Mapping[type[Request], Reply] = {}
+        """What may come from now on because the SDK goes, and is answered here."""
+        self.parted = False
+        """Whether such a request was answered: a server closes now."""
+        self._codec = codec
+        self._reader, self._mirror = link.server(codec), link.client(codec)
+        self._ping: Request | None = None
+        self._pong: Reply | None = None
+        if link.keeps_alive:
+            self._ping, self._pong = link.neighbour(b"")
+        self._raw = bytearray()
+        self._gone = 0
+        """Offset in the stream of the first byte not taken, those left out before it counted."""
+        self._due: deque[_Due] = deque()
+        """One for each request without a reply."""
+        self._lost = False
+        """What comes cannot be read any more."""
+        self._broken = False
+        """Something that came cannot be read."""
+        self._blind = False
+        """What we wrote cannot be read: nobody knows which request is answered next."""
+
+    @property
+    def came(self) -> bytes:
+        """What came and was not taken, without what is left out."""
+        return bytes(self._raw)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything that came and was not taken is messages."""
+        last = self.messages[-1][0] if self.messages else self._gone
+        return not self._broken and last == self._gone + len(self._raw)
+
+    def received(self, data: bytes, *, answered: bool = True) -> bytes:
+        """Take what came; return what must be written at once. `answered`: nobody else answers."""
+        self._raw += data
+        if not self._lost:
+            try:
+                self._reader.receive_data(data)
+            except ProtocolError:
+                self._lost = self._broken = True
+        self._read(answered)
+        return self._turn() if answered else b""
+
+    def wrote(self, data: bytes) -> bytes:
+        """Take what is to be written; return it with the replies that are due before, in between and behind."""
+        self.holds = False
+        before = self._turn()
+        if self._blind or not any(one.reply for one in self._due):
+            self._mirrored(data)
+            written = data
+        else:
+            parts = [bytes([byte]) + (self._turn() if self._mirrored(bytes([byte])) else b"") for byte in data]
+            written = b"".join(parts)
+        self._read(True)
+        return before + written + self._turn()
+
+    def take(self, size: int | None = None) -> bytes:
+        """Take the first `size` bytes of what came, or all."""
+        taken = bytes(self._raw[:size])
+        del self._raw[: len(taken)]
+        self._gone += len(taken)
+        self.messages = [one for one in self.messages if one[0] > self._gone]
+        return taken
+
+    def take_messages(self) -> None:
+        """Take what came as far as it is messages."""
+        if self.messages:
+            self.take(self.messages[-1][0] - self._gone)
+
+    def part(self, parting: Mapping[type[Request], Reply]) -> bytes:
+        """Answer `parting` here from now on, and what came of it already; return what must be written at once."""
+        self._parting = parting
+        last = type(self.messages[-1][1]) if self.messages and self.is_whole else None
+        if len(self.messages) == 1 and last in parting and self._due:
+            self.take()
+            self._due[-1] = _Due(parting[last], parts=True)  # type: ignore[index]
+            return self._turn()
+        return b""
+
+    def start_tls(self) -> bytes:
+        """Go on inside TLS; return what came already and is the first of it. Raises `LocalProtocolError`."""
+        self._reader.start_tls()
+        self._mirror.start_tls()
+        early = self.take()
+        self._gone = self._reader.received
+        return early
+
+    def _read(self, answered: bool) -> None:
+        """Take the messages that came whole."""
+        try:
+            while not self._lost and isinstance(message := self._reader.next_event(), Message):
+                self._accept(message, answered)
+        except ProtocolError:
+            self._broken = True
+            self._lost = self.link.transport == "stream"
+
+    def _accept(self, message: Message, answered: bool) -> None:
+        start, end = self._reader.span
+        due = _Due(self._parting.get(type(message)), parts=True)  # type: ignore[arg-type]
+        if message == self._ping:
+            self.pings += 1
+            due = _Due(self._pong)
+        if due.reply is not None:
+            at = start - self._gone
+            del self._raw[at : at + end - start]
+            self._gone += end - start
+        else:
+            self.messages.append((end, message))
+        if self.link.transport == "stream":
+            self._due.append(due if answered and due.reply else _Due(request=None if due.reply else message))
+            self._await(message)
+
+    def _await(self, message: Message) -> None:
+        try:
+            self._mirror.await_reply(message)  # type: ignore[arg-type]
+        except ProtocolError:
+            self._blind = True
+
+    def _mirrored(self, data: bytes) -> int:
+        """Follow what is written; return how many replies it completed."""
+        count = 0
+        if self._blind or self.link.transport != "stream":
+            return 0
+        try:
+            self._mirror.receive_data(data)
+            while isinstance(message := self._mirror.next_event(), Message):
+                if isinstance(message, Reply):
+                    count += 1
+                    request = self._due.popleft().request
+                    if request is not None:
+                        self.replies.append(message)
+                    self._reader.send(message)
+        except (ProtocolError, IndexError):
+            self._blind = True
+        return count
+
+    def _turn(self) -> bytes:
+        """Return the replies of ours whose turn it is."""
+        written = b""
+        while self._due and not self.holds and (self._due[0].reply or self._blind):
+            due = self._due[0]
+            if due.reply is None:
+                self._due.popleft()
+                continue
+            data = bytes(self._codec.encode(due.reply))
+            written += data
+            self.parted = self.parted or due.parts
+            if not self._mirrored(data):
+                self._due.popleft()
+        return written

@@ -1,0 +1,211 @@
+"""The server that a driver is checked against: the reference server in this process, with a record of what crosses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from wireproof.conformance.sdk.play.server_side import Follower
+from wireproof.protocols import Message, ProtocolError, Reply, Request
+from wireproof.protocols import protocol as codec_of
+from wireproof.protocols.links import Link
+from wireproof.protocols.registry import Protocol
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.datagrams import DatagramProtocol
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Limits, Peer, Service, Session, Write
+from wireproof.reference_server.streams import StreamConnections
+
+__all__ = ["Crossing", "Datagrams", "Stage", "Taken", "staged"]
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What crossed since the last look."""
+
+    came: bytes = b""
+    """What the SDK sent, without what it sends by itself to keep a line alive."""
+    messages: tuple[Message, ...] = ()
+    """What of it can be read."""
+    went: bytes = b""
+    """What the server sent."""
+    replies: tuple[Reply, ...] = ()
+    """What of it answers what came."""
+
+    def __add__(self, other: Taken) -> Taken:
+        """Return what is in both."""
+        went, replies = self.went + other.went, self.replies + other.replies
+        return Taken(self.came + other.came, self.messages + other.messages, went, replies)
+
+
+class Crossing:
+    """One connection of the SDK: what crossed it, and a way to say what nobody asked for."""
+
+    def __init__(self, spoken: Protocol, codec: Any, say: Callable[[bytes], None], cut: Callable[[], None]) -> None:
+        """`say` writes to the SDK past the server, `cut` closes the connection from the server's side."""
+        self._spoken, self._codec = spoken, codec
+        self.say, self.cut = say, cut
+        self.link: str | None = None
+        """The link it is one of; None while nobody knows."""
+        self._follower: Follower | None = None
+        self._first = b""
+        self._went = bytearray()
+
+    def came(self, data: bytes) -> None:
+        """Take what the SDK sent."""
+        if self._follower is None:
+            self._first += data
+            self.link, data = self._spoken.link_of_stream(self._first), self._first
+            if self.link is None:
+                return
+            self._follower = Follower(self._spoken.link_of(self.link), self._codec)
+        self._follower.received(data, answered=False)
+
+    def went(self, data: bytes) -> None:
+        """Take what the server sent."""
+        self._went += data
+        if self._follower is not None:
+            self._follower.wrote(data)
+
+    def take(self) -> Taken:
+        """Return what crossed since the last look."""
+        went = bytes(self._went)
+        self._went.clear()
+        if self._follower is None:
+            return Taken(self._first, went=went)
+        messages = tuple(one for _, one in self._follower.messages)
+        replies = tuple(self._follower.replies)
+        self._follower.replies.clear()
+        return Taken(self._follower.take(), messages, went, replies)
+
+
+class Datagrams:
+    """What crossed in datagrams."""
+
+    def __init__(self, link: Link, codec: Any) -> None:
+        self._link, self._codec = link, codec
+        self._taken = Taken()
+
+    def crossed(self, data: bytes, answer: bytes | None) -> None:
+        """Take a datagram of the SDK, and its answer."""
+        server, client = self._link.server(self._codec), self._link.client(self._codec)
+        messages, replies = list[Message](), list[Reply]()
+        with suppress(ProtocolError):
+            server.receive_data(data)
+            if isinstance(message := server.next_event(), Request):
+                messages.append(message)
+                client.await_reply(message)
+        with suppress(ProtocolError):
+            client.receive_data(answer or b"")
+            if isinstance(reply := client.next_event(), Reply):
+                replies.append(reply)
+        self._taken += Taken(data, tuple(messages), answer or b"", tuple(replies))
+
+    def take(self) -> Taken:
+        """Return what crossed since the last look."""
+        taken, self._taken = self._taken, Taken()
+        return taken
+
+
+class Stage(Service):
+    """A service whose sessions are recorded, oldest first."""
+
+    def __init__(self, service: Service, spoken: Protocol, codec: Any) -> None:
+        self._service, self._spoken, self._codec = service, spoken, codec
+        self.crossings: list[Crossing] = []
+        links = [link for link in spoken.links.values() if link.transport == "datagram"]
+        self.datagrams = Datagrams(links[0], codec) if links else None
+        """What crossed in datagrams; None: the protocol knows none."""
+        self.port = 0
+
+    def take(self, first: int) -> Taken:
+        """Return what crossed since the last look, on the connections from number `first` on and in datagrams."""
+        taken = sum((one.take() for one in self.crossings[first:]), Taken())
+        return taken if self.datagrams is None else taken + self.datagrams.take()
+
+    def datagram(self, peer: Peer, data: bytes) -> bytes | None:
+        """Answer a datagram, and record both."""
+        answer = self._service.datagram(peer, data)
+        if self.datagrams is not None:
+            self.datagrams.crossed(data, answer)
+        return answer
+
+    def connect(self, peer: Peer, write: Write, close: Callable[[], None]) -> Session:
+        """Begin a recorded session."""
+        crossing = Crossing(self._spoken, self._codec, write, close)
+        self.crossings.append(crossing)
+
+        def recorded(data: bytes) -> None:
+            crossing.went(data)
+            write(data)
+
+        return _Recorded(self._service.connect(peer, recorded, close), crossing)
+
+    def close(self) -> None:
+        """Close the service."""
+        self._service.close()
+
+
+class _Recorded(Session):
+    """Hands on everything, and keeps what came."""
+
+    def __init__(self, session: Session, crossing: Crossing) -> None:
+        self._session = session
+        self._crossing = crossing
+
+    def data_received(self, data: bytes) -> None:
+        self._crossing.came(data)
+        self._session.data_received(data)
+
+    def eof_received(self) -> None:
+        self._session.eof_received()
+
+    def connection_lost(self) -> None:
+        self._session.connection_lost()
+
+    def pause_writing(self) -> None:
+        self._session.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._session.resume_writing()
+
+
+@asynccontextmanager
+async def _datagrams(stage: Stage) -> AsyncIterator[None]:
+    """Take datagrams, too, where the protocol knows them."""
+    if stage.datagrams is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(
+        lambda: DatagramProtocol(stage), local_addr=(LOOPBACK, stage.port)
+    )
+    try:
+        yield
+    finally:
+        transport.close()
+
+
+@asynccontextmanager
+async def staged(protocol: str, profile: str, variant: str) -> AsyncIterator[Stage]:
+    """Serve on a free port of the loopback; raises ValueError for a profile or variant that is not known."""
+    loop = asyncio.get_running_loop()
+    service = create_service(protocol, profile=profile, variant=variant, clock=LoopClock(loop))
+    spoken = codec_of(protocol)
+    stage = Stage(service, spoken, spoken.codec(spoken.profiles[profile], variant))
+    connections = StreamConnections(stage, Limits(), 1000)
+    server = await loop.create_server(connections.protocol, LOOPBACK, 0)
+    stage.port = server.sockets[0].getsockname()[1]
+    try:
+        async with _datagrams(stage):
+            yield stage
+    finally:
+        server.close()
+        connections.cut()
+        await asyncio.sleep(0)
+        stage.close()

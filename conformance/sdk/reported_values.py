@@ -1,0 +1,52 @@
+"""What a driver reported, held against what crossed the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wireproof.protocols.plain import PlainError, plain_bytes
+
+__all__ = ["differences"]
+
+
+def differences(expected: Any, got: Any, where: str = "result") -> list[str]:
+    """Return where two plain values differ, each with what was expected; nothing when they say the same.
+
+    Text says the same as its bytes in UTF-8, also without the zeros that pad a field of a fixed size.
+    """
+    if isinstance(expected, Mapping) and expected.keys() == {"hex"}:
+        return [] if _same_bytes(bytes.fromhex(expected["hex"]), got, where) else [_told(expected, got, where)]
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        return _in_fields(expected, got, where)
+    if isinstance(expected, list) and isinstance(got, list):
+        if len(expected) != len(got):
+            return [f"{where}: expected {len(expected)} rows, got {len(got)}"]
+        pairs = zip(expected, got, strict=True)
+        return [told for at, (one, other) in enumerate(pairs) for told in differences(one, other, f"{where}.{at}")]
+    return [] if type(expected) is type(got) and expected == got else [_told(expected, got, where)]
+
+
+def _in_fields(expected: Mapping[str, Any], got: Mapping[str, Any], where: str) -> list[str]:
+    found = [_told(one, None, f"{where}.{name}") for name, one in expected.items() if name not in got]
+    known = ", ".join(expected)
+    found += [f"{where}.{name}: expected no such field, only {known}" for name in got if name not in expected]
+    both = [name for name in expected if name in got]
+    return found + [told for name in both for told in differences(expected[name], got[name], f"{where}.{name}")]
+
+
+def _same_bytes(expected: bytes, got: object, where: str) -> bool:
+    try:
+        data = plain_bytes(got, where)
+    except PlainError:
+        return False
+    return data == expected or (isinstance(got, Mapping) and "text" in got and data == expected.rstrip(b"\0"))
+
+
+def _told(expected: object, got: object, where: str) -> str:
+    return f"{where}: expected {_shown(expected)}, got {'nothing' if got is None else _shown(got)}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}…"

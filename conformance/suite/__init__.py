@@ -1,0 +1,1 @@
+"""A suite as data: clauses, cases, sequences, symbols, patterns, segmentations. Plays nothing."""

@@ -1,0 +1,59 @@
+"""What a target declares beside its protocol: optional features it has, and its limits and timeouts.
+
+`vectors/<protocol>/features.yaml` and `parameters.yaml` say which there are; a protocol may have neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from wireproof.conformance.model.expressions import Number
+from wireproof.conformance.suite.documents import read_document, vectors_root
+
+
+class FeatureError(ValueError):
+    """Raised when a feature is declared that the protocol does not have; it names those there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A limit or timeout that each target has its own value of."""
+
+    value: Number
+    text: str
+    option: str = ""
+    """The option of the reference server that sets it."""
+
+
+def load_features(path: Path) -> dict[str, str]:
+    """Return name -> one sentence of each optional feature; none where there is no such file."""
+    return dict(read_document(path, "features.schema.json")) if path.is_file() else {}
+
+
+def load_parameters(path: Path) -> dict[str, Parameter]:
+    """Return name -> parameter; none where there is no such file."""
+    document = read_document(path, "parameters.schema.json") if path.is_file() else {}
+    return {name: Parameter(**entry) for name, entry in document.items()}
+
+
+@cache
+def parameters(protocol: str) -> Mapping[str, Number]:
+    """Return name -> default of the protocol's own parameters."""
+    found = load_parameters(vectors_root() / protocol / "parameters.yaml")
+    return {name: one.value for name, one in found.items()}
+
+
+def reached(scheme: str, known: Mapping[str, str]) -> frozenset[str]:
+    """Return the features that the address of a target declares by itself: its scheme, where cases ask for it."""
+    return frozenset({scheme} & set(known))
+
+
+def declared(named: Iterable[str], known: Mapping[str, str]) -> frozenset[str]:
+    """Return the features in names with commas between; `FeatureError` for one that the protocol does not have."""
+    found = frozenset(name.strip() for text in named for name in text.split(",") if name.strip())
+    if unknown := sorted(found - set(known)):
+        raise FeatureError(f"expected {', '.join(known) or 'none: this protocol has no features'}; got {unknown[0]!r}")
+    return found

@@ -1,0 +1,67 @@
+"""Parses YAML as cases write it and checks it against a JSON Schema; imported only for what was not seen before."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, ClassVar
+
+import jsonschema_rs
+import yaml
+
+from wireproof.conformance.suite.documents import CaseError
+
+_BOOLEAN = "tag:yaml.org,2002:bool"
+_KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
+_NOT_HERE = (_BOOLEAN, "tag:yaml.org,2002:timestamp")
+MOST_TOLD = 3
+"""Errors told of one place."""
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML that is JSON: only true and false are truths, so that `on` stays the word it is; dates stay words; keys are
+    words, each there once.
+    """
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
+        first: [one for one in resolvers if one[0] not in _NOT_HERE]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Return the mapping; `yaml.YAMLError` when a key is no word or there twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.tag not in _KEYS:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is no word", key.start_mark)
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), ["t", "f"])
+
+
+def checked(text: str, rules: str, name: str) -> Any:
+    """Return the document in `text`, right by the schema `rules`; `CaseError` names the file `name` and the place."""
+    try:
+        document = yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise CaseError(f"{name}: no YAML: {error}") from None
+    try:
+        errors = list(jsonschema_rs.validator_for(json.loads(rules)).iter_errors(document))
+    except ValueError as error:
+        raise CaseError(f"{name}: no JSON: {error}") from None
+    if errors:
+        outermost = min((error.instance_path for error in errors), key=len)
+        told = [error.message[:300] for error in errors if error.instance_path == outermost]
+        raise CaseError(f"{name}: {_place(document, outermost)}: {'; '.join(told[:MOST_TOLD])}")
+    return document
+
+
+def _place(document: Any, path: list[Any]) -> str:
+    """Return where in the document, with the id of the case or frame instead of its number."""
+    if len(path) >= 2 and isinstance(document[path[0]][path[1]], dict):
+        return ".".join(str(one) for one in (document[path[0]][path[1]].get("id", path[1]), *path[2:]))
+    return ".".join(map(str, path)) or "the document"

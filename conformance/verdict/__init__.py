@@ -1,0 +1,1 @@
+"""From an outcome to a record: confirmation, blame, consequences, levels."""

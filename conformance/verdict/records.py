@@ -1,0 +1,189 @@
+"""Records: one JSON line a case, the only contract between the suite and whatever reads its results.
+
+A record stands alone (who, which version, which clause, what was expected, what came, every byte that crossed).
+Schemas: `reports/schema/record.schema.json` and `run.schema.json`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
+
+RECORD_SCHEMA = "wireproof.record/1"
+RUN_SCHEMA = "wireproof.run/1"
+SHOWN_BYTES = 4096
+"""Bytes of one event kept in a record; what is longer is cut and says so in its text."""
+SHOWN_EVENTS = 4000
+"""Events of one play kept in a record; of more, the first, the last and all figures are, and a line that says so."""
+DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
+Record = dict[str, Any]
+
+
+def now_text() -> str:
+    """Return this instant as RFC 3339, UTC, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def wireproof_version() -> str:
+    """Return the installed version of the suite."""
+    try:
+        return version("wireproof")
+    except PackageNotFoundError:
+        return "0+checkout"
+
+
+@dataclass
+class Run:
+    """Who is tested, how, since when; what every record of a run shares."""
+
+    protocol: str
+    profile: str
+    variant: str
+    target: str
+    implementation: str
+    implementation_version: str = "unknown"
+    role: str = "server"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    namespace: str = field(default_factory=lambda: secrets.token_hex(3))
+    run_id: str = field(default_factory=lambda: secrets.token_hex(8))
+    started_at: str = field(default_factory=now_text)
+
+    def summary(self, records: Iterable[Record], exit_code: int, *, complete: bool = True) -> dict[str, Any]:
+        """Return run.json, with cases by level and plays under other deliveries apart.
+
+        A run that is not `complete` was cut short.
+        """
+        counts: dict[str, Counter[str]] = {}
+        deliveries: dict[str, Counter[str]] = {}
+        for record in records:
+            whole = record["delivery"] == WHOLE.name
+            counted, by = (counts, record["level"]) if whole else (deliveries, record["delivery"])
+            counted.setdefault(by, Counter())[record["verdict"]] += 1
+        return {
+            "schema": RUN_SCHEMA,
+            "run_id": self.run_id,
+            "started_at": self.started_at,
+            "finished_at": now_text() if complete else None,
+            "wireproof_version": wireproof_version(),
+            "implementation": self.implementation,
+            "implementation_version": self.implementation_version,
+            "target": self.target,
+            "protocol": self.protocol,
+            "profile": self.profile,
+            "variant": self.variant,
+            "role": self.role,
+            "machine": {
+                "system": platform.system(),
+                "machine": platform.machine(),
+                "python": platform.python_version(),
+                "cpus": os.cpu_count() or 1,
+            },
+            "options": dict(self.options),
+            "counts": {level: dict(counts[level]) for level in Level if level in counts},
+            "deliveries": {name: dict(deliveries[name]) for name in DELIVERIES if name in deliveries},
+            "namespace": self.namespace,
+            "exit_code": exit_code,
+        }
+
+
+def level_of(case: Case, suite: Suite, profile: str) -> Level:
+    """Return the level a case is weighed by: its own, or that of its first clause in this profile.
+
+    Under another delivery than whole it weighs no more than the clause that asks for the same verdict there.
+    """
+    own = case.level or suite.clauses[case.clauses[0]].levels[profile]
+    asked = suite.clauses[case.asked_by].levels.get(profile, own) if case.asked_by else own
+    return max(own, asked, key=list(Level).index)
+
+
+def weigh(outcome: Outcome, level: Level) -> Verdict:
+    """Return the verdict of an outcome under a level: a missed SHOULD is lenient, a MAY is observed, never failed."""
+    if outcome.verdict is Verdict.FAIL and level is Level.SHOULD:
+        return Verdict.LENIENT
+    if outcome.verdict in (Verdict.FAIL, Verdict.HANG) and level is Level.MAY:
+        return Verdict.PASS
+    return outcome.verdict
+
+
+def record_id(case: str, delivery: str, profile: str, variant: str) -> str:
+    """Return the id that names this cell in the console, HTML, JUnit, JSON lines and Parquet."""
+    return sha256(f"{case}|{delivery}|{profile}|{variant}".encode()).hexdigest()[:12]
+
+
+def _exchange(trace: Trace) -> list[dict[str, Any]]:
+    half, left = SHOWN_EVENTS // 2, len(trace) - SHOWN_EVENTS
+    if left <= 0:
+        return [_event(one) for one in trace]
+    gap = {**_event(trace[half]), "connection": "", "direction": "event", "hex": "", "text": f"{left} events left out"}
+    figures = [one for one in trace[half:-half] if one.kind is Kind.MEASURED]
+    return [*map(_event, trace[:half]), gap, *map(_event, [*figures, *trace[-half:]])]
+
+
+def _event(event: TraceEvent) -> dict[str, Any]:
+    link = {"link": event.link} if event.link else {}
+    return {
+        "at_us": event.at_us,
+        "connection": event.connection,
+        "direction": DIRECTIONS.get(event.kind, "event"),
+        "hex": event.data[:SHOWN_BYTES].hex() if event.kind in DIRECTIONS else "",
+        "text": _told(event.kind, event.data),
+        **link,
+    }
+
+
+def _told(kind: Kind, data: bytes) -> str:
+    if kind in DIRECTIONS:
+        return f"{len(data)} bytes, {SHOWN_BYTES} shown" if len(data) > SHOWN_BYTES else ""
+    return f"{kind}: {data.decode(errors='replace')}" if data else str(kind)
+
+
+def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int) -> Record:
+    """Return the record of one play."""
+    level = level_of(case, suite, run.profile)
+    verdict = weigh(outcome, level)
+    observed = outcome.observed
+    if verdict is Verdict.PASS and outcome.verdict is not Verdict.PASS:
+        observed = f"other: {outcome.got}"
+    return {
+        "schema": RECORD_SCHEMA,
+        "run_id": run.run_id,
+        "run_started_at": run.started_at,
+        "record_id": record_id(case.id, case.delivery, run.profile, run.variant),
+        "role": run.role,
+        "implementation": run.implementation,
+        "implementation_version": run.implementation_version,
+        "protocol": run.protocol,
+        "profile": run.profile,
+        "variant": run.variant,
+        "case": case.id,
+        "title": case.title,
+        "group": suite.clauses[case.clauses[0]].group,
+        "level": level.value,
+        "clauses": list(case.clauses) if level is Level.MAY or not case.asked_by else [case.asked_by],
+        "verdict": verdict.value,
+        "blamed": None if verdict is Verdict.PASS else outcome.blamed,
+        "guilty": None if verdict is Verdict.PASS or outcome.guilty is None else outcome.guilty.value,
+        "observed": observed,
+        "delivery": case.delivery,
+        "step": outcome.step,
+        "byte": outcome.byte,
+        "expected": outcome.expected,
+        "got": outcome.got,
+        "exchange": _exchange(outcome.trace),
+        "duration_us": duration_us,
+        "extra": {**(outcome.place.told if outcome.place else {}), **outcome.extra},
+    }

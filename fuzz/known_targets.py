@@ -1,0 +1,73 @@
+"""The targets that feed bytes to our own code: how each is checked, seeded, and run by a coverage-guided fuzzer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from wireproof.fuzz import parser_input, scheduler_input, store_input
+from wireproof.protocols import protocol, protocol_names
+from wireproof.reference_server.registry import server_model_of
+
+__all__ = ["TARGETS", "Target", "dictionary", "has_model", "usual"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target."""
+
+    name: str
+    module: str
+    """What runs it under atheris."""
+    check: Callable[[str, bytes], None]
+    """(protocol, input): raises `Violation`."""
+    seeds: Callable[[str], Iterable[bytes]]
+    needs_model: bool = False
+    """It holds a server to the model of its document."""
+
+
+TARGETS: Mapping[str, Target] = {
+    one.name: one
+    for one in (
+        Target("parser", "wireproof.fuzz.targets.parser", parser_input.check, parser_input.seeds),
+        Target(
+            "scheduler",
+            "wireproof.fuzz.targets.scheduler",
+            lambda name, data: scheduler_input.check(data),
+            lambda name: scheduler_input.seeds(),
+        ),
+        Target("store", "wireproof.fuzz.targets.store", store_input.check, store_input.seeds, needs_model=True),
+    )
+}
+
+
+def has_model(name: str) -> bool:
+    """Say whether a protocol has a model of a whole server, which some engines hold servers to."""
+    spoken = protocol(name)
+    where = {"profile": spoken.default_profile, "variant": spoken.default_variant}
+    try:
+        server_model_of(name, **where, tolerance_ns=0, shared=False)
+    except ValueError:
+        return False
+    return True
+
+
+def usual() -> str:
+    """Return the protocol that is meant where none is named: the first that every engine can fuzz."""
+    return next((name for name in protocol_names() if has_model(name)), protocol_names()[0])
+
+
+def dictionary(name: str) -> str:
+    """Return the words of a protocol's enums and the edges of its sizes, as libFuzzer reads them."""
+    spoken = protocol(name)
+    words = {f"{enum}_{one.name}": bytes([one]) for enum, kind in spoken.names.items() for one in kind if one < 256}
+    leads = {lead for profile in spoken.profiles.values() for lead in profile.leads.values()}
+    words |= {f"lead_{lead.hex()}": lead for lead in leads}
+    for size in (1, 2, 4, 8):
+        for label, value in (("max", (1 << 8 * size) - 1), ("half", 1 << 8 * size - 1), ("one", 1)):
+            words[f"{label}_{size}"] = value.to_bytes(size, "little")
+    return "".join(f'{label}="{_escaped(word)}"\n' for label, word in words.items())
+
+
+def _escaped(word: bytes) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in word)

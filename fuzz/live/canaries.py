@@ -1,0 +1,58 @@
+"""Marks: ten bytes in the names and values that a script sends, so that whose they are is known wherever they turn up.
+
+A script in a pool holds marks with small numbers; before each play they become fresh ones, so that no play meets what
+another one left on the server.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+
+from wireproof.conformance.model.actions import Write
+from wireproof.fuzz.script import Script
+
+__all__ = ["MARK", "fresh", "mark", "marks_in", "renumbered"]
+
+MARK = re.compile(rb"~[0-9a-f]{8}~")
+LARGEST = 0xFFFFFFFF
+
+
+def mark(number: int) -> bytes:
+    """Return the mark of that number."""
+    return b"~%08x~" % (number & LARGEST)
+
+
+def marks_in(data: bytes) -> set[bytes]:
+    """Return the marks that bytes hold."""
+    return set(MARK.findall(data))
+
+
+def renumbered(script: Script, shift: int) -> Script:
+    """Return the script with other names in it: each mark's number is `shift` more."""
+    return _replaced(script, lambda number: number + shift)
+
+
+def fresh(script: Script) -> Script:
+    """Return the script with marks that nobody has used yet; equal ones stay equal."""
+    drawn: dict[int, int] = {}
+    return _replaced(script, lambda number: drawn.setdefault(number, secrets.randbits(32)))
+
+
+def _replaced(script: Script, number: Callable[[int], int]) -> Script:
+    def other(found: re.Match[bytes]) -> bytes:
+        return mark(number(int(found[0][1:-1], 16)))
+
+    streams: dict[str, bytes] = {}
+    for action in script:
+        if isinstance(action, Write):
+            streams[action.connection] = streams.get(action.connection, b"") + action.data
+    streams = {name: MARK.sub(other, data) for name, data in streams.items()}
+    steps = list(script)
+    for at, action in enumerate(script):
+        if isinstance(action, Write):
+            stream, length = streams[action.connection], len(action.data)
+            steps[at], streams[action.connection] = replace(action, data=stream[:length]), stream[length:]
+    return tuple(steps)

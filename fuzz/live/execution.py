@@ -1,0 +1,97 @@
+"""How a script is played to be judged: its steps, then what is still due is waited for, then somebody else is served.
+
+The trace holds all of it, so that oracles are functions of it. No reply of a correct server is waited for in vain, so
+most plays need no waiting at all.
+"""
+
+from __future__ import annotations
+
+from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Shut, Write
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.player.connections import Asking
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
+from wireproof.fuzz.script import Script, performing
+from wireproof.protocols import Request
+
+__all__ = ["PROBE", "barrier_of", "playing"]
+
+PROBE = "~probe"
+"""The connection that is opened last: whoever asked what, it has to be answered."""
+
+
+def playing(script: Script, ground: Ground, *, patience: float, measure: bool = False) -> Asking[Trace]:
+    """Ask a driver for the script and what belongs to it, and return the trace.
+
+    No single wait is longer than `patience` seconds; `measure` asks what the target's process takes while the
+    connections are open.
+    """
+    trace = Trace()
+    held = yield from performing(script, trace, ground.filling(script))
+    for line in lines(trace, ground):
+        if line.name in held and line.ended not in BY_TARGET:
+            yield from _wait_for_due(line, ground, trace, patience)
+    yield from _somebody_else(ground, trace, patience)
+    for name in sorted(held):
+        answer = yield Read(name, 0.0)
+        if answer.kind is not Kind.SILENT:
+            _keep(trace, name, answer)
+    if measure:
+        answer = yield Measure()
+        _keep(trace, "", answer)
+    for name in sorted(held):
+        yield Shut(name, "close")
+    return trace
+
+
+def _do(trace: Trace, action: Action, name: str, data: bytes = b"") -> Asking[Answer]:
+    answer = yield action
+    _keep(trace, name, answer, data)
+    return answer
+
+
+def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
+    shown = data if answer.kind is Kind.SENT else answer.data
+    trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
+
+
+def _wait_for_due(line: Line, ground: Ground, trace: Trace, patience: float) -> Asking[None]:
+    """Read until nothing is due; where it stays so, ask once more, to tell a lost answer from a stuck connection."""
+    if line.ended is not Kind.HALF_CLOSED and not line.valid:
+        patience = min(patience, 0.05)
+    began = trace[-1].at_us if trace else 0
+    while line.due > 0:
+        answer = yield from _do(trace, Read(line.name, patience), line.name)
+        if answer.kind is not Kind.RECEIVED:
+            break
+        line.see(trace[-1])
+        if answer.now - began / 1e6 > 4 * patience + 1:
+            break
+    if line.due > 0 and line.valid and answer.kind is Kind.SILENT and (barrier := barrier_of(line)) is not None:
+        data = ground.encode(barrier)
+        asked = yield from _do(trace, Write(line.name, data), line.name, data)
+        if asked.kind is Kind.SENT:
+            yield from _do(trace, Read(line.name, patience), line.name)
+
+
+def barrier_of(line: Line) -> Request | None:
+    """Return a request that is answered at once where a line stands; None where there is none."""
+    try:
+        return line.link.barrier() if line.may_ask else None
+    except LookupError:
+        return None
+
+
+def _somebody_else(ground: Ground, trace: Trace, patience: float) -> Asking[None]:
+    data = b"".join(map(ground.encode, ground.probe))
+    opened = yield from _do(trace, Open(PROBE), PROBE)
+    if opened.kind is not Kind.OPENED:
+        return
+    line = Line(PROBE, ground)
+    for action in (Write(PROBE, data), Read(PROBE, patience)):
+        answer = yield from _do(trace, action, PROBE, data)
+        line.see(trace[-1])
+    while line.due > 0 and answer.kind is Kind.RECEIVED:
+        answer = yield from _do(trace, Read(PROBE, patience), PROBE)
+        line.see(trace[-1])
+    yield Shut(PROBE, "close")

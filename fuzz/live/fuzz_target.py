@@ -1,0 +1,108 @@
+"""The server that is fuzzed: plays scripts on it, looks at its process where that is ours, starts it again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import TracebackType
+
+from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.player.connections import Asking, Result
+from wireproof.conformance.run.processes import ServerProcess, Usage
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.exchanges import BY_TARGET
+from wireproof.fuzz.live.execution import PROBE, playing
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.script import Script, size
+
+__all__ = ["LiveTarget"]
+
+WORDS = 200
+PATIENCE = 5.0
+SPELL, LONGER_SPELL = 0.1, 0.5
+"""Seconds for which an idle server is watched, and once more when it was busy."""
+SLOWEST_DEATH = 1.0
+"""Seconds that a process may take to be gone after it left a connection (it may write a core first)."""
+
+
+class LiveTarget:
+    """One server; `play` may be called until it is left as a context."""
+
+    def __init__(self, ground: Ground, address: Address | None, server: ServerProcess | None = None) -> None:
+        """`address` may be None for a server of our own."""
+        self.ground = ground
+        self.server = server
+        self._address = address
+        self._loop = asyncio.Runner()
+        self._before: Usage | None = None
+        self._fed = 0
+        self.restarts = 0
+
+    def __enter__(self) -> LiveTarget:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.close()
+
+    @property
+    def address(self) -> Address:
+        """Where it is now."""
+        found = self.server.address if self.server else self._address
+        assert found is not None
+        return found
+
+    def restart(self, why: str) -> bool:
+        """Start it again, if it is ours; raises `StartError`. Say whether it was."""
+        if self.server is None:
+            return False
+        self.server.start(why)
+        self.restarts += 1
+        self.begin()
+        return True
+
+    def begin(self) -> None:
+        """Begin a window: growth is measured from here."""
+        self._before, self._fed = (self.server.usage() if self.server else None), 0
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        """Play a script as it is; `sample` watches the process at rest, which takes a tenth of a second."""
+        sample, is_ours = sample and self.server is not None, self.server is not None
+        trace = self._perform(playing(script, self.ground, patience=patience, measure=is_ours), patience)
+        self._fed += size(script)
+        idle = self._busy_when_idle() if sample else None
+        words = self.server.last_words(WORDS) if self.server else ()
+        death = self._death(trace)
+        return Play(script, trace, self.ground, patience, death, words, self._before, self._fed, idle)
+
+    def perform(self, asking: Asking[Result]) -> Result:
+        """Carry out on sockets what is asked for, and return what comes of it."""
+        return self._perform(asking, PATIENCE)
+
+    def _perform(self, asking: Asking[Result], patience: float) -> Result:
+        driver = SocketDriver(self.address, timeout=patience, usage=self.server.usage if self.server else None)
+        return self._loop.run(driver.perform(asking))
+
+    def _busy_when_idle(self) -> float:
+        """Return the CPU it takes; work that is left over is given time to be done."""
+        first = self._idle_cpu(SPELL)
+        return min(first, self._idle_cpu(LONGER_SPELL)) if first > 0 else first
+
+    def _idle_cpu(self, seconds: float) -> float:
+        assert self.server is not None
+        began, first = time.monotonic(), self.server.usage().cpu
+        time.sleep(seconds)
+        return (self.server.usage().cpu - first) / (time.monotonic() - began)
+
+    def _death(self, trace: Trace) -> str | None:
+        """Return how the process ended; one that just left its connections gets a moment to be gone."""
+        if self.server is None:
+            return None
+        left = any(event.connection == PROBE and event.kind in BY_TARGET for event in trace)
+        deadline = time.monotonic() + (SLOWEST_DEATH if left else 0)
+        while (told := self.server.death()) is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return told

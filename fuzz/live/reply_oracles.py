@@ -1,0 +1,97 @@
+"""Oracles about what replies say: other clients' bytes in them, and answers that a record's life does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from wireproof.conformance.model.wording import describe
+from wireproof.fuzz.live.canaries import marks_in
+from wireproof.fuzz.live.exchanges import Line, shape_of
+from wireproof.fuzz.live.observation import Play, Suspicion
+from wireproof.protocols import LocalProtocolError, Message, Request
+from wireproof.reference_server.model import Model
+
+__all__ = ["disagreement", "leak"]
+
+MOST_KEYS = 16
+"""Records of one connection that are followed: of thousands made alike, the first ones tell."""
+
+
+def _key(model: Model, request: Request) -> bytes | None:
+    """Return the key of a request about one record that is the script's own; None for any other."""
+    try:
+        key = model.key(request)
+    except ValueError:
+        return None
+    return key if marks_in(key) else None
+
+
+def _senders(play: Play, data: bytes) -> list[Line]:
+    return [line for line in play.lines if data in line.sent]
+
+
+def leak(play: Play) -> Suspicion | None:
+    """A reply about one record holds marks that nobody who named the record has sent."""
+    model = play.ground.model
+    if model is None:
+        return None
+    for line in play.lines:
+        if not (line.valid and line.clear):
+            continue
+        for request, reply in line.answered:
+            if not (held := marks_in(_bytes(play, reply))) or (key := _key(model, request)) is None:
+                continue
+            foreign = held - {one for other in _senders(play, key) for one in marks_in(bytes(other.sent))}
+            if foreign:
+                told = f"the reply to {request.NAME} on connection {line.name} holds {min(foreign).decode()}"
+                shape = f"{request.NAME} > {shape_of(reply)}"
+                return Suspicion("replies hold nobody else's bytes", f"{told}, which nobody sent for it", shape)
+    return None
+
+
+def _bytes(play: Play, reply: Message) -> bytes:
+    try:
+        data: bytes = play.ground.symbols.codec.encode(reply)
+    except LocalProtocolError:
+        return b""
+    return data
+
+
+def disagreement(play: Play) -> Suspicion | None:
+    """The answers about a record that one valid connection alone named are none that its life allows."""
+    model = play.ground.model
+    if model is None:
+        return None
+    for line in play.lines:
+        if line.valid and line.clear:
+            for key in _own_keys(play, model, line):
+                found = _disagrees(model, line, key)
+                if found is not None:
+                    return found
+    return None
+
+
+def _own_keys(play: Play, model: Model, line: Line) -> Iterator[bytes]:
+    """Yield keys that only this connection names, and only in requests about one record; the first ones of many."""
+    keys = dict.fromkeys(key for request in line.requests if (key := _key(model, request)) is not None)
+    others = [one for one in line.requests if _key(model, one) is None]
+    elsewhere = [getattr(one, name) for one in others for name in play.ground.blobs(one)]
+    for key in list(keys)[:MOST_KEYS]:
+        longer = any(key in other and key != other for other in keys)
+        if not longer and not any(key in value for value in elsewhere) and len(_senders(play, key)) == 1:
+            yield key
+
+
+def _disagrees(model: Model, line: Line, key: bytes) -> Suspicion | None:
+    states: dict[Hashable, None] = {model.initial: None}
+    for request, reply in line.answered:
+        if _key(model, request) != key:
+            continue
+        after = {one: None for state in states for one in model.step(state, request, reply)}
+        if not after:
+            told = " or ".join(map(model.tell, states))
+            kinds = " or ".join(sorted({model.tell(state).split()[0] for state in states}))
+            shape = f"{kinds} > {request.NAME} > {shape_of(reply)}"
+            return Suspicion("answers agree with the model", f"{request.NAME} with {told}: {describe(reply)}", shape)
+        states = after
+    return None

@@ -1,0 +1,190 @@
+"""The engines that look for planted faults: each plants one, runs from the default seeds, and says what it took."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from wireproof.conformance.run.processes import ServerProcess, parse_command
+from wireproof.conformance.run.reference_target import serving_arguments
+from wireproof.fuzz import corpus, coverage_guided, parser_input, property_based, store_input
+from wireproof.fuzz.failure import Setting
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.known_targets import TARGETS, Target
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_campaign import Bounds, Campaign
+from wireproof.fuzz.live.simulated_target import SimulatedTarget
+from wireproof.fuzz.seeded_bugs.function_edits import Edit, planted
+from wireproof.fuzz.seeded_bugs.seeded_bug import Planting
+from wireproof.fuzz.transports import InProcess
+from wireproof.protocols import protocol
+from wireproof.reference_server.registry import limits_of
+
+__all__ = ["ENGINES", "Engine", "Outcome", "Task"]
+
+EXAMPLE_STEPS = 80
+LARGEST_FRAME = 128 << 20
+"""Servers that are fuzzed live take frames this large: less, if reserved, is lost in what they take anyway."""
+MOST_SEEDS = 2000
+PLANTED = "WIREPROOF_PLANTED"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of an engine."""
+
+    protocol: str
+    planting: Planting | None
+    """None: nothing is wrong, and nothing may be found."""
+    runs: int
+    seed: int
+    guided: bool = True
+    """By coverage, where atheris is installed."""
+
+    @property
+    def ground(self) -> Ground:
+        """The protocol under the profile and variant in which the fault shows."""
+        spoken, one = protocol(self.protocol), self.planting
+        return Ground(
+            self.protocol,
+            (one.profile if one else "") or spoken.default_profile,
+            (one.variant if one else "") or spoken.default_variant,
+        )
+
+    @property
+    def mutant(self) -> str | None:
+        """The name that the server knows it by."""
+        return self.planting.mutant if self.planting else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it."""
+
+    executions: int | None
+    """How many it took to find something; None when nothing was found."""
+    told: str = ""
+    """What was found."""
+    by: str = ""
+    """What chose the inputs."""
+
+
+Engine = Callable[[Task], Outcome]
+
+
+def own_code(target: str, task: Task) -> Outcome:
+    """Fuzz our own code, which is wrong in the fuzzer's process, or in this one where that is the same."""
+    edits = task.planting.edits if task.planting else ()
+    list(TARGETS[target].seeds(task.protocol))  # the seeds are read by code that is right
+    parser_input.renew(task.protocol)
+    if not task.guided:
+        with _wrong(edits, task.protocol):
+            return _by_hypothesis(TARGETS[target], task)
+    crash, executions = _by_atheris(TARGETS[target], task, {PLANTED: task.mutant or ""})
+    with _wrong(edits, task.protocol):
+        return _seen_again(TARGETS[target], task, crash, executions)
+
+
+@contextmanager
+def _wrong(edits: tuple[Edit, ...], name: str) -> Iterator[None]:
+    """Let our code be wrong within, codecs included."""
+    with planted(edits):
+        parser_input.renew(name)
+        try:
+            yield
+        finally:
+            parser_input.renew(name)
+    parser_input.renew(name)
+
+
+def store(task: Task) -> Outcome:
+    """Fuzz the reference server against the model of its document."""
+
+    def check(name: str, data: bytes) -> None:
+        store_input.check(name, data, task.mutant)
+
+    known = TARGETS["store"]
+    target = Target(known.name, known.module, check, known.seeds)
+    if not task.guided:
+        return _by_hypothesis(target, task)
+    crash, executions = _by_atheris(target, task, {"WIREPROOF_IMPOSTOR": task.mutant or ""})
+    return _seen_again(target, task, crash, executions)
+
+
+def _by_hypothesis(target: Target, task: Task) -> Outcome:
+    found = property_based.run(target, task.protocol, executions=task.runs, seed=task.seed)
+    return _seen_again(target, task, found.crash, found.progress.executions, "Hypothesis")
+
+
+def _by_atheris(target: Target, task: Task, environment: Mapping[str, str]) -> tuple[bytes | None, int]:
+    with TemporaryDirectory(prefix="wireproof-planted-") as folder:
+        corpus.seed(Path(folder), target.seeds(task.protocol), MOST_SEEDS)
+        found = coverage_guided.run(
+            target, task.protocol, Path(folder), executions=task.runs, seed=task.seed, environment=environment
+        )
+    return found.crash, found.progress.executions
+
+
+def _seen_again(target: Target, task: Task, crash: bytes | None, executions: int, by: str = "atheris") -> Outcome:
+    """Return what an input breaks; one that breaks nothing when it is checked by itself was not found."""
+    if crash is None:
+        return Outcome(None, by=by)
+    try:
+        target.check(task.protocol, crash)
+    except Violation as violation:
+        return Outcome(executions, str(violation), by)
+    return Outcome(None, by=by)
+
+
+def machine(task: Task) -> Outcome:
+    """Let Hypothesis choose steps; an execution is an example of so many steps at most."""
+    from wireproof.fuzz.state_machine import Effort, run
+
+    ground = task.ground
+    made = ground.name, ground.profile, ground.variant
+    setting = Setting(ground, lambda: InProcess(*made, mutant=task.mutant), shrink_s=0)
+    failure = run(setting, Effort(task.runs, EXAMPLE_STEPS, derandomized=False), seed=task.seed)
+    return Outcome(setting.examples if failure else None, str(failure.violation) if failure else "", "Hypothesis")
+
+
+def server(task: Task) -> Outcome:
+    """Play mutated conversations on the reference server in this process, on a virtual clock."""
+    with SimulatedTarget(task.ground, task.mutant) as live:
+        return _campaign(live, task)
+
+
+def live(task: Task) -> Outcome:
+    """Play mutated conversations on a process of its own, over sockets."""
+    ground, command = task.ground, [sys.executable, "-m", "wireproof.mutants"]
+    with TemporaryDirectory(prefix="wireproof-planted-") as scratch:
+        command += serving_arguments(ground.name, profile=ground.profile, variant=ground.variant, scratch=Path(scratch))
+        command += ["--max-frame", str(LARGEST_FRAME)] if "max_frame" in limits_of(ground.name) else []
+        command += ["--port", "0", *(["--mutant", task.mutant] if task.mutant else [])]
+        with ServerProcess(parse_command(shlex.join(command))) as process, LiveTarget(ground, None, process) as target:
+            return _campaign(target, task)
+
+
+def _campaign(target: LiveTarget, task: Task) -> Outcome:
+    campaign = Campaign(target, seed=task.seed, bounds=Bounds(runs=task.runs, findings=1, shrink_s=0))
+    for found in campaign.run():
+        suspicion = found.what.suspicion
+        return Outcome(found.executions, f"{suspicion.oracle}: {suspicion.told}", "mutators")
+    return Outcome(None, by="mutators")
+
+
+ENGINES: Mapping[str, Engine] = {
+    "parser": partial(own_code, "parser"),
+    "scheduler": partial(own_code, "scheduler"),
+    "store": store,
+    "machine": machine,
+    "server": server,
+    "live": live,
+}
+"""Name -> engine; a row of the table names one."""

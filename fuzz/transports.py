@@ -1,0 +1,113 @@
+"""Where a server is driven step by step: in this process on a virtual clock, or behind an address in real time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.drivers.sockets import SocketDriver
+from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Kind
+from wireproof.fuzz.invariants.violation import Violation
+from wireproof.mutants.registry import server_patch
+from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Service, seeded_ids
+
+__all__ = ["InProcess", "OverSockets", "Place"]
+
+
+class Place(Protocol):
+    """A server that can be talked to; nothing waits longer than `patience` seconds."""
+
+    patience: float
+
+    def now_ns(self) -> int:
+        """Return the time, on a clock that never goes back."""
+
+    def perform(self, action: Action) -> Answer:
+        """Do as a driver does."""
+
+    def advance(self, ns: int) -> None:
+        """Let time pass."""
+
+    def close(self) -> None:
+        """Leave every connection."""
+
+
+class InProcess:
+    """A reference server of its own; the same steps give the same answers. Raises `Violation` when it breaks."""
+
+    patience = 1.0
+
+    def __init__(self, protocol: str, profile: str, variant: str, *, mutant: str | None = None, seed: int = 1) -> None:
+        self._made = protocol, profile, variant, mutant, seed
+        self._clock = VirtualClock()
+        self._simulation = Simulation(self._create)
+
+    def _create(self, clock: VirtualClock) -> Service:
+        self._clock = clock
+        protocol, profile, variant, mutant, seed = self._made
+        ids = seeded_ids(seed)
+        return create_service(
+            protocol, profile=profile, variant=variant, clock=clock, ids=ids, patch=server_patch(protocol, mutant)
+        )
+
+    def now_ns(self) -> int:
+        """See `Place`."""
+        return self._clock.monotonic_ns()
+
+    def perform(self, action: Action) -> Answer:
+        """See `Place`."""
+        try:
+            return self._simulation.perform(action)
+        except Exception as error:
+            raise _broken(error) from error
+
+    def advance(self, ns: int) -> None:
+        """See `Place`; exact, whatever the number."""
+        try:
+            self._clock.advance(ns)
+        except Exception as error:
+            raise _broken(error) from error
+
+    def close(self) -> None:
+        """See `Place`; there is nothing that outlives it."""
+
+
+def _broken(error: Exception) -> Violation:
+    return Violation("the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__)
+
+
+class OverSockets:
+    """The server at an address; raises `OSError` for this machine's own limits."""
+
+    def __init__(self, address: Address, patience: float) -> None:
+        self.patience = patience
+        self._runner = asyncio.Runner()
+        self._session = SocketDriver(address, timeout=patience).session()
+        self._open: set[str] = set()
+
+    now_ns = staticmethod(time.monotonic_ns)
+
+    def perform(self, action: Action) -> Answer:
+        """See `Place`."""
+        answer = self._runner.run(self._session.perform(action))
+        if isinstance(action, Open) and answer.kind is Kind.OPENED:
+            self._open.add(action.connection)
+        elif isinstance(action, Shut) and action.how != "half":
+            self._open.discard(action.connection)
+        return answer
+
+    def advance(self, ns: int) -> None:
+        """See `Place`."""
+        self.perform(Sleep(ns / 1e9))
+
+    def close(self) -> None:
+        """See `Place`."""
+        for name in sorted(self._open):
+            self.perform(Shut(name, "close"))
+        self._runner.close()

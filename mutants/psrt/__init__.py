@@ -1,0 +1,1 @@
+"""Mutants of the PSRT reference server and client."""

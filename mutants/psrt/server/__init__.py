@@ -1,0 +1,58 @@
+"""Servers that depart from the reference on purpose: wrong ones, each tied to the clauses it breaks, and legal ones.
+
+One module for each theme; each lists its own in `FAULTS` (or `VARIETIES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wireproof.mutants.mutant import by_name
+from wireproof.mutants.psrt.server import (
+    conforming,
+    data_sockets,
+    datagrams,
+    flow,
+    greetings,
+    limits,
+    live,
+    logins,
+    messages,
+    operations,
+    publishing,
+    replication,
+    rights,
+    sealing,
+    subscribing,
+    times,
+    tls,
+    topics,
+)
+from wireproof.mutants.psrt.server.mutant import ServerMutant
+
+__all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
+
+
+MUTANTS: Mapping[str, ServerMutant] = by_name(
+    greetings.MUTANTS,
+    logins.MUTANTS,
+    operations.MUTANTS,
+    subscribing.MUTANTS,
+    publishing.MUTANTS,
+    data_sockets.MUTANTS,
+    messages.MUTANTS,
+    topics.MUTANTS,
+    rights.MUTANTS,
+    limits.MUTANTS,
+    times.MUTANTS,
+    replication.MUTANTS,
+    datagrams.MUTANTS,
+    sealing.MUTANTS,
+    tls.MUTANTS,
+    flow.MUTANTS,
+    live.MUTANTS,
+    conforming.CONFORMING,
+)
+"""Name -> fault or legal variety, in the order of the groups."""
+DEMONSTRATION = ("subscribe-answered-for-each", "hash-matches-its-parent")
+"""The names of the faults that the demonstration shows."""

@@ -1,0 +1,1 @@
+"""Mutants of the Throttr reference server and client."""

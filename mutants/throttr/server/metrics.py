@@ -1,0 +1,158 @@
+"""Faults of the totals that INFO and connection rows keep of requests: late, leaking between connections, or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
+from wireproof.mutants.throttr.server.patches import Ask, both, changed, with_found, with_handler, with_rows
+from wireproof.protocols.messages import Request
+from wireproof.protocols.throttr.enums import RequestType
+from wireproof.protocols.throttr.requests import Connections, Info
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import Handler, Handlers, State
+from wireproof.reference_server.throttr.tally import no_requests
+
+__all__ = ["MUTANTS"]
+
+
+def _field(kind: type[Request]) -> str:
+    return kind.NAME.lower()
+
+
+class Forgetful(State):
+    """A server whose totals are those of the open connections."""
+
+    def forget(self, session: ThrottrSession) -> None:
+        """See `State`."""
+        super().forget(session)
+        for kind, number in enumerate(session.counts):
+            self.tally.totals[kind] -= number
+
+
+class OneTable(State):
+    """A server that gives the counts of a connection that is gone to the next one."""
+
+    left: list[int] | None = None
+
+    def forget(self, session: ThrottrSession) -> None:
+        """See `State`."""
+        super().forget(session)
+        self.left = session.counts
+
+
+class Inheriting(ThrottrSession):
+    """A connection that counts on where another one ended."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        state = self._state
+        assert isinstance(state, OneTable)
+        self.counts, state.left = state.left or no_requests(), None
+
+
+class Slots(State):
+    """A server that keeps the counts of connections in eight places."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.slots = [no_requests() for _ in range(8)]
+        self.taken = 0
+
+
+class Slotted(ThrottrSession):
+    """A connection that counts in the next place."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        state = self._state
+        assert isinstance(state, Slots)
+        self.counts = state.slots[state.taken % 8]
+        state.taken += 1
+
+
+class LastAsked(ThrottrSession):
+    """A connection that knows its last request, and where in what was received an INFO stood."""
+
+    last: type[Request] | None = None
+    info_in: tuple[bytes, int] = b"", 0
+
+
+def _with_every_request(note: Callable[[Ask], None]) -> HandlerPatch:
+    """Call `note` before each request is handled."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            note(Ask(request, session, now, state))
+            return correct(request, session, now)
+
+        return handle
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        return with_handler(tuple(correct), make)(correct, state)
+
+    return patch
+
+
+def _note_last(ask: Ask) -> None:
+    assert isinstance(ask.session, LastAsked)
+    ask.session.last = type(ask.request)
+
+
+def _uncount_behind_info(ask: Ask) -> None:
+    session = ask.session
+    assert isinstance(session, LastAsked)
+    data, at = session.info_in
+    if data is session._data and at < session._at:
+        session.fresh[RequestType[ask.request.NAME]] -= 1
+    if isinstance(ask.request, Info):
+        session.info_in = session._data, session._at
+
+
+def _one_behind(reply: Any, ask: Ask) -> Any:
+    """Leave the last request of every other connection out."""
+    wrong = {"total_requests": reply.total_requests}
+    for session in ask.state.sessions.values():
+        if session is not ask.session and isinstance(session, LastAsked) and session.last is not None:
+            name = f"total_{_field(session.last)}"
+            wrong["total_requests"] -= 1
+            wrong[name] = wrong.get(name, getattr(reply, name)) - 1
+    return changed(reply, **wrong)
+
+
+def _rows(change: Callable[[Any, Ask], Any]) -> HandlerPatch:
+    return with_rows(Connections, lambda rows, ask: [change(row, ask) for row in rows])
+
+
+def _counts(row: Any) -> list[str]:
+    return [name for name in row.__struct_fields__ if name.endswith("_requests")]
+
+
+def _in_tens(row: Any, ask: Ask) -> Any:
+    return changed(row, **{name: getattr(row, name) // 10 * 10 or getattr(row, name) for name in _counts(row)})
+
+
+def _queries_of_all(row: Any, ask: Ask) -> Any:
+    return changed(row, query_requests=ask.state.tally.totals[RequestType.QUERY])
+
+
+# fmt: off
+MUTANTS = (
+    mutant("info-one-request-behind", "INFO counts a request of another connection when that one asks again.",
+          "METRICS-13", "INFO-6", "INFO-8", session=LastAsked,
+          handlers=both(_with_every_request(_note_last), with_found(Info, _one_behind))),
+    mutant("rows-count-in-tens", "A connection row counts on in steps of ten once it has reached ten.",
+          "METRICS-13", "CONNECTIONS-22", handlers=_rows(_in_tens)),
+    mutant("requests-behind-info-not-counted", "Requests that came in one segment behind an INFO are not counted.",
+          "METRICS-13", "INFO-6", "INFO-8", "CONNECTIONS-22", session=LastAsked,
+          handlers=_with_every_request(_uncount_behind_info)),
+    mutant("rows-count-queries-of-all", "A connection row counts the QUERYs of all connections.",
+          "METRICS-14", "CONNECTIONS-22", handlers=_rows(_queries_of_all)),
+    mutant("rows-inherit", "A connection row counts on where that of a connection that is gone ended.",
+          "METRICS-14", "CONNECTIONS-22", state=OneTable, session=Inheriting),
+    mutant("rows-of-8-slots", "Connections share their counts with the eighth one after them.",
+          "METRICS-14", "CONNECTIONS-22", state=Slots, session=Slotted),
+    mutant("info-forgets-the-gone", "INFO's totals lose the requests of connections that are gone.",
+          "METRICS-15", "INFO-6", "INFO-8", state=Forgetful),
+)

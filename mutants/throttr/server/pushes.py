@@ -1,0 +1,193 @@
+"""Faults in pushes: their form, who receives them, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
+from wireproof.mutants.throttr.server.patches import changed, field_kind, lead, order, with_handler, with_request
+from wireproof.mutants.throttr.server.subscriptions import SESSION_ID, keeping
+from wireproof.protocols.fields import U64, Blob
+from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr.replies import PushedEvent, PushedMessage
+from wireproof.protocols.throttr.requests import Publish
+from wireproof.reference_server.throttr.channels import Channels, Subscription
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
+
+__all__ = ["MUTANTS"]
+
+Picked = Iterable[Subscription]
+Pick = Callable[[tuple[Subscription, ...], Any, ThrottrSession, State], Picked]
+"""(the channel's subscriptions, request, publisher, state) -> those to deliver to."""
+
+
+class _Picky(Channels):
+    """Tells other subscriptions than there are, when told to."""
+
+    picked: tuple[Subscription, ...] | None = None
+
+    def of(self, name: bytes) -> tuple[Subscription, ...]:
+        """See `Channels`."""
+        return super().of(name) if self.picked is None else self.picked
+
+
+def _delivering(pick: Pick) -> dict[str, Any]:
+    """Deliver to the subscriptions that `pick` returns; the publisher is told what is right."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Publish, session: ThrottrSession, now: int) -> bytes:
+            channels = state.channels
+            assert isinstance(channels, _Picky)
+            right = channels.of(request.channel)
+            channels.picked = tuple(pick(right, request, session, state))
+            correct(request, session, now)
+            channels.picked = None
+            delivers = state.rules.deliver_to_publisher
+            return ACCEPTED if any(delivers or one.session is not session for one in right) else DENIED
+
+        return handle
+
+    return {"state": keeping(_Picky), "handlers": with_handler(Publish, make)}
+
+
+def _and_also(wanted: Callable[[bytes, Any], bool]) -> Pick:
+    """Deliver also to connections that hold a channel whose name, with the request, is wanted."""
+
+    def pick(right: tuple[Subscription, ...], request: Any, session: ThrottrSession, state: State) -> Picked:
+        there = {one.session for one in right} | {session}
+        others = (one for one in state.sessions.values() if one not in there)
+        return [*right, *(Subscription(one, 0) for one in others if any(wanted(name, request) for name in _held(one)))]
+
+    return pick
+
+
+def _held(session: ThrottrSession) -> Iterable[bytes]:
+    """Return the names of the channels a connection holds, an empty one for none."""
+    return session.subscriptions or (b"",)
+
+
+def _chosen(session: ThrottrSession) -> int:
+    """Return how many channels a connection subscribed to, the automatic ones left out."""
+    return len([name for name in session.subscriptions if not _is_automatic(name)])
+
+
+def _while_not_subscribed(right: Picked, request: Any, session: ThrottrSession, state: State) -> Picked:
+    return [one for one in right if one.session is session or request.channel not in session.subscriptions]
+
+
+def _for_each_channel(right: Picked, request: Any, session: ThrottrSession, state: State) -> Picked:
+    return [one for one in right for _ in range(max(_chosen(one.session), 1))]
+
+
+def _to_the_owner(right: Picked, request: Any, session: ThrottrSession, state: State) -> Picked:
+    return [one for one in right if not _is_id(request.channel) or one.session.id.hex().encode() == request.channel]
+
+
+def _to_star(wrong: Callable[[list[Subscription]], Picked]) -> Pick:
+    return lambda right, request, session, state: wrong(list(right)) if request.channel == b"*" else right
+
+
+class _Rewriting(ThrottrSession):
+    """Is pushed something else."""
+
+    def push(self, frame: bytes, size: int) -> None:
+        """See `ThrottrSession`."""
+        codec = self._state.codec
+        decode = codec.pushes[frame[0]]
+        assert decode is not None
+        message: Any
+        message, _ = decode(frame, 0, len(frame), FrameContext(1 << 62))
+        super().push(codec.encode(changed(message, channel=self.renamed(message))), size)
+
+    def renamed(self, message: Any) -> bytes:
+        """Return the name to tell."""
+        return b""
+
+
+class _FirstChannel(_Rewriting):
+    """Every push tells the name of the first channel the connection subscribed to."""
+
+    def renamed(self, message: Any) -> bytes:
+        """See `_Rewriting`."""
+        return next((name for name in self.subscriptions if not _is_automatic(name)), b"*")
+
+
+def _in_another_form(profile: Profile) -> Profile:
+    """Push as an earlier release does."""
+    return profile.derive(profile.name, pushes=(PushedMessage,), leads={PushedMessage: b"\x03"})
+
+
+class _ShortName(_Rewriting):
+    """Is told the first 127 bytes of a name."""
+
+    def renamed(self, message: Any) -> bytes:
+        """See `_Rewriting`."""
+        return bytes(message.channel[:127])
+
+
+def _carrying(change: Callable[[bytes], bytes]) -> HandlerPatch:
+    """Push `change(payload)`."""
+    return with_request(Publish, lambda request, ask: changed(request, payload=change(request.payload)))
+
+
+def _is_automatic(name: bytes) -> bool:
+    return name == b"*" or _is_id(name)
+
+
+def _is_id(name: bytes) -> bool:
+    return len(name) == SESSION_ID
+
+
+_FORM = (
+    mutant("push-without-channel", "A push is 03, payload size and payload, as in an early release.", "PUSH-2",
+          "PUSH-3", "EVENT-2", profile=_in_another_form),
+    mutant("push-of-type-13", "A push begins with byte 13.", "PUSH-2", "EVENT-2", profile=lead(PushedEvent, 0x13)),
+    mutant("push-sizes-exchanged", "Payload size and payload stand before channel size and channel in a push.",
+          "PUSH-2", "EVENT-2", profile=order(PushedEvent, "payload", "channel")),
+    mutant("push-payload-size-of-8-bytes", "The payload size of a push has 8 bytes.", "PUSH-2", "EVENT-2",
+          variants=("uint8", "uint16", "uint32"), profile=field_kind(PushedEvent, "payload", Blob(U64))),
+    mutant("push-names-up-to-127", "The channel name in a push is cut at 127 bytes.", "EVENT-2", "PUSH-3",
+          session=_ShortName),
+    mutant("push-names-no-channel", "The channel name in a push is empty.", "PUSH-3", session=_Rewriting),
+    mutant("push-names-the-first-channel", "A push names the first channel its receiver subscribed to.", "PUSH-3",
+          session=_FirstChannel),
+    mutant("push-without-blanks", "Blanks in a payload are lost on the way.", "PUSH-7", "PUBLISH-14",
+          handlers=_carrying(lambda payload: payload.replace(b" ", b""))),
+    mutant("push-ends-with-00", "A byte 00 is put behind every payload.", "PUSH-7", "PUBLISH-14", "PUBLISH-3",
+          handlers=_carrying(lambda payload: payload[:254] + b"\0")),
+)  # fmt: skip
+_WHO = (
+    mutant("push-to-nobody", "No message is pushed.", "PUSH-4", "SUBSCRIBE-5", **_delivering(lambda *asked: ())),
+    mutant("push-not-to-the-latest", "The latest of several subscribers receives nothing.", "PUSH-4", "SUBSCRIBE-5",
+          **_delivering(lambda right, *asked: right[: len(right) - 1 or 1])),
+    mutant("push-to-the-first-8", "Only the first 8 subscribers receive a message.", "PUSH-4", "SUBSCRIBE-5",
+          **_delivering(lambda right, *asked: right[:8])),
+    mutant("push-not-from-a-subscriber", "What a subscribed connection publishes reaches nobody.", "PUSH-4",
+          "PUSH-13", "SUBSCRIBE-5", **_delivering(_while_not_subscribed)),
+    mutant("push-to-everybody", "A message is pushed to every connection.", "PUSH-5", "PUSH-14", "PUSH-15",
+          **_delivering(_and_also(lambda name, request: True))),
+    mutant("push-to-whoever-subscribed", "A message is pushed to everybody who subscribed to anything.", "PUSH-5",
+          **_delivering(_and_also(lambda name, request: bool(name) and not _is_automatic(name)))),
+    mutant("push-to-namesakes", "A message is pushed also to the subscribers of names that begin its channel's.",
+          "PUSH-5", **_delivering(_and_also(lambda name, request: bool(name) and request.channel.startswith(name)))),
+    mutant("push-star-at-the-end-is-a-pattern", "Who is subscribed to a name ending in * receives what begins like it.",
+          "PUSH-5", "SUBSCRIBE-10", **_delivering(_and_also(
+              lambda name, request: len(name) > 1 and name[-1:] == b"*" and request.channel.startswith(name[:-1])))),
+    mutant("push-twice", "Every message is pushed twice.", "PUSH-6", **_delivering(lambda right, *asked: right * 2)),
+    mutant("push-for-each-channel", "A connection with two channels receives each message twice.", "PUSH-6",
+          **_delivering(_for_each_channel)),
+    mutant("push-to-star-twice", "A message to * is pushed twice.", "PUSH-13", "PUSH-6",
+          **_delivering(_to_star(lambda right: right * 2))),
+    mutant("push-to-star-to-three", "A message to * is pushed to three connections at most.", "PUSH-13", "PUSH-4",
+          **_delivering(_to_star(lambda right: right[-3:]))),
+    mutant("push-of-an-id-to-everybody", "A message to a connection's id is pushed to everybody.", "PUSH-14",
+          "PUSH-5", **_delivering(_and_also(lambda name, request: _is_id(request.channel)))),
+    mutant("push-of-an-id-to-its-owner", "A message to a connection's id is pushed to nobody else who subscribed to it.",
+          "PUSH-14", "PUSH-4", **_delivering(_to_the_owner)),
+    mutant("push-star-is-a-pattern", "Who is subscribed to * receives every message.", "PUSH-15", "PUSH-5", "PUSH-14",
+          **_delivering(_and_also(lambda name, request: name == b"*"))),
+)  # fmt: skip
+MUTANTS = _FORM + _WHO

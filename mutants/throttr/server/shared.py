@@ -1,0 +1,274 @@
+"""What faults of several requests about one record have in common: numbers read wrong, keys cut, records mistreated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wireproof.mutants.throttr.server.mutant import HandlerPatch, ServerMutant, mutant
+from wireproof.mutants.throttr.server.patches import Ask, changed, held, swapped, taking, with_answer, with_request
+from wireproof.protocols.messages import Request
+from wireproof.protocols.throttr import TTLType
+from wireproof.protocols.throttr.requests import Insert
+from wireproof.reference_server.throttr.record_requests import SHOWN_UNIT
+from wireproof.reference_server.throttr.records import Record
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, Handlers, State
+
+__all__ = [
+    "HALF_A_SECOND",
+    "WIDE",
+    "Act",
+    "asked_due",
+    "backwards",
+    "bit_7_lost",
+    "by_owner",
+    "by_prefix",
+    "cut",
+    "ends_at_zero_byte",
+    "in_seconds",
+    "lengthening",
+    "longer_after_many",
+    "low_bits_lost",
+    "making_room",
+    "missing_as_before",
+    "refused",
+    "renew",
+    "reserving",
+    "since_connected",
+    "status_inverted",
+    "ttls_misread",
+    "type_forgotten",
+    "type_less_one",
+    "undone",
+    "up_to_a_zero_byte",
+]
+
+WIDE = ("uint16", "uint32", "uint64")
+SECOND = 10**9
+HALF_A_SECOND = SECOND // 2
+Act = Callable[[Any, Ask], object]
+"""(live record, ask): something done to the record."""
+
+
+def backwards(number: int, ask: Ask) -> int:
+    """Return a dynamic field read with its most significant byte first."""
+    return swapped(number, ask.state.value_size)
+
+
+def low_bits_lost(number: int, ask: Ask) -> int:
+    """Return the number rounded down to a multiple of 4."""
+    return number & ~3
+
+
+def up_to_a_zero_byte(number: int, ask: Ask) -> int:
+    """Return the number without what follows its first zero byte."""
+    size = ask.state.value_size
+    return int.from_bytes(number.to_bytes(size, "little").split(b"\0")[0].ljust(size, b"\0"), "little")
+
+
+def bit_7_lost(number: int, ask: Ask) -> int:
+    """Return the number without the top bit of its low byte."""
+    return number & ~0x80
+
+
+def ends_at_zero_byte(number: int, ask: Ask) -> int:
+    """Return 0 for a number whose low byte is zero."""
+    return number if number & 0xFF else 0
+
+
+def in_seconds(ttl: int, ask: Ask) -> int:
+    """Return a TTL, told in the record's unit, in seconds."""
+    record = held(ask)
+    unit = SECOND if record is None else SHOWN_UNIT[record.ttl_type]
+    return ttl * unit // SECOND & ask.state.value_max
+
+
+def by_prefix(request: Any, ask: Ask) -> Request:
+    """Ask about a record whose key begins with the one asked about, where there is none under that."""
+    longer = (key for key in ask.state.store.records if key.startswith(request.key))
+    return request if held(ask) else changed(request, key=next(longer, request.key))  # type: ignore[no-any-return]
+
+
+def lengthening(answer: bytes, ask: Ask) -> bytes:
+    """Let the record that was asked about live for another second at least."""
+    record = held(ask)
+    if record is not None:
+        ask.state.store.move(record, max(record.due, ask.now + SECOND))
+    return answer
+
+
+def reserving(kind: type[Request]) -> HandlerPatch:
+    """Let a request that finds nothing keep its key from being inserted."""
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        reserved: set[bytes] = set()
+
+        def ask(request: Any, session: ThrottrSession, now: int) -> bytes:
+            answer = correct[kind](request, session, now)
+            if answer == DENIED:
+                reserved.add(request.key)
+            return answer
+
+        def insert(request: Any, session: ThrottrSession, now: int) -> bytes:
+            return DENIED if request.key in reserved else correct[Insert](request, session, now)
+
+        return {kind: ask, Insert: insert}
+
+    return patch
+
+
+def asked_due(ask: Ask) -> int:
+    """Return the expiry instant that an INSERT or SET asks for, monotonic ns."""
+    due: int = ask.now + ask.request.ttl * SHOWN_UNIT[ask.request.ttl_type]
+    return due
+
+
+def cut(kind: type[Request], most: int, *clauses: str) -> ServerMutant:
+    """Return the fault that a request takes the first `most` bytes of a longer key for the whole of it."""
+    return mutant(
+        f"{kind.NAME.lower()}-key-cut-at-{most}",
+        f"{kind.NAME} takes the first {most} bytes of a longer key for the whole of it.",
+        *(*clauses, "RECORD-3", "RECORD-6"),
+        handlers=taking(kind, key=lambda key, ask: key[:most]),
+    )
+
+
+def type_forgotten(answer: bytes, ask: Ask) -> bytes:
+    """Take the TTL of what was just stored for seconds; its instant stays."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        record.ttl_type = int(TTLType.SECONDS)
+    return answer
+
+
+def type_less_one(answer: bytes, ask: Ask) -> bytes:
+    """Tell the TTL of what was just stored in the unit before its own; its instant stays."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        record.ttl_type = record.ttl_type - 1 & 0xFF
+    return answer
+
+
+def since_connected(answer: bytes, ask: Ask) -> bytes:
+    """Let the TTL of what was just stored count from the opening of the connection."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        ask.state.store.move(record, record.due - (ask.state.wall(ask.now) - ask.session.connected_at))
+    return answer
+
+
+def renew(record: Record, ask: Ask) -> None:
+    """Give a record the expiry that is asked for."""
+    ask.state.store.move(record, asked_due(ask))
+
+
+def making_room(kind: type[Request], where: Callable[[Any], bool]) -> HandlerPatch:
+    """Remove the live record under the key first, where `where(record)`."""
+
+    def change(request: Request, ask: Ask) -> Request:
+        record = held(ask)
+        if record is not None and where(record):
+            ask.state.store.remove(record)
+        return request
+
+    return with_request(kind, change)
+
+
+def refused(kind: type[Request], of: type[Record], act: Act) -> HandlerPatch:
+    """Do `act` to the live record of class `of` that made a request be refused."""
+
+    def change(answer: bytes, ask: Ask) -> bytes:
+        record = held(ask)
+        if answer == DENIED and isinstance(record, of):
+            act(record, ask)
+        return answer
+
+    return with_answer(kind, change)
+
+
+def undone(answer: bytes, ask: Ask) -> bytes:
+    """Forget what was just stored."""
+    record = held(ask)
+    if answer == ACCEPTED and record is not None:
+        ask.state.store.remove(record)
+    return answer
+
+
+def by_owner(*kinds: type[Request], others: Callable[[Any, int], bytes | None]) -> HandlerPatch:
+    """Let `others(request, ns since then)` answer, where it does, connections other than the one that stored a record.
+
+    The first of `kinds` stores; each of them is asked about.
+    """
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        owners: dict[bytes, tuple[ThrottrSession, int]] = {}
+
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            owner, since = owners.get(request.key, (session, now))
+            wrong = None if owner is session else others(request, now - since)
+            if wrong is not None:
+                return wrong
+            answer = correct[type(request)](request, session, now)
+            if type(request) in kinds[:1] and answer == ACCEPTED:
+                owners[request.key] = session, now
+            return answer
+
+        return dict.fromkeys(kinds, handle)
+
+    return patch
+
+
+def status_inverted(answer: bytes, ask: Ask) -> bytes:
+    """Return the answer with the other status byte."""
+    return bytes([answer[0] ^ 1]) + answer[1:]
+
+
+def missing_as_before(correct: Handler, state: State) -> Handler:
+    """Answer a miss as the hit whose request, of the same kind, came right before it."""
+    before: dict[ThrottrSession, tuple[int, int, bytes]] = {}
+
+    def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+        answer = correct(request, session, now)
+        data, at, hit = before.pop(session, (0, 0, b""))
+        if answer != DENIED:
+            before[session] = id(session._data), session._at, answer
+        elif hit and (data, at) == (id(session._data), session._at - 2 - len(request.key)):
+            return hit
+        return answer
+
+    return handle
+
+
+def longer_after_many(correct: Handler, state: State) -> Handler:
+    """Let a zero byte slip in behind every tenth answer to what came in one segment."""
+    answered: dict[ThrottrSession, tuple[int, int]] = {}
+
+    def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+        segment, number = answered.get(session, (0, 0))
+        number = number + 1 if segment == id(session._data) else 1
+        answered[session] = id(session._data), number
+        return correct(request, session, now) + b"\0" * (number % 10 == 0)
+
+    return handle
+
+
+def ttls_misread(kind: type[Request], *clauses: str) -> tuple[ServerMutant, ...]:
+    """Return faults in the TTL of what is stored; the first of the clauses is that of its bytes."""
+    name = kind.NAME
+
+    def one(what: str, description: str, *broken: str, **patches: Any) -> ServerMutant:
+        return mutant(f"{name.lower()}-ttl-{what}", description, *broken, **patches)
+
+    return (
+        one("big-endian", f"{name} reads the TTL with its most significant byte first.", clauses[0], "FRAMING-1",
+            variants=WIDE, handlers=taking(kind, ttl=backwards)),
+        one("low-bits-lost", f"{name} rounds the TTL down to a multiple of 4.", *clauses,
+            handlers=taking(kind, ttl=low_bits_lost)),
+        one("bit-7-lost", f"{name} loses the top bit of the TTL's low byte.", *clauses,
+            handlers=taking(kind, ttl=bit_7_lost)),
+        one("ends-at-zero-byte", f"{name} takes a TTL whose low byte is zero for 0.", *clauses,
+            variants=WIDE, handlers=taking(kind, ttl=ends_at_zero_byte)),
+        one("since-connected", f"{name} counts the TTL from the opening of its connection.", *clauses,
+            handlers=with_answer(kind, since_connected)),
+    )  # fmt: skip

@@ -1,0 +1,163 @@
+"""Records in the model: what each key may hold, narrowed by every answer, and what LIST, STATS and INFO say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr import KeyType
+from wireproof.protocols.throttr.replies import ListReply, ListRow, StatsReply, StatsRow, Status
+from wireproof.reference_server.model import Disagreement, Window
+from wireproof.reference_server.throttr.model import ABSENT, Due, Record, States
+from wireproof.reference_server.throttr.oracle.clauses import clause_of
+from wireproof.reference_server.throttr.oracle.fragments import misnumbered, repeated
+from wireproof.reference_server.throttr.oracle.timed import TimedModel
+
+__all__ = ["Records"]
+
+CLAMPED = 1 << 63
+"""Instants beyond are not compared: a time point may be cut at 64 bits (TTL-14)."""
+MOVED = 2 * 10**9
+"""Nanoseconds by which an expiry moves so that its time point must, in whatever unit (T23)."""
+
+
+class Records:
+    """Every key that was named, with the states it may be in."""
+
+    def __init__(self, profile: Profile, variant: str, *, tolerance_ns: int, shared: bool) -> None:
+        self._rules = TimedModel(profile, variant, tolerance_ns)
+        self._shared = shared
+        self._size = profile.variants[variant].sizes["value"]
+        self._tells_key_type = profile.name != "7.1.0"
+        self._states: dict[bytes, States] = {}
+        self._points: dict[bytes, tuple[int, Due]] = {}
+        """Key -> the time point LIST told last, and when the record was due then."""
+
+    def is_about_one(self, request: Request) -> bool:
+        """Say whether a request is about one record."""
+        try:
+            self._rules.key(request)
+        except ValueError:
+            return False
+        return True
+
+    def answered(self, request: Request, reply: Message, at: Window) -> Disagreement | None:
+        """Judge the reply to a request about one record."""
+        key, self._rules.at = self._rules.key(request), at
+        held = self._states.get(key, (ABSENT,))
+        after = tuple(dict.fromkeys(then for state in held for then in self._rules.step(state, request, reply)))
+        if not after:
+            return self._wrong(request, reply, held)
+        self._keep(key, after)
+        return None
+
+    def _keep(self, key: bytes, states: States) -> None:
+        if states == (ABSENT,):
+            self._states.pop(key, None)
+            self._points.pop(key, None)
+        else:
+            self._states[key] = states
+
+    def _wrong(self, request: Request, reply: Message, held: States) -> Disagreement:
+        told = " or ".join(dict.fromkeys(map(self._told, held)))
+        kinds = " or ".join(sorted({self._kind(state) for state in held}))
+        answer = f"{reply.NAME} {int(reply.ok)}" if isinstance(reply, Status) else reply.NAME
+        clause = clause_of(request, self._kind(held[0])) if len({self._kind(one) for one in held}) == 1 else None
+        return Disagreement(f"{request.NAME} with {told}", f"{kinds} > {request.NAME} > {answer}", clause)
+
+    def _kind(self, state: Record | None) -> str:
+        if state is None:
+            return "nothing"
+        if self._rules.seen(state) == (ABSENT,):
+            return "expired"
+        return "counter" if state.is_counter else "buffer"
+
+    def _told(self, state: Record | None) -> str:
+        told = self._rules.tell(state)
+        if state is None or state.due is None:
+            return told
+        left = state.due.last - self._rules.at.since
+        return f"{told}, {'expired' if self._kind(state) == 'expired' else 'due'} in {left} ns"
+
+    def listed(self, reply: ListReply, at: Window) -> Disagreement | None:
+        """Judge the answer to LIST."""
+        self._rules.at = at
+        rows = [row for fragment in reply.fragments for row in fragment.rows]
+        for key, row in ((one.key, one) for one in rows):
+            found = [state for state in self._seen(key) if state is not None and self._fits(state, row)]
+            if found:
+                self._keep(key, tuple(found))
+            elif any(self._seen(key)):
+                told = " or ".join(map(self._told, self._seen(key)))
+                return Disagreement(f"LIST has {row} for {told}", "LIST row wrong", "THR-LIST-7")
+        return self._names("LIST", reply, rows) or self._points_moved(rows)
+
+    def told_of_all(self, reply: StatsReply, at: Window) -> Disagreement | None:
+        """Judge the answer to STATS: its keys, not its metrics (T27, T34, T47)."""
+        self._rules.at = at
+        return self._names("STATS", reply, [row for fragment in reply.fragments for row in fragment.rows])
+
+    def _seen(self, key: bytes) -> States:
+        held = self._states.get(key, (ABSENT,))
+        return tuple(dict.fromkeys(one for state in held for one in self._rules.seen(state)))
+
+    def _fits(self, state: Record, row: ListRow) -> bool:
+        """Say whether a row may be this record's; its key type is only told from 7.3.2 on (T28)."""
+        kind = KeyType.COUNTER if state.is_counter else KeyType.BUFFER
+        if row.ttl_type != state.ttl_type or (self._tells_key_type and row.key_type != kind):
+            return False
+        if state.is_counter:
+            return row.bytes_used == self._size
+        return not isinstance(state.content, bytes) or row.bytes_used == len(state.content)
+
+    def _names(
+        self, name: str, reply: ListReply | StatsReply, rows: Iterable[ListRow | StatsRow]
+    ) -> Disagreement | None:
+        """Judge whose rows there are: those of every live record, once each; of other clients' records too, perhaps."""
+        keys = [row.key for row in rows]
+        clauses = {"LIST": ("THR-LIST-13", "THR-EXPIRY-6"), "STATS": ("THR-STATS-11", "THR-EXPIRY-7")}[name]
+        wrong = misnumbered(name, reply.fragments) or repeated(name, keys, clauses[0])
+        if wrong is not None:
+            return wrong
+        for key in keys:
+            if not any(self._seen(key)) and (key in self._states or not self._shared):
+                was = " or ".join(map(self._told, self._states.get(key, (ABSENT,))))
+                told = f"{name} has a row for {key.hex() or 'the empty key'}, with {was}"
+                return Disagreement(told, f"{name} row for nothing", clauses[1] if key in self._states else clauses[0])
+        for key in list(self._states):
+            if key not in keys and ABSENT not in self._seen(key):
+                told = f"{name} lacks {key.hex()}, with {' or '.join(map(self._told, self._states[key]))}"
+                return Disagreement(told, f"{name} row missing", clauses[0])
+        return None
+
+    def _points_moved(self, rows: Iterable[ListRow]) -> Disagreement | None:
+        """A time point is later than the last one told where the expiry is later, earlier where it is (LIST-8)."""
+        for row in rows:
+            states = self._states.get(row.key, ())
+            if len(states) != 1 or states[0] is None or states[0].due is None or states[0].due.last >= CLAMPED:
+                continue
+            now = states[0].due
+            point, then = self._points.get(row.key, (row.time_point, now))
+            self._points[row.key] = (row.time_point, now)
+            if (now.first > then.last + MOVED and row.time_point <= point) or (
+                now.last < then.first - MOVED and row.time_point >= point
+            ):
+                told = f"LIST: time point of {row.key.hex()} was {point}, is {row.time_point}; it is due {now}"
+                return Disagreement(f"{told}, was {then}", "time point stands", "THR-LIST-8")
+        return None
+
+    def counted(self, at: Window) -> dict[str, tuple[int, int]]:
+        """Return INFO's field -> the least and the most it may be."""
+        self._rules.at = at
+        sums = {"keys": [0, 0], "counters": [0, 0], "buffers": [0, 0]}
+        for key in list(self._states):
+            kinds = [self._kind(state) if state else "nothing" for state in self._seen(key)]
+            for field, names in (("counters", {"counter"}), ("buffers", {"buffer"}), ("keys", {"counter", "buffer"})):
+                sums[field][0] += all(kind in names for kind in kinds)
+                sums[field][1] += any(kind in names for kind in kinds)
+        return {field: (least, most) for field, (least, most) in sums.items()}
+
+    def instants(self) -> list[int]:
+        """Return when records are due, ascending."""
+        return sorted({state.due.last for states in self._states.values() for state in states if state and state.due})

@@ -1,0 +1,47 @@
+"""The seam that mutants use: what of a Throttr server is replaced, the rest staying as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from wireproof.protocols.profile import Profile
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import Handlers, State
+
+__all__ = ["HandlerPatch", "Patch", "ProfilePatch"]
+
+HandlerPatch = Callable[[Handlers, State], Handlers]
+"""(correct handlers, state) -> the handlers to replace."""
+ProfilePatch = Callable[[Profile], Profile]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Patch:
+    """What is replaced; what is not named here stays correct."""
+
+    profile: ProfilePatch | None = None
+    """Another wire layout."""
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    """Other values of `Rules`."""
+    state: type[State] = State
+    handlers: HandlerPatch | None = None
+    session: type[ThrottrSession] = ThrottrSession
+
+    @property
+    def is_of_handlers(self) -> bool:
+        """Whether nothing but handlers is patched."""
+        patched = (self.profile, self.rules, self.state, self.session)
+        return self.handlers is not None and patched == (None, {}, State, ThrottrSession)
+
+    def patched_profile(self, profile: Profile) -> Profile:
+        """Return the profile the server speaks instead of `profile`; the same object each time."""
+        return profile if self.profile is None else _patched(self, profile)
+
+
+@cache
+def _patched(patch: Patch, profile: Profile) -> Profile:
+    assert patch.profile is not None
+    return patch.profile(profile)

@@ -1,0 +1,204 @@
+"""`wireproof test --target-command`: a server started for the run, restarted when it dies, gone at the end."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.places import ROOT
+from wireproof.conformance.commands.target_options import parameters_of, tls_of
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run.processes import module_command, module_environment
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.declared import Parameter
+
+NAMED = ("--profile", "7.1.0", "--variant", "uint16", "--delivery", "whole")
+REFERENCE = shlex.join(module_command("wireproof.reference_server", "throttr"))
+SOME = ("-k", "unsubscribe/channel or unsubscribe/not-held or unsubscribe/one-byte or query/s or query/t or stays-up")
+
+
+def dying(how: str) -> str:
+    return shlex.join([sys.executable, str(ROOT / "tests/conformance/dying.py"), how, "--port", "{port}"])
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    command = module_command("wireproof", "test", "throttr", *arguments)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, env=module_environment(), text=True, cwd=ROOT, **pipes)
+
+
+def called(*arguments: str, timeout: float = 100) -> subprocess.CompletedProcess[str]:
+    with start(*arguments) as process:
+        try:
+            out, errors = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, errors)
+
+
+def records_in(folder: Path) -> dict[str, dict[str, Any]]:
+    lines = (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    return {one["case"]: one for one in map(json.loads, lines)}
+
+
+def descendants(command: str) -> list[psutil.Process]:
+    """Return the processes, of anybody, that were started with this text in their command line."""
+    found = []
+    for one in psutil.process_iter():
+        try:
+            if command in " ".join(one.cmdline()) and one.status() != psutil.STATUS_ZOMBIE:
+                found.append(one)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Iterator[str]:
+    """Give options that make a server's command line recognisable, and see that none is left."""
+    mark = f"--unix {tmp_path}/s"
+    yield mark
+    assert descendants(mark) == []
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Return the records of a server that does not die."""
+    folder = tmp_path_factory.mktemp("healthy")
+    called("--target-command", f"{REFERENCE} --port {{port}}", *NAMED, *SOME, "--out", str(folder))
+    return records_in(folder)
+
+
+def test_a_server_is_started_tested_and_gone(mine: str, tmp_path: Path) -> None:
+    done = called("--target-command", f"{REFERENCE} --port {{port}} {mine}", "-k", "query/", "--out", str(tmp_path))
+    run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run["target"] == run["implementation"] == f"{REFERENCE} --port {{port}} {mine}"
+    assert "listening tcp://127.0.0.1:" in (tmp_path / "target.log").read_text(encoding="utf-8")
+
+
+def test_a_server_that_says_where_it_listens_needs_no_port(mine: str) -> None:
+    assert called("--target-command", f"{REFERENCE} {mine}", "-k", "query/status").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "death", "words"),
+    [
+        ("segfault", "it died of SIGSEGV", "Fatal Python error: Segmentation fault"),
+        ("exit", "it ended with exit code 70", "fatal: nobody unsubscribes here"),
+    ],
+)
+def test_each_death_is_the_crash_of_the_case_that_did_it(
+    healthy: dict[str, dict[str, Any]], mine: str, tmp_path: Path, how: str, death: str, words: str
+) -> None:
+    done = called("--target-command", f"{dying(how)} {mine}", *NAMED, *SOME, "--out", str(tmp_path))
+    found = records_in(tmp_path)
+    deadly = {
+        name
+        for name, one in healthy.items()
+        if any(event["direction"] == "sent" and event["hex"].startswith("12") for event in one["exchange"])
+    }
+
+    assert len(deadly) > 2
+    assert {name for name, one in found.items() if one["verdict"] == "crash"} == deadly
+    assert {name for name, one in found.items() if one["verdict"] == "pass"} == set(healthy) - deadly
+    assert all(found[name]["got"].startswith(death) for name in deadly)
+    assert all(words in "".join(found[name]["extra"]["process"]["last_words"]) for name in deadly)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert f"after {death}" in (tmp_path / "target.log").read_text(encoding="utf-8")
+
+
+def test_one_that_dies_a_little_later_is_found_all_the_same(mine: str, tmp_path: Path) -> None:
+    some = ("-k", "unsubscribe/not-held or query/", "--out", str(tmp_path))
+    called("--target-command", f"{dying('late')} {mine}", *NAMED, *some)
+    found = records_in(tmp_path)
+
+    assert {name for name, one in found.items() if one["verdict"] == "crash"} == {"unsubscribe/not-held"}
+    assert {one["verdict"] for name, one in found.items() if name.startswith("query/")} == {"pass"}
+
+
+def test_one_that_answers_nobody_any_more_is_started_again(mine: str, tmp_path: Path) -> None:
+    few = ("-k", "unsubscribe/not-held or query/", "--timeout", "0.5")
+    called("--target-command", f"{dying('deaf')} {mine}", *NAMED, *few, "--out", str(tmp_path))
+    found = records_in(tmp_path)
+    crashed = {name for name, one in found.items() if one["verdict"] == "crash"}
+
+    assert crashed
+    assert all(name.startswith("unsubscribe/") for name in crashed)
+    assert all("answered nobody any more" in found[name]["got"] for name in crashed)
+    assert {one["verdict"] for name, one in found.items() if name.startswith("query/")} == {"pass"}
+
+
+def test_it_is_started_again_only_so_often(mine: str, tmp_path: Path) -> None:
+    options = (*NAMED, *SOME, "--restarts", "2", "--out", str(tmp_path))
+    called("--target-command", f"{dying('exit')} {mine}", *options)
+    log = (tmp_path / "target.log").read_text(encoding="utf-8")
+    left = [one["got"] for one in records_in(tmp_path).values() if one["verdict"] == "untestable"]
+
+    assert log.count("=== wireproof: start ") == 3
+    assert left
+    assert all("--restarts" in one for one in left)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_it_leaves_no_process(mine: str, tmp_path: Path, how: signal.Signals) -> None:
+    (tmp_path / "records.jsonl").touch()
+    options = (*NAMED, "--out", str(tmp_path), "--jobs", "1")
+    with start("--target-command", f"{REFERENCE} --port {{port}} {mine}", *options) as process:
+        while process.poll() is None and (tmp_path / "records.jsonl").stat().st_size == 0:
+            os.sched_yield()
+        process.send_signal(how)
+        _, errors = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert errors.startswith("wireproof: interrupted: ")
+    assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "expected a TARGET (tcp://HOST:PORT, unix:///PATH, simulation) or --target-command; got neither"),
+        (("simulation", "--target-command", "x"), "or --target-command; got both"),
+        (("--target-command", "'"), "No closing quotation"),
+        (("--target-command", "no-such-program {port}"), "cannot start 'no-such-program': No such file or directory"),
+        (("--target-command", f"{sys.executable} -c pass"), "did not become ready: it ended with exit code 0"),
+        (("--target-command", "sleep 60", "--ready-timeout", "0.3"), "no line 'listening ADDRESS' that holds in 0.3 s"),
+        (("simulation", "--limit", "MONEY=3"), "--limit: expected NAME=NUMBER with one of MEMORY_SLACK"),
+        (("simulation", "--limit", "IDLE_CPU=much"), "got 'IDLE_CPU=much'"),
+        (("--target-command", "x", "--out", "/dev/null/x"), "cannot write to /dev/null/x: Not a directory"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_told_in_a_line(arguments: tuple[str, ...], told: str) -> None:
+    done = called(*arguments)
+
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_limits_of_the_protocol_are_set_like_the_others() -> None:
+    suite = replace(load_suite("throttr"), parameters={"DEPTH": Parameter(3, "A limit of the target.")})
+    found = parameters_of({"tolerance": 0.5, "limits": ("DEPTH=7", "IDLE_CPU=0.5")}, suite)
+
+    assert (found["DEPTH"], found["IDLE_CPU"], found["TOLERANCE"], found["ANSWER_TIME"]) == (7, 0.5, 0.5, 1.0)
+    assert isinstance(found["DEPTH"], int)
+    with pytest.raises(TargetError, match="ANSWER_TIME, DEPTH; got 'DEPHT=7'"):
+        parameters_of({"tolerance": 0.5, "limits": ("DEPHT=7",)}, suite)
+
+
+def test_an_authority_that_is_none_is_told(tmp_path: Path) -> None:
+    (tmp_path / "none.pem").write_text("none")
+    for path in (tmp_path / "none.pem", tmp_path / "absent.pem"):
+        with pytest.raises(TargetError, match=f"--tls-ca: expected certificates \\(PEM\\) in {path}"):
+            tls_of({"tls_ca": path})

@@ -1,0 +1,260 @@
+"""`wireproof test` as people call it: exit codes, one clear line for each thing that can go wrong, no traceback."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.conformance import servers, torn
+from tests.conformance.scripted import make_case
+from tests.conformance.threads import in_thread, in_thread_service
+from wireproof.conformance.commands import test as command_module
+from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.run.processes import module_command, running_server
+from wireproof.conformance.suite.cases import Suite, load_suite
+
+REFUSED = {"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}
+NAMED = ("--profile", "7.1.0", "--variant", "uint16")
+WIDER = ("--profile", "7.1.0", "--variant", "uint64", "--timeout", "0.2")
+"""What the reference of these tests does not speak."""
+FREE = "tcp://127.0.0.1:1"
+
+
+def wireproof(*arguments: str) -> Result:
+    """Call the command in this process; nothing but an exit leaves it."""
+    result = CliRunner().invoke(command_module.command, ["throttr", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[str]:
+    with running_server(module_command("wireproof.reference_server", "throttr", *NAMED)) as address:
+        yield address
+
+
+def records_in(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+USAGE = [
+    ((FREE,), "wireproof: nothing to test at tcp://127.0.0.1:1: Connection refused"),
+    ((FREE, *NAMED), "wireproof: nothing to test at tcp://127.0.0.1:1: Connection refused"),
+    (("unix:///nowhere/at/all",), "nothing to test at unix:///nowhere/at/all: No such file or directory"),
+    (("127.0.0.1:9000",), "wireproof: expected tcp://HOST:PORT or unix:///PATH, got '127.0.0.1:9000'"),
+    (("tcp://host",), "expected tcp://HOST:PORT"), (("tcp://host:99999",), "expected tcp://HOST:PORT"),
+    (("tcp://host:0",), "expected tcp://HOST:PORT"), (("udp://h:1",), "expected tcp://HOST:PORT"),
+    (("unix://",), "expected tcp://HOST:PORT"), (("tcp://h:1/path",), "expected tcp://HOST:PORT"),
+    (("",), "expected tcp"),
+    (("simulation", "--nonsense"), "No such option"), ((), "or --target-command; got neither"),
+    (("simulation", "--delivery", "halves"), "expected sample, all or some of whole, bytes"),
+    (("simulation", "--jobs", "0"), "0 is not in the range"), (("simulation", "--level", "all"), "is not one of"),
+    (("simulation", "--profile", "9.9"), "--profile: expected auto, 7.1.0, 7.3.2; got '9.9'"),
+    (("simulation", "--variant", "uint128"), "--variant: expected auto, uint8, uint16, uint32, uint64; got 'uint128'"),
+    ((FREE, "--variant", "uint128"), "--variant: expected auto"), ((FREE, "-k", "("), "-k: expected a word"),
+    (("simulation", "-k", "insert and"), "-k: expected a word, 'not' or '(', got the end in 'insert and'"),
+    (("simulation", "-k", "nothingofthename"), "no case left: profile 7.1.0, variant uint16, level MAY"),
+    (("simulation", "--baseline", "/nowhere/at/all"), "cannot read the baseline /nowhere/at/all"),
+    (("simulation", "-k", "query/", "--out", "/dev/null/x"), "cannot write to /dev/null/x: Not a directory"),
+    (("simulation", "-k", "query/status", "--junit", "/dev/null/x"), "cannot write to /dev/null/x: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "told"), USAGE, ids=[" ".join(one) for one, _ in USAGE])
+def test_what_cannot_be_done_is_told_and_exits_2(arguments: tuple[str, ...], told: str) -> None:
+    result = wireproof(*arguments)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert len(result.stderr.strip().splitlines()) == (1 if result.stderr.startswith("wireproof:") else 4)
+
+
+def test_an_unknown_protocol_is_told_with_the_known_ones() -> None:
+    result = CliRunner().invoke(command_module.command, ["mqtt", "simulation"])
+
+    assert result.exit_code == 2
+    assert "'mqtt' is not" in result.stderr
+    assert "throttr" in result.stderr
+
+
+def test_a_green_run_exits_0_and_leaves_records_run_and_junit(tmp_path: Path) -> None:
+    result = wireproof("simulation", "-k", "query/", "--out", str(tmp_path), "--junit", str(tmp_path / "j.xml"))
+    summary = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+
+    assert result.exit_code == summary["exit_code"] == 0
+    assert {one["verdict"] for one in records_in(tmp_path)} == {"pass"}
+    cases = [one for one in records_in(tmp_path) if one["delivery"] == "whole"]
+    plays = len(records_in(tmp_path)) - len(cases)
+    assert plays == sum(sum(counts.values()) for counts in summary["deliveries"].values()) > len(cases)
+    assert len(cases) == sum(sum(counts.values()) for counts in summary["counts"].values())
+    told = f"green: {len(cases)} cases and {plays} plays under other deliveries, 0 MUST or SHOULD"
+    assert result.output.splitlines()[-1].startswith(told)
+    assert (tmp_path / "j.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("options", "deliveries"),
+    [
+        ((), {"whole", "bytes", "fields", "beside", "joined", "dripped", "half-closed"}),
+        (("--delivery", "all"), {"whole", "bytes", "fields", "beside", "joined", "dripped", "half-closed"}),
+        (("--delivery", "joined,bytes"), {"whole", "bytes", "joined"}),
+        (("--delivery", "whole"), {"whole"}),
+        (("--delivery-budget", "0"), {"whole"}),
+        (("--level", "must"), {"whole"}),
+        (("--level", "must", "--delivery", "fields"), {"whole", "fields"}),
+    ],
+)
+def test_deliveries_are_those_asked_for(options: tuple[str, ...], deliveries: set[str], tmp_path: Path) -> None:
+    assert wireproof("simulation", "-k", "query/status", *options, "--out", str(tmp_path)).exit_code == 0
+    assert {one["delivery"] for one in records_in(tmp_path)} == deliveries
+
+
+def test_a_target_that_only_fails_under_a_delivery_turns_the_run_red_and_its_cell_is_marked(tmp_path: Path) -> None:
+    with in_thread_service(torn.Piecemeal) as address:
+        arguments = (address, *NAMED, "-k", "query/status", "--timeout", "0.5", "--delivery", "fields,joined")
+        result = wireproof(*arguments, "--out", str(tmp_path))
+        (tmp_path / "known").write_text("query/status\n")
+        known = wireproof(*arguments, "--baseline", str(tmp_path / "known"))
+
+    assert result.exit_code == 1
+    assert "≠ fields" in result.output
+    assert "query/status [fields] SHOULD clause THR-ROBUSTNESS-6" in result.output
+    assert known.exit_code == 0
+
+
+def test_quiet_prints_the_last_line_only(reference: str) -> None:
+    assert len(wireproof("simulation", "-q", "-k", "query/").output.splitlines()) == 1
+    failing = wireproof(
+        reference, "-q", "-k", "query/", "--profile", "7.1.0", "--variant", "uint64", "--timeout", "0.2"
+    )
+    assert len(failing.output.splitlines()) == 1
+
+
+def test_long_lines_are_not_wrapped_where_there_is_no_terminal(reference: str) -> None:
+    lines = wireproof(reference, "-k", "query/", *WIDER).output.splitlines()
+
+    assert any(line.startswith("    ") and len(line) > 90 for line in lines)
+
+
+def test_a_wrong_width_fails_most_and_hints_at_it(reference: str) -> None:
+    result = wireproof(reference, "-k", "query/", *WIDER)
+
+    assert result.exit_code == 1
+    assert "most cases fail: does the target speak 7.1.0 uint64? '--profile auto' asks it" in result.output
+    assert result.output.splitlines()[-1].startswith("red: ")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "has"), [("--profile", "7.3.2", "7.1.0"), ("--variant", "uint8", "uint16")]
+)
+def test_what_the_target_does_not_speak_is_told_when_it_is_asked(
+    reference: str, option: str, value: str, has: str
+) -> None:
+    result = wireproof(reference, option, value)
+
+    assert result.exit_code == 2
+    assert f"{reference} speaks {option[2:]} {has}, not {value}: name both" in result.stderr
+
+
+def test_auto_finds_what_the_target_speaks(reference: str, tmp_path: Path) -> None:
+    result = wireproof(reference, "-k", "query/status", "--out", str(tmp_path))
+    summary = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+
+    assert result.exit_code == 0
+    assert (summary["profile"], summary["variant"], summary["target"]) == ("7.1.0", "uint16", reference)
+    assert summary["implementation_version"].startswith("wireproof")
+
+
+@pytest.mark.parametrize("handle", [servers.closes, servers.babbles, servers.resets])
+def test_another_protocol_is_refused_when_asked_and_fails_when_named(handle: Any) -> None:
+    with in_thread(handle) as address:
+        asked = wireproof(str(address), "--timeout", "0.5")
+        named = wireproof(str(address), *NAMED, "-k", "query/", "--timeout", "0.5")
+
+    assert asked.exit_code == 2
+    assert "speaks no known profile of throttr" in asked.stderr
+    assert named.exit_code == 1
+    assert "most cases fail" in named.output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("live", [True, False])
+def test_a_full_disk_ends_the_run_with_one_line(reference: str, tmp_path: Path, live: bool) -> None:
+    (tmp_path / "records.jsonl").symlink_to("/dev/full")
+    result = wireproof(reference if live else "simulation", *NAMED, "-k", "query/", "--out", str(tmp_path))
+
+    assert result.exit_code == 2
+    assert result.stderr.strip() == f"wireproof: cannot write to {tmp_path}/records.jsonl: No space left on device"
+
+
+def test_a_baseline_forgives_and_a_stale_one_exits_4(reference: str, tmp_path: Path) -> None:
+    wrong = (
+        reference,
+        "-k",
+        "query/status or query/ttl-unit",
+        "--profile",
+        "7.1.0",
+        "--variant",
+        "uint8",
+        "--timeout",
+        "0.2",
+    )
+    wireproof(*wrong, "--out", str(tmp_path))
+    failing = [one["case"] for one in records_in(tmp_path) if one["verdict"] != "pass"]
+    (tmp_path / "known").write_text("\n".join(failing))
+    (tmp_path / "stale").write_text("\n".join([*failing, "query/no-longer-there"]))
+
+    assert failing
+    assert wireproof(*wrong, "--baseline", str(tmp_path / "known")).exit_code == 0
+    stale = wireproof(*wrong, "--baseline", str(tmp_path / "stale"))
+    assert stale.exit_code == 4
+    assert "stale in the baseline: query/no-longer-there" in stale.stderr
+    (tmp_path / "half").write_text("")
+    assert wireproof(*wrong, "--baseline", str(tmp_path / "half")).exit_code == 1
+
+
+def made(monkeypatch: pytest.MonkeyPatch, *cases: Any) -> None:
+    real = load_suite("throttr")
+    suite = Suite("throttr", real.clauses, cases, (), real.probe)
+    monkeypatch.setattr(command_module, "load_suite", lambda name: suite)
+
+
+def test_our_own_fault_exits_3_whatever_else_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails = make_case({**REFUSED, "expect": "ok"}, id="made/fails")
+    made(monkeypatch, fails, make_case({"sned": 1}, id="made/broken"), make_case(REFUSED, id="made/passes"))
+    result = wireproof("simulation", "--delivery", "whole")
+
+    assert result.exit_code == 3
+    assert result.output.splitlines()[-1].startswith("wireproof's own fault: 3 cases, 1 MUST or SHOULD not passed")
+
+
+def test_a_may_case_never_turns_a_run_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    made(monkeypatch, make_case({**REFUSED, "expect": "ok"}, level=Level.MAY))
+
+    assert wireproof("simulation").exit_code == 0
+
+
+def test_a_suite_that_is_wrong_exits_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(name: str) -> Suite:
+        raise command_module.CaseError("query.yaml: query/one: no such clause")
+
+    monkeypatch.setattr(command_module, "load_suite", wrong)
+    result = wireproof("simulation")
+
+    assert (result.exit_code, result.stderr) == (
+        3,
+        "wireproof: the suite itself is wrong: query.yaml: query/one: no such clause\n",
+    )
+
+
+def test_a_profile_with_one_variant_needs_no_other_word() -> None:
+    with running_server(module_command("wireproof.reference_server", "psrt", "--profile", "psrtd-0.3")) as address:
+        result = CliRunner().invoke(
+            command_module.command, ["psrt", address, "--profile", "psrtd-0.3", "-k", "nop/answered", "-q"]
+        )
+
+    assert result.exit_code == 0, result.output

@@ -1,0 +1,126 @@
+"""`wireproof` as a process among others: servers that die, Ctrl-C, ports in use, readers that went away."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wireproof.conformance.run.processes import module_command, module_environment, running_server
+
+NAMED = ("--profile", "7.1.0", "--variant", "uint16")
+
+
+def called(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    """Call the installed command as a process."""
+    return subprocess.run(
+        module_command("wireproof", *arguments),
+        env=module_environment(), capture_output=True, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[str]:
+    with running_server(module_command("wireproof.reference_server", "throttr", *NAMED)) as address:
+        yield address
+
+
+def records_in(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+DIES = """
+import asyncio, os
+from tests.conformance.servers import reference
+async def main():
+    async with reference() as address:
+        print(f"listening {address}", flush=True)
+        with open(os.environ["PLAYED"]) as played:
+            while played.read().count("\\n") < 5:
+                await asyncio.sleep(0.001)
+                played.seek(0)
+        os._exit(1)
+asyncio.run(main())
+"""
+
+
+def test_a_server_that_dies_is_one_crash_with_every_record_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLAYED", str(tmp_path / "records.jsonl"))
+    (tmp_path / "records.jsonl").touch()
+    with running_server([sys.executable, "-c", DIES]) as address:
+        some = ("--jobs", "4", "-k", "query/ or update/ or get/ or set/")
+        done = called("test", "throttr", address, *NAMED, "--out", str(tmp_path), *some)
+    records = records_in(tmp_path)
+
+    assert done.returncode == 1
+    assert f"red: {len({one['case'] for one in records})} cases" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert {"pass", "untestable"} <= {one["verdict"] for one in records}
+    assert [one["case"] for one in records if one["verdict"] == "crash"] == ["robustness/stays-up"]
+    assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["finished_at"]
+
+
+def test_ctrl_c_keeps_what_was_played_and_says_so(reference: str, tmp_path: Path) -> None:
+    command = module_command("wireproof", "test", "throttr", reference, *NAMED, "--out", str(tmp_path), "--jobs", "1")
+    (tmp_path / "records.jsonl").touch()
+    with subprocess.Popen(
+        command, env=module_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:  # fmt: skip
+        while process.poll() is None and (tmp_path / "records.jsonl").stat().st_size == 0:
+            os.sched_yield()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert errors.startswith("wireproof: interrupted: ")
+    assert len(errors.splitlines()) == 1
+    assert records_in(tmp_path)
+    assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["finished_at"] is None
+
+
+def test_a_port_in_use_is_told_by_the_reference_server(reference: str) -> None:
+    done = subprocess.run(
+        module_command("wireproof.reference_server", "throttr", "--port", reference.rpartition(":")[2]),
+        env=module_environment(), capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+
+    assert done.returncode not in (0, None)
+    assert "Address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_command_line_lists_its_commands() -> None:
+    shown = called("--help")
+
+    assert shown.returncode == 0
+    assert all(name in shown.stdout for name in ("test", "vectors", "matrix", "demo"))
+    assert called("nonsense").returncode == 2
+
+
+@contextmanager
+def closed_pipe() -> Iterator[int]:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+
+
+def test_a_reader_that_went_away_is_no_traceback() -> None:
+    with closed_pipe() as pipe:
+        done = subprocess.run(
+            module_command("wireproof", "test", "throttr", "simulation", "-k", "query/"),
+            env=module_environment(), stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    assert "Traceback" not in done.stderr
+    assert done.returncode != 0

@@ -1,0 +1,126 @@
+"""The gate: never more inside than there are places, unless somebody wakes up."""
+
+import asyncio
+
+from wireproof.conformance.drivers.limiter import Ahead, Gate
+
+
+def test_no_more_inside_than_places() -> None:
+    most = 0
+
+    async def main() -> None:
+        gate = Gate(3)
+
+        async def one() -> None:
+            nonlocal most
+            async with gate:
+                most = max(most, gate.inside)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*[one() for _ in range(20)])
+        assert gate.inside == 0
+
+    asyncio.run(main())
+
+    assert most == 3
+
+
+def test_places_are_taken_in_the_order_of_asking() -> None:
+    order: list[int] = []
+
+    async def main() -> None:
+        gate = Gate(1)
+
+        async def one(number: int) -> None:
+            async with gate:
+                order.append(number)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*[one(number) for number in range(6)])
+
+    asyncio.run(main())
+
+    assert order == list(range(6))
+
+
+def test_who_wakes_is_not_queued_behind_those_who_did_not_begin() -> None:
+    order: list[str] = []
+
+    async def main() -> None:
+        gate, woken = Gate(1), asyncio.Event()
+
+        async def sleeper() -> None:
+            async with gate:
+                gate.step_out()
+                await woken.wait()
+                gate.step_in()
+                order.append(f"woken with {gate.inside} inside")
+
+        async def other(number: int) -> None:
+            async with gate:
+                woken.set()
+                order.append(f"{number}")
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(sleeper(), other(1), other(2))
+        assert gate.inside == 0
+
+    asyncio.run(main())
+
+    assert order == ["1", "woken with 2 inside", "2"]
+
+
+def test_a_place_is_not_lost_with_who_gives_up() -> None:
+    async def main() -> None:
+        gate, entered = Gate(1), asyncio.Event()
+
+        async def one() -> None:
+            async with gate:
+                entered.set()
+                await asyncio.sleep(3600)
+
+        inside, first, second = (asyncio.create_task(one()) for _ in range(3))
+        await entered.wait()
+        await asyncio.sleep(0)
+        first.cancel()
+        inside.cancel()
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.gather(inside, first, second, return_exceptions=True)
+
+        assert gate.inside == 0
+        async with gate:
+            assert gate.inside == 1
+
+    asyncio.run(main())
+
+
+def test_who_comes_ahead_takes_the_next_place_and_leaves_it_to_the_others() -> None:
+    order: list[str] = []
+
+    async def main() -> None:
+        gate = Gate(1)
+
+        async def one(name: str, place: Gate | Ahead) -> None:
+            async with place:
+                order.append(name)
+                await asyncio.sleep(0)
+
+        usual = [one(name, gate) for name in ("first", "second", "third")]
+        early = [one(name, gate.ahead) for name in ("early", "too")]
+        await asyncio.gather(*usual, *early)
+        assert gate.inside == 0
+
+    asyncio.run(main())
+
+    assert order == ["first", "early", "too", "second", "third"]
+
+
+def test_slow_deliveries_have_places_of_their_own_and_others_come_ahead() -> None:
+    gate = Gate(3)
+
+    assert gate.place("whole") is gate
+    assert gate.place("dripped") is gate.aside
+    assert (gate.aside.places, gate.aside.inside) == (3, 0)
+    assert {id(gate.place(name)) for name in ("bytes", "joined", "half-closed")} == {id(gate.ahead)}

@@ -1,0 +1,78 @@
+"""Faults of clients are killed for a right clause; one that changes nothing, or breaks what no case asks, survives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from click.testing import CliRunner
+
+from wireproof.conformance.commands.mutation import command
+from wireproof.conformance.mutation import clients
+from wireproof.conformance.mutation.clients import ClientCheck
+from wireproof.conformance.run.selection import applicable
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.mutants.registry import client_mutants
+from wireproof.mutants.throttr.client.mutant import mutant
+from wireproof.reference_client.throttr import Client
+
+CHECK = ClientCheck("throttr", "7.3.2", "uint32")
+
+
+def few(suite: Suite, profile: str, variant: str) -> Iterator[Case]:
+    wanted = ("sdk-query/reply", "sdk-refused/key-too-long", "sdk-wrong/status.02", "sdk-push/plain")
+    return (one for one in applicable(suite, profile, variant) if one.id.startswith(wanted))
+
+
+@pytest.fixture(autouse=True)
+def _only_a_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "applicable", few)
+
+
+@pytest.mark.parametrize(
+    ("name", "blamed"),
+    [
+        ("got-quota-and-ttl-swapped", "THR-QUERY-6"),
+        ("long-names-cut", "THR-CLIENT-2"),
+        ("unknown-status-is-success", "THR-CLIENT-6"),
+        ("pushes-twice", "THR-CLIENT-12"),
+        ("dies-of-unknown-status", "THR-CLIENT-6"),
+    ],
+)
+def test_a_wrong_client_is_killed_for_a_clause_it_breaks(name: str, blamed: str) -> None:
+    trial = CHECK.run(client_mutants("throttr")[name])
+
+    assert (trial.blamed, bool(trial.killer)) == (blamed, True)
+
+
+def test_the_reference_client_fails_nothing() -> None:
+    assert CHECK.alarms() == []
+
+
+def test_what_is_not_wrong_and_what_is_blamed_elsewhere_survives(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = dict(client_mutants("throttr"))
+    swapped = known["got-quota-and-ttl-swapped"]
+    known["harmless"] = mutant("harmless", "Nothing.", "QUERY-6", client=Client)
+    known["elsewhere"] = mutant("elsewhere", "Swaps.", "INSERT-2", client=swapped.client)
+    for where in ("wireproof.mutants.registry", "wireproof.conformance.mutation.clients"):
+        monkeypatch.setattr(f"{where}.client_mutants", lambda protocol: known)
+
+    result = CliRunner().invoke(
+        command,
+        ["throttr", "--role", "client", "--variant", "uint32", "--fault", "harmless", "--fault", "elsewhere"],
+    )
+
+    assert result.exit_code == 1
+    assert "survives: harmless" in result.output
+    assert "blamed elsewhere: sdk-query/reply.whole [THR-QUERY-6]" in result.output
+    assert "0 of 2 wrong clients found out" in result.output
+
+
+def test_one_that_is_killed_exits_0_and_one_that_is_unknown_is_a_usage_error() -> None:
+    arguments = ["throttr", "--role", "client", "--variant", "uint32", "--details", "--fault"]
+
+    right = CliRunner().invoke(command, [*arguments, "long-names-cut"])
+    unknown = CliRunner().invoke(command, [*arguments, "no-such-fault"])
+
+    assert (right.exit_code, unknown.exit_code) == (0, 2)
+    assert "long-names-cut: sdk-refused/key-too-long.256 THR-CLIENT-2" in right.output

@@ -1,0 +1,108 @@
+"""Asking a server what it speaks: all are told apart, nothing is left behind, strangers are refused."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.conformance import servers
+from wireproof.conformance.drivers.sockets import connect
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_pristine, version_of
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.protocols import protocol
+
+SUITE = load_suite("throttr")
+SPOKEN = [
+    Spoken(profile.name, variant) for profile in protocol("throttr").profiles.values() for variant in profile.variants
+]
+
+
+def test_the_answers_of_the_probe_are_all_of_different_length() -> None:
+    answers = SUITE.probe["answers"]
+
+    assert len({one["bytes"] for one in answers}) == len(answers) == len(SPOKEN) == 8
+
+
+@pytest.mark.parametrize("spoken", SPOKEN, ids=[f"{one.profile}-{one.variant}" for one in SPOKEN])
+def test_a_server_is_asked_and_left_as_it_was(spoken: Spoken) -> None:
+    async def main() -> tuple[Spoken, bool, str]:
+        async with servers.reference(spoken.profile, spoken.variant) as address:
+            found = await detect(SUITE, address, 5.0)
+            return found, await is_pristine(SUITE, address, spoken, 5.0), await version_of(SUITE, address, spoken, 5.0)
+
+    found, pristine, version = asyncio.run(main())
+
+    assert found == spoken
+    assert pristine
+    assert version.startswith("wireproof")
+
+
+def test_a_server_that_holds_something_is_not_pristine() -> None:
+    async def main() -> bool:
+        async with servers.reference() as address:
+            wire = await connect(address, 5.0)
+            await wire.write(bytes.fromhex("01 0700 04 3c00 01 6b"), 5.0)
+            assert await wire.read(5.0) == (Kind.RECEIVED, b"\x01")
+            await wire.close()
+            return await is_pristine(SUITE, address, Spoken("7.1.0", "uint16"), 5.0)
+
+    assert not asyncio.run(main())
+
+
+def ask(handle: Any, timeout: float = 0.2) -> None:
+    async def main() -> None:
+        async with servers.serving(handle) as address:
+            await detect(SUITE, address, timeout)
+
+    asyncio.run(main())
+
+
+async def streams_for_ever(reader: Any, writer: Any) -> None:
+    """Send without end."""
+    while True:
+        writer.write(bytes(1000))
+        await writer.drain()
+
+
+@pytest.mark.parametrize(
+    ("handle", "told"),
+    [
+        (servers.never_answers, "0 bytes came"), (servers.closes, "0 bytes came"),
+        (servers.babbles, 'bytes came .*485454502f'), (servers.resets, "bytes came"),
+        (streams_for_ever, "speaks no known profile"),
+    ],
+)  # fmt: skip
+def test_a_stranger_is_refused_with_what_it_said(handle: Any, told: str) -> None:
+    with pytest.raises(ProbeError, match=told) as error:
+        ask(handle)
+
+    assert "--profile and --variant" in str(error.value)
+
+
+def test_nobody_there_is_an_os_error() -> None:
+    with pytest.raises(OSError, match=r"Connect call failed|refused"):
+        asyncio.run(detect(SUITE, Address("tcp", "127.0.0.1", 1), 1.0))
+
+
+@pytest.mark.parametrize("handle", [servers.never_answers, servers.closes, servers.babbles])
+def test_a_version_that_cannot_be_read_is_unknown(handle: Any) -> None:
+    async def main() -> str:
+        async with servers.serving(handle) as address:
+            return await version_of(SUITE, address, SPOKEN[0], 0.1)
+
+    assert asyncio.run(main()) == "unknown"
+
+
+def test_a_version_of_bytes_that_are_no_text_is_unknown() -> None:
+    async def main() -> str:
+        async def wrong(reader: Any, writer: Any) -> None:
+            await reader.read(1)
+            writer.write(b"\x1b" * 432)
+            await servers.never_answers(reader, writer)
+
+        async with servers.serving(wrong) as address:
+            return await version_of(SUITE, address, Spoken("7.1.0", "uint8"), 1.0)
+
+    assert asyncio.run(main()) == "unknown"

@@ -1,0 +1,288 @@
+"""The runner: who plays beside whom, what is played again, and that no accident in one case ends the others."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conformance import servers
+from tests.conformance.scripted import make_case
+from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.report.outputs import OutputError
+from wireproof.conformance.run.case_scheduler import Round
+from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
+from wireproof.conformance.run.selection import select
+from wireproof.conformance.suite.case_traits import waits
+from wireproof.conformance.suite.cases import Case, Suite, load_suite
+from wireproof.conformance.verdict.records import Record, Run
+from wireproof.reference_server.registry import create_service
+
+SUITE = load_suite("throttr")
+SUITE_WITHOUT = Suite("throttr", SUITE.clauses, (), (), {})
+PASS = Outcome(Verdict.PASS, Trace())
+LATE = Outcome(Verdict.UNTESTABLE, Trace(), Guilty.HARNESS, got="too late")
+CRASH = Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, got="refused")
+NOBODY = Outcome(Verdict.UNTESTABLE, Trace([TraceEvent(0, "a", Kind.RESET, b"refused")]), Guilty.NOBODY, got="refused")
+STAYS_UP = make_case({"alive": True}, id="robustness/stays-up")
+Script = Callable[[str, int], Outcome]
+
+
+class CountingDriver:
+    """A driver that plays nothing: it follows a script, and notes who plays beside whom."""
+
+    def __init__(self, jobs: int, script: Script = lambda case, attempt: PASS) -> None:
+        self.gate = Gate(jobs)
+        self.address = Address("tcp", "127.0.0.1", 9)
+        self.playing: list[str] = []
+        self.beside: dict[str, set[str]] = {}
+        self.order: list[str] = []
+        self.most = 0
+        self._script = script
+        self._attempts: dict[str, int] = {}
+
+    async def play(self, player: Player) -> Outcome:
+        case = player.case.id
+        attempt = self._attempts[case] = self._attempts.get(case, -1) + 1
+        self.order.append(case)
+        self.playing.append(case)
+        self.most = max(self.most, len(self.playing))
+        for _ in range(3):
+            for one in self.playing:
+                self.beside.setdefault(one, set()).update(self.playing)
+            await asyncio.sleep(0)
+        self.playing.remove(case)
+        return self._script(case, attempt)
+
+
+def plan_of(cases: list[Case], **settings: Any) -> Plan:
+    suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
+    return Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings(**settings))
+
+
+def run(cases: list[Case], driver: CountingDriver) -> list[Record]:
+    records: list[Record] = []
+    asyncio.run(Round(plan_of(cases), driver, records.append).go())  # type: ignore[arg-type]
+    return records
+
+
+def some(count: int, **changes: Any) -> list[Case]:
+    return [make_case(id=f"made/{number}", **changes) for number in range(count)]
+
+
+def test_every_case_has_one_record() -> None:
+    cases = some(40)
+
+    assert sorted(one["case"] for one in run(cases, CountingDriver(4))) == sorted(case.id for case in cases)
+
+
+def test_as_many_play_side_by_side_as_there_are_jobs() -> None:
+    driver = CountingDriver(4)
+    run(some(40), driver)
+
+    assert driver.most == 4
+
+
+def test_exclusive_cases_run_alone_and_pristine_ones_first() -> None:
+    driver = CountingDriver(4)
+    alone = [make_case(id=f"alone/{number}", exclusive=True) for number in range(3)]
+    pristine = make_case(id="pristine/1", exclusive=True, pristine=True)
+    run([*some(10), *alone, pristine, *some(0)], driver)
+
+    assert all(driver.beside[case.id] == {case.id} for case in [*alone, pristine])
+    assert driver.order[:4] == ["pristine/1", "alone/0", "alone/1", "alone/2"]
+
+
+def test_waiting_cases_begin_before_the_others() -> None:
+    driver = CountingDriver(1)
+    waiting = make_case({"repeat": {"each": {"i": [1, 2]}, "steps": [{"wait": 1}]}}, id="waiting/1")
+    run([*some(5), waiting], driver)
+
+    assert driver.order[0] == "waiting/1"
+
+
+def test_what_looks_at_tables_begins_before_others_fill_them_but_not_before_long_waits() -> None:
+    driver = CountingDriver(1)
+    looks = make_case({"send": "LIST", "expect": {"LIST_REPLY": {"rows": {"count": 0}}}}, id="looks/1")
+    run([*some(5), looks, make_case({"wait": 2}, id="waiting/1")], driver)
+
+    assert driver.order[:2] == ["waiting/1", "looks/1"]
+
+
+@pytest.mark.parametrize(
+    ("step", "does"),
+    [
+        ({"wait": 1}, True), ({"wait_until": {"mark": "m", "plus": 1}}, True), ({"send": "INFO"}, False),
+        ({"repeat": {"each": {"i": [1, 2]}, "steps": [{"wait": 1}]}}, True),
+        ({"by_profile": {"else": {"wait": 1}}}, True),
+    ],
+)  # fmt: skip
+def test_a_case_waits_when_any_step_does(step: Any, does: bool) -> None:
+    assert waits(make_case(step)) is does
+
+
+def test_a_late_case_is_played_again_and_its_last_outcome_counts() -> None:
+    driver = CountingDriver(4, lambda case, attempt: LATE if case == "made/3" and attempt == 0 else PASS)
+    records = run(some(8), driver)
+
+    assert driver.order.count("made/3") == 2
+    assert {one["verdict"] for one in records} == {"pass"}
+
+
+def test_a_case_that_is_always_late_is_untestable_after_its_last_try_alone() -> None:
+    driver = CountingDriver(4, lambda case, attempt: LATE if case == "made/3" else PASS)
+    (record,) = [one for one in run(some(8), driver) if one["case"] == "made/3"]
+
+    assert driver.order.count("made/3") == 3
+    assert (record["verdict"], record["guilty"]) == ("untestable", "harness")
+
+
+def test_who_found_no_room_to_connect_is_played_again_alone() -> None:
+    driver = CountingDriver(4, lambda case, attempt: CRASH if attempt == 0 and case != "made/0" else PASS)
+    records = run(some(8), driver)
+
+    assert {one["verdict"] for one in records} == {"pass"}
+
+
+def verdicts(records: list[Record]) -> dict[str, str]:
+    return {one["case"]: one["verdict"] for one in records}
+
+
+def test_a_target_that_is_gone_is_not_asked_over_and_over() -> None:
+    driver = CountingDriver(4, lambda case, attempt: NOBODY)
+    records = run(some(50), driver)
+
+    assert len(driver.order) == 51
+    assert verdicts(records) == {case.id: "untestable" for case in some(50)} | {STAYS_UP.id: "crash"}
+    assert "with no case under way" in records[-1]["got"]
+
+
+def test_who_was_alone_with_the_target_when_it_went_is_the_crash_and_nobody_else() -> None:
+    cases = [*[make_case(id=f"alone/{number}", exclusive=True) for number in range(4)], *some(20), STAYS_UP]
+    fates = {"alone/0": [PASS], "alone/1": [CRASH, NOBODY]}
+    driver = CountingDriver(4, lambda case, attempt: fates.get(case, [NOBODY] * 3)[attempt and 1])
+    found = verdicts(run(cases, driver))
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {"alone/1"}
+    assert found["alone/0"] == "pass"
+    assert sum(verdict == "untestable" for verdict in found.values()) == 23
+    assert driver.order == ["alone/0", "alone/1", "alone/1"]
+
+
+def test_of_several_under_way_nobody_is_accused_and_the_run_is_the_crash() -> None:
+    driver = CountingDriver(4, lambda case, attempt: NOBODY if attempt or int(case[5:]) > 3 else CRASH)
+    records = run(some(30), driver)
+    found, last = verdicts(records), records[-1]
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {STAYS_UP.id}
+    assert last["extra"]["ends"][0]["under_way"] == ["made/0", "made/1", "made/2", "made/3"]
+    assert "3 other cases were under way" in next(one["got"] for one in records if one["case"] == "made/0")
+
+
+def test_the_only_one_under_way_is_the_crash() -> None:
+    driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/7" and not attempt else NOBODY)
+    found = verdicts(run(some(30), driver))
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {"made/7"}
+
+
+def test_where_no_case_stands_for_the_run_all_under_way_are_crashes() -> None:
+    driver = CountingDriver(4, lambda case, attempt: NOBODY if attempt or int(case[5:]) > 3 else CRASH)
+    plan = plan_of(some(30))
+    plan.suite = SUITE_WITHOUT
+    records: list[Record] = []
+    asyncio.run(Round(plan, driver, records.append).go())  # type: ignore[arg-type]
+
+    assert sum(one["verdict"] == "crash" for one in records) == 4
+
+
+def test_a_target_that_comes_back_tells_the_guilty_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serves(self: Round) -> bool:
+        return True
+
+    monkeypatch.setattr(Round, "_serves", serves)
+    driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/1" or not attempt else PASS)
+    found = verdicts(run([*some(8), STAYS_UP], driver))
+
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {"made/1"}
+    assert found[STAYS_UP.id] == "pass"
+    assert len(found) == 9
+
+
+def test_an_unexpected_exception_is_the_record_of_its_case() -> None:
+    def script(case: str, attempt: int) -> Outcome:
+        if case == "made/2":
+            raise RuntimeError("broken")
+        return PASS
+
+    records = {one["case"]: one for one in run(some(5), CountingDriver(2, script))}
+
+    assert len(records) == 5
+    assert records["made/2"]["verdict"] == "harness_error"
+    assert (records["made/2"]["guilty"], records["made/2"]["got"]) == ("harness", "RuntimeError: broken")
+
+
+def test_what_cannot_be_written_ends_the_run_with_that_error() -> None:
+    def full(record: Record) -> None:
+        raise OutputError("no space")
+
+    async def main() -> None:
+        async with servers.reference() as address:
+            await play_all(plan_of(some(20, steps=({"alive": True},))), address, full)
+
+    with pytest.raises(OutputError, match="no space"):
+        asyncio.run(main())
+
+
+def test_each_attempt_has_keys_of_its_own() -> None:
+    plan = plan_of(some(1))
+    keys = {plan.player(plan.cases[0], attempt).talk.symbols.data("$k") for attempt in range(3)}
+
+    assert len(keys) == 3
+
+
+def test_an_exception_in_simulation_is_the_record_of_its_case() -> None:
+    records: list[Record] = []
+    made: list[Any] = []
+
+    def factory(clock: Any) -> Any:
+        made.append(clock)
+        if len(made) == 2:
+            raise RuntimeError("broken")
+        return create_service("throttr", profile="7.1.0", variant="uint16", clock=clock)
+
+    simulate(plan_of(some(3, steps=({"alive": True},))), factory, records.append)
+
+    assert [one["verdict"] for one in records] == ["pass", "harness_error", "pass"]
+
+
+def test_the_reference_passes_over_loopback_what_it_passes_in_simulation() -> None:
+    cases = [case for case in select(SUITE, "7.1.0", "uint16", expression="query/ or publish/ or get/", slow=False)]
+    records: list[Record] = []
+
+    async def main() -> None:
+        async with servers.reference() as address:
+            await play_all(plan_of([case for case in cases if not waits(case)]), address, records.append)
+
+    asyncio.run(main())
+
+    assert [one["case"] for one in records if one["verdict"] != "pass"] == []
+    assert len(records) > 20
+
+
+def test_a_server_that_answers_nobody_is_soon_left_alone() -> None:
+    records: list[Record] = []
+
+    async def main() -> None:
+        async with servers.serving(servers.never_answers) as address:
+            await play_all(plan_of(some(30, steps=({"alive": True},)), timeout=0.1, jobs=4), address, records.append)
+
+    asyncio.run(main())
+
+    assert len(records) == 31
+    assert [one["case"] for one in records if one["verdict"] != "untestable"] == [STAYS_UP.id]

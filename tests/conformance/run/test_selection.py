@@ -1,0 +1,81 @@
+"""Selection: words with and, or, not and brackets; levels; and an error when nothing is left."""
+
+import pytest
+
+from tests.conformance.scripted import make_case
+from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.run.selection import SelectionError, parse, select
+from wireproof.conformance.suite.cases import Clause, Suite
+
+SUITE = Suite(
+    "throttr",
+    {
+        name: Clause(name, "G", {"7.1.0": Level(level), "7.3.2": Level.MAY}, "", "", ())
+        for name, level in (("C-MUST-1", "MUST"), ("C-SHOULD-1", "SHOULD"), ("C-MAY-1", "MAY"))
+    },
+    (
+        make_case(id="insert/new", title="A new key", clauses=("C-MUST-1",)),
+        make_case(id="insert/ttl", title="Lives its TTL", clauses=("C-SHOULD-1",), variants=("uint8",)),
+        make_case(id="query/ttl", title="Tells the TTL", clauses=("C-MAY-1",), slow=True),
+        make_case(id="event/one", title="Newer only", clauses=("C-MUST-1",), profiles=("7.3.2",)),
+        make_case(id="get/one", title="Its own level", clauses=("C-MUST-1",), level=Level.MAY),
+    ),
+    (),
+    {},
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "fits"),
+    [
+        ("insert", True), ("INSERT", True), ("query", False), ("not query", True), ("insert and ttl", True),
+        ("insert and query", False), ("query or ttl", True), ("query or insert and nothing", False),
+        ("(query or insert) and ttl", True), ("not (query or insert)", False), ("not not insert", True),
+        ("insert/ttl", True), ("C-1", True), ("lives", True), ("not insert or ttl", True), ("(insert)and(ttl)", True),
+    ],
+)  # fmt: skip
+def test_expressions(expression: str, fits: bool) -> None:
+    assert parse(expression)("insert/ttl lives its ttl c-1") is fits
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("insert and", "got the end"), ("and insert", "got 'and'"), ("(insert", r"expected '\)'"),
+        ("insert)", r"got '\)'"),
+        ("insert query", "expected 'and', 'or' or the end, got 'query'"), ("not", "got the end"), ("()", r"got '\)'"),
+        ("or", "got 'or'"), ("(" * 100_000, "too deep"),
+    ],
+)  # fmt: skip
+def test_a_bad_expression_is_told(expression: str, told: str) -> None:
+    with pytest.raises(SelectionError, match=told):
+        parse(expression)
+
+
+def ids(**options: object) -> list[str]:
+    return [case.id for case in select(SUITE, **{"profile": "7.1.0", "variant": "uint8", **options})]  # type: ignore[arg-type]
+
+
+def test_only_cases_of_the_profile_and_variant() -> None:
+    assert ids() == ["insert/new", "insert/ttl", "query/ttl", "get/one"]
+    assert ids(variant="uint64") == ["insert/new", "query/ttl", "get/one"]
+    assert "event/one" in ids(profile="7.3.2")
+
+
+def test_levels_are_lowest_levels() -> None:
+    assert ids(level=Level.MUST) == ["insert/new"]
+    assert ids(level=Level.SHOULD) == ["insert/new", "insert/ttl"]
+
+
+def test_slow_cases_can_be_left_out() -> None:
+    assert ids(slow=False) == ["insert/new", "insert/ttl", "get/one"]
+
+
+def test_an_expression_selects_among_them() -> None:
+    assert ids(expression="ttl and not slow") == ["insert/ttl", "query/ttl"]
+    assert ids(expression="  ") == ids()
+
+
+def test_nothing_left_is_an_error_that_tells_the_selection() -> None:
+    with pytest.raises(SelectionError, match=r"no case left: profile 7\.1\.0, variant uint8, level MUST, -k 'query'"):
+        ids(level=Level.MUST, expression="query")

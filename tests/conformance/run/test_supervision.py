@@ -1,0 +1,340 @@
+"""A server that dies while many cases play: who ends it is found, everybody else gets a verdict of their own."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import pytest
+
+from tests.conformance.scripted import ASK, make_case
+from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.run.runner import Plan, Settings
+from wireproof.conformance.run.segmentation_sample import choice_of
+from wireproof.conformance.run.supervision import SupervisedRound
+from wireproof.conformance.suite.cases import Case, Suite, load_suite
+from wireproof.conformance.verdict.records import Record, Run
+
+SUITE = load_suite("throttr")
+STAYS_UP = make_case({"alive": True}, id="robustness/stays-up")
+PASS = Outcome(Verdict.PASS, Trace())
+CUT = Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, blamed="THR-QUERY-5", step=1, expected="ok", got="closed")
+
+
+class FakeServer:
+    """A process that lives until it is told to die; each start has another port."""
+
+    def __init__(self, *, starts_at_most: int = 1000) -> None:
+        self.starts = 1
+        self.address = Address("tcp", "127.0.0.1", 1)
+        self.lives = True
+        self.whys: list[str] = []
+        self._how = "died of SIGSEGV"
+        self._most = starts_at_most
+
+    def death(self) -> str | None:
+        return None if self.lives else self._how
+
+    def give_up(self, why: str) -> None:
+        self.lives, self._how = False, why
+
+    def last_words(self, count: int = 9) -> list[str]:
+        return [f"words of start {self.starts}"]
+
+    async def restart(self, why: str) -> None:
+        if self.starts >= self._most:
+            raise StartError("no room")
+        self.whys.append(why)
+        self.starts += 1
+        self.lives, self._how = True, "died of SIGSEGV"
+        self.address = Address("tcp", "127.0.0.1", self.starts)
+
+
+class FakeDriver:
+    """Plays nothing: each case ends the server or not, as told; who is under way when it ends is cut."""
+
+    def __init__(self, server: FakeServer, jobs: int, ends: Callable[["FakeDriver", str], bool]) -> None:
+        self.server = server
+        self.gate = Gate(jobs)
+        self.address = server.address
+        self.unanswered = 0
+        self.playing: list[str] = []
+        self.order: list[str] = []
+        self.sleeps: set[str] = set()
+        self.ends = ends
+
+    async def play(self, player: Player) -> Outcome:
+        case = player.case.id
+        start = self.server.starts
+        self.order.append(case)
+        self.playing.append(case)
+        player.talk.trace.append(TraceEvent(len(self.order), "a", Kind.SENT, b"x"))
+        try:
+            if case in self.sleeps:
+                player.talk.asleep = True
+                await asyncio.sleep(0.03)
+                player.talk.asleep = False
+            else:
+                await asyncio.sleep(0.002)
+            if self.server.lives and self.ends(self, case):
+                self.server.lives = False
+            await asyncio.sleep(0)
+            return PASS if self.server.lives and self.server.starts == start else CUT
+        finally:
+            self.playing.remove(case)
+
+
+def some(count: int, **changes: Any) -> list[Case]:
+    return [make_case(id=f"made/{number}", **changes) for number in range(count)]
+
+
+def run(
+    cases: list[Case],
+    ends: Callable[[FakeDriver, str], bool],
+    *,
+    jobs: int = 4,
+    restarts: int = 50,
+    sleeps: set[str] | None = None,
+    server: FakeServer | None = None,
+) -> tuple[dict[str, Record], FakeDriver]:
+    server = server or FakeServer()
+    driver = FakeDriver(server, jobs, ends)
+    driver.sleeps = sleeps or set()
+    suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, [*cases, STAYS_UP], Settings())
+    records: list[Record] = []
+    asyncio.run(SupervisedRound(plan, driver, records.append, server, restarts).go())  # type: ignore[arg-type]
+    assert len(records) == len({one["case"] for one in records})
+    return {one["case"]: one for one in records}, driver
+
+
+def crashes(records: dict[str, Record]) -> set[str]:
+    return {case for case, one in records.items() if one["verdict"] == "crash"}
+
+
+def others(records: dict[str, Record]) -> set[str]:
+    return {one["verdict"] for one in records.values() if one["verdict"] != "crash"}
+
+
+@pytest.mark.parametrize("jobs", [1, 4, 32])
+def test_the_one_that_ends_it_is_the_crash_and_all_others_get_their_verdict(jobs: int) -> None:
+    records, driver = run(some(40), lambda _, case: case == "made/17", jobs=jobs)
+
+    assert crashes(records) == {"made/17"}
+    assert others(records) == {"pass"}
+    assert len(records) == 41
+    assert driver.address == driver.server.address
+
+
+def test_a_crash_tells_how_it_died_and_what_it_said() -> None:
+    records, _ = run(some(3), lambda _, case: case == "made/1")
+    crash = records["made/1"]
+
+    assert crash["got"].startswith("it died of SIGSEGV; closed; its last words: words of start ")
+    assert (crash["blamed"], crash["guilty"], crash["step"], crash["expected"]) == ("THR-QUERY-5", "target", 1, "ok")
+    assert crash["extra"]["process"]["death"] == "died of SIGSEGV"
+    assert crash["extra"]["process"]["last_words"] == [f"words of start {crash['extra']['process']['start']}"]
+
+
+def test_several_that_end_it_are_all_found() -> None:
+    guilty = {"made/3", "made/4", "made/20", "made/39"}
+    records, _ = run(some(40), lambda _, case: case in guilty)
+
+    assert crashes(records) == guilty
+    assert others(records) == {"pass"}
+
+
+def test_one_that_had_ended_just_before_is_found_too() -> None:
+    late: list[str] = []
+
+    class Late(FakeServer):
+        def death(self) -> str | None:
+            if late and late[0] == "made/5":
+                self.lives = False
+                late.clear()
+            return super().death()
+
+    def ends(driver: FakeDriver, case: str) -> bool:
+        if case == "made/5":
+            asyncio.get_running_loop().call_later(0.01, late.append, case)
+        return False
+
+    records, _ = run(some(8), ends, jobs=1, server=Late())
+
+    assert crashes(records) == {"made/5"}
+    assert others(records) == {"pass"}
+
+
+def test_exclusive_cases_that_end_it_are_found() -> None:
+    cases = [*some(10), *[make_case(id=f"alone/{number}", exclusive=True) for number in range(5)]]
+    records, driver = run(cases, lambda _, case: case == "alone/2")
+
+    assert crashes(records) == {"alone/2"}
+    assert others(records) == {"pass"}
+    assert driver.order[0].startswith("alone/")
+
+
+def test_a_death_that_no_case_repeats_alone_is_the_crash_of_the_run() -> None:
+    def ends(driver: FakeDriver, case: str) -> bool:
+        return {"made/6", "made/7"} <= set(driver.playing)
+
+    records, _ = run(some(20), ends, jobs=4)
+    (end,) = records[STAYS_UP.id]["extra"]["ends"]
+
+    assert crashes(records) == {STAYS_UP.id}
+    assert others(records) == {"pass"}
+    assert {"made/6", "made/7"} <= set(end["under_way"])
+    assert end["last_words"] == ["words of start 1"]
+    assert "it died of SIGSEGV, with " in records[STAYS_UP.id]["got"]
+
+
+def test_the_crash_of_the_run_is_there_even_when_its_case_was_not_selected() -> None:
+    died = []
+
+    def ends(driver: FakeDriver, case: str) -> bool:
+        if not died and case == "made/3":
+            died.append(case)
+            return True
+        return False
+
+    server = FakeServer()
+    driver = FakeDriver(server, 4, ends)
+    cases = some(8)
+    suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings())
+    records: list[Record] = []
+    asyncio.run(SupervisedRound(plan, driver, records.append, server, 5).go())  # type: ignore[arg-type]
+
+    assert [one["case"] for one in records if one["verdict"] == "crash"] == [STAYS_UP.id]
+
+
+def test_one_that_ends_it_in_its_sleep_is_found_by_halves() -> None:
+    waiting = {f"made/{number}" for number in range(0, 40, 2)}
+    records, driver = run(some(40), lambda _, case: case == "made/14", jobs=40, sleeps=waiting)
+
+    assert crashes(records) == {"made/14"}
+    assert others(records) == {"pass"}
+    assert driver.server.starts < 16
+
+
+def test_who_dies_only_behind_another_is_not_blamed() -> None:
+    records, driver = run(some(4), lambda driver, case: case == "made/2" and driver.order.count(case) < 3, jobs=4)
+
+    assert crashes(records) == {STAYS_UP.id}
+    assert others(records) == {"pass"}
+    assert driver.order.count("made/2") == 3
+
+
+def test_a_death_is_looked_into_even_when_the_time_for_deliveries_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = SupervisedRound._find
+
+    async def late(self: SupervisedRound, batch: Any) -> Any:
+        self._until = 0.0
+        try:
+            return await real(self, batch)
+        finally:
+            self._until = inf
+
+    monkeypatch.setattr(SupervisedRound, "_find", late)
+    records, _ = run(some(10), lambda _, case: case == "made/3")
+
+    assert crashes(records) == {"made/3"}
+
+
+def test_after_so_many_restarts_the_rest_is_untestable() -> None:
+    records, driver = run(some(40), lambda _, case: True, restarts=6)
+
+    assert driver.server.starts == 7
+    assert len(records) == 41
+    assert others(records) == {"untestable"}
+    assert 1 <= len(crashes(records)) <= 6
+    assert "--restarts" in next(one["got"] for one in records.values() if one["verdict"] == "untestable")
+
+
+def test_one_that_does_not_start_again_ends_the_run_honestly() -> None:
+    records, _ = run(some(20), lambda _, case: case == "made/9", server=FakeServer(starts_at_most=1))
+
+    assert others(records) == {"pass", "untestable"}
+    assert crashes(records) == {STAYS_UP.id}
+    assert "does not start again: no room" in next(
+        one["got"] for one in records.values() if one["verdict"] == "untestable"
+    )
+
+
+def test_one_that_answers_nobody_is_as_good_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    deaf = []
+
+    class Deaf(FakeDriver):
+        async def play(self, player: Player) -> Outcome:
+            if player.case.id == "made/4":
+                deaf.append(self.server.starts)
+                return Outcome(Verdict.HANG, Trace(), Guilty.TARGET, got="nothing in 5 s")
+            return await super().play(player)
+
+    async def serves(self: SupervisedRound) -> bool:
+        return deaf[-1] != self._server.starts
+
+    monkeypatch.setattr(SupervisedRound, "_serves", serves)
+    server = FakeServer()
+    driver = Deaf(server, 4, lambda _, case: False)
+    cases = some(10)
+    suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, [*cases, STAYS_UP], Settings())
+    records: list[Record] = []
+    asyncio.run(SupervisedRound(plan, driver, records.append, server, 9).go())  # type: ignore[arg-type]
+    found = {one["case"]: one for one in records}
+
+    assert crashes(found) == {"made/4"}
+    assert others(found) == {"pass"}
+    assert "answered nobody any more" in found["made/4"]["got"]
+
+
+def test_what_is_measured_comes_last_and_each_time_on_a_fresh_server() -> None:
+    budgets = [make_case(id=f"budget/{number}", exclusive=True, budget=True) for number in range(3)]
+    records, driver = run([*budgets, *some(5)], lambda _, case: False)
+
+    assert driver.order[-4:] == ["budget/0", "budget/1", "budget/2", STAYS_UP.id]
+    assert driver.server.starts == 4
+    assert others(records) == {"pass"}
+
+
+def delivered(ends: Callable[[FakeDriver, str], bool], jobs: int = 4) -> tuple[dict[tuple[str, str], str], FakeServer]:
+    server = FakeServer()
+
+    class Delivering(FakeDriver):
+        async def play(self, player: Player) -> Outcome:
+            self.now = f"{player.case.id} {player.case.delivery}"
+            outcome = await super().play(player)
+            return replace(outcome, extra={"cuts": 1})
+
+    driver = Delivering(server, jobs, ends)
+    cases = [make_case({"send": ASK}, id=f"made/{number}") for number in range(6)]
+    suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
+    settings = Settings(deliveries=choice_of("bytes,half-closed"))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, settings)
+    records: list[Record] = []
+    asyncio.run(SupervisedRound(plan, driver, records.append, server, 50).go())  # type: ignore[arg-type]
+    assert len(records) == len({one["record_id"] for one in records})
+    return {(one["case"], one["delivery"]): one["verdict"] for one in records}, server
+
+
+def test_what_passed_is_played_under_other_deliveries_on_a_server_of_ours_too() -> None:
+    found, server = delivered(lambda *_: False)
+
+    assert set(found.values()) == {"pass"}
+    assert len(found) == 18
+    assert server.starts == 1
+
+
+def test_a_case_that_ends_the_server_has_no_play_under_other_deliveries() -> None:
+    found, _ = delivered(lambda _, case: case == "made/3")
+
+    assert {key: verdict for key, verdict in found.items() if key[0] == "made/3"} == {("made/3", "whole"): "crash"}
+    assert [verdict for key, verdict in found.items() if key[0] != "made/3"] == ["pass"] * 15

@@ -1,0 +1,89 @@
+"""Plays over loopback: what an SDK asks while it connects, and what becomes of one that dies, hangs or says nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reference_client.peers import in_a_loop
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.play import sdk_run
+from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
+from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.conformance.suite.cases import cases_in, load_suite
+from wireproof.conformance.verdict.records import Record, Run
+
+TOY = Path(__file__).with_name("toy_sdk.py")
+PURGE = {"ask": {"PURGE": {"key": "k"}}}
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "sdk-test/purge": [{**PURGE, "answer": "ok"}, {**PURGE, "answer": "refused"}],
+    "sdk-test/connect": [{"connect": "a"}, {"leave": "a"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def _probed_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sdk_run, "PROBING", 0.1)
+
+
+async def played(how: str, told: dict[str, list[dict[str, Any]]]) -> list[Record]:
+    suite = load_suite("throttr")
+    entries = [{"id": id, "title": id, "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in told.items()]
+    cases = list(cases_in({"cases": entries}, suite.clauses, "test.yaml"))
+    run = Run("throttr", "7.3.2", "uint16", "toy", "toy", role="client")
+    found: list[Record] = []
+
+    def report(record: Record, outcome: Outcome) -> None:
+        found.append(record)
+
+    seconds = 0.3 if how == "hangs" else 10.0
+    async with DriverProcess(CommandWires([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
+        await driver.start()
+        await play_cases(SdkPlan(run, suite, cases, seconds), driver, report)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "verdicts"),
+    [
+        ("honest", ["pass", "pass"]),
+        ("greets", ["pass", "pass"]),
+        ("babbles", ["fail", "fail"]),
+        ("says-nothing", ["fail", "pass"]),
+        ("hangs", ["hang", "pass"]),
+        ("dies", ["crash", "pass"]),
+    ],
+)
+@in_a_loop
+async def test_each_way_to_be_wrong_has_its_verdict_and_the_next_case_a_fresh_start(
+    how: str, verdicts: list[str]
+) -> None:
+    found = await played(how, STEPS)
+
+    assert [one["verdict"] for one in found] == verdicts
+    assert {one["role"] for one in found} == {"client"}
+    if how == "dies":
+        assert "SIGSEGV" in found[0]["got"]
+    if how == "honest":
+        assert [(one["direction"], one["hex"]) for one in found[0]["exchange"] if one["hex"]][:2] == [
+            ("received", "04016b"),
+            ("sent", "01"),
+        ]
+
+
+@in_a_loop
+async def test_a_program_that_does_one_thing_at_a_time_is_not_asked_for_several() -> None:
+    both: dict[str, list[dict[str, Any]]] = {
+        "sdk-test/both": [{"ask": [PURGE["ask"], PURGE["ask"]], "answer": ["ok", "ok"]}],
+        "sdk-test/overlapping": [{**PURGE, "open": True}, {**PURGE, "open": True}, {"say": ["ok", "ok"]}],
+        "sdk-test/leaving": [{**PURGE, "open": True}, {"leave": "a", "fails": "any"}],
+        "sdk-test/one": [{**PURGE, "answer": "ok"}],
+    }
+
+    found = await played("honest", both)
+
+    assert [one["verdict"] for one in found] == ["unsupported"] * 3 + ["pass"]

@@ -1,0 +1,246 @@
+"""The player judges both sides of an SDK as a function of the answers: no sockets, no clock, no process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.sdk.driver_protocol import Answer, Error, Event, Failure, Hello, Sdk
+from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.sdk_player import Player
+from wireproof.conformance.suite.cases import Case, cases_in, load_suite
+from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import protocol
+
+QUERY = bytes.fromhex("02016b")
+FOUND = {"quota": "7", "ttl_type": "seconds", "ttl": "60"}
+ASK = {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": 7, "ttl_type": "seconds", "ttl": 60}}}
+OPERATIONS = ("query", "insert", "subscribe", "set", "get")
+HELLO = Hello("wireproof.driver/1", Sdk("s", "1", "l"), "throttr", ("7.3.2",), ("uint16",), OPERATIONS, True, "255")
+WRONG = Answer(9, {}, Error(Failure.OTHER, "no"))
+Answers = Callable[[act.Action], Any]
+
+
+def case(*steps: dict[str, Any], **more: Any) -> Case:
+    entry = {"id": "sdk-test/case", "title": "a case", "clauses": ["THR-QUERY-3"], "steps": list(steps), **more}
+    (made,) = cases_in({"cases": [entry]}, load_suite("throttr").clauses, "test.yaml")
+    return made
+
+
+def honest(action: act.Action) -> Any:
+    """Answer as a right SDK that is asked `QUERY` of `k` and told what it found."""
+    match action:
+        case act.Connect():
+            return Answer(1, {})
+        case act.Receive(expected=expected):
+            return act.Got(expected)
+        case act.Drain():
+            return act.Got(b"", ended=True)
+        case act.Report():
+            return Answer(1, FOUND)
+        case act.Leftovers():
+            return ()
+        case act.Accept():
+            return True
+    return None
+
+
+def play(made: Case, answers: Answers = honest, hello: Hello = HELLO) -> tuple[Outcome, list[act.Action]]:
+    symbols = Symbols(protocol("throttr"), "7.3.2", "uint16", case=made.id, namespace="n", variables=made.variables)
+    playing, done = Player(made, symbols, hello, Trace(), timeout=1.0).play(), list[act.Action]()
+    answer = None
+    while True:
+        try:
+            action = playing.send(answer)
+        except StopIteration as over:
+            return over.value, done
+        done.append(action)
+        answer = answers(action)
+
+
+def instead(kind: type, answer: Any) -> Answers:
+    return lambda action: answer if isinstance(action, kind) else honest(action)
+
+
+def test_right_bytes_and_a_right_report_pass() -> None:
+    outcome, done = play(case(ASK))
+
+    assert outcome.verdict is Verdict.PASS
+    assert act.Command(1, "query", "a", {"key": {"hex": "6b"}}) in done
+    assert act.Write("a", (bytes.fromhex("010700043c00"),)) in done
+
+
+def test_a_wrong_byte_names_clause_step_byte_and_both_texts() -> None:
+    blame = {**ASK, "blame": {"key_size": "THR-QUERY-2"}}
+
+    outcome, _ = play(case(blame), instead(act.Receive, act.Got(bytes.fromhex("02026b"))))
+
+    assert (outcome.verdict, outcome.guilty, outcome.blamed) == (Verdict.FAIL, Guilty.TARGET, "THR-QUERY-2")
+    assert (outcome.step, outcome.byte, outcome.expected) == (0, 1, "02016b")
+    assert (outcome.got or "").startswith("02026b")
+
+
+@pytest.mark.parametrize(
+    ("got", "verdict"),
+    [
+        (act.Got(b""), Verdict.HANG),
+        (act.Got(b"\2"), Verdict.FAIL),
+        (act.Got(b"", ended=True), Verdict.FAIL),
+        (act.Got(QUERY + b"\2"), Verdict.FAIL),
+    ],
+)
+def test_what_was_not_sent_is_told_from_what_was_sent_wrong(got: act.Got, verdict: Verdict) -> None:
+    assert play(case(ASK), instead(act.Receive, got))[0].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (act.Silent(), Verdict.HANG),
+        (act.Died("the driver died of SIGSEGV"), Verdict.CRASH),
+        (act.Nonsense("no JSON"), Verdict.UNTESTABLE),
+        (WRONG, Verdict.FAIL),
+        (Answer(1, {}, Error(Failure.UNSUPPORTED, "no")), Verdict.UNSUPPORTED),
+        (Answer(1, {**FOUND, "quota": "8"}), Verdict.FAIL),
+        (Answer(1, {**FOUND, "quota": 7}), Verdict.FAIL),
+        (Answer(1, {"status": True}), Verdict.FAIL),
+    ],
+)
+def test_a_report_is_held_against_what_the_bytes_said(answer: Any, verdict: Verdict) -> None:
+    assert play(case(ASK), instead(act.Report, answer))[0].verdict is verdict
+
+
+def test_an_operation_that_hello_does_not_name_is_unsupported_and_not_asked_for() -> None:
+    outcome, done = play(case({"ask": "WHOAMI", "answer": {"WHOAMI_REPLY": {"id": "i"}}}))
+
+    assert outcome.verdict is Verdict.UNSUPPORTED
+    assert not any(isinstance(one, act.Command) and one.do == "whoami" for one in done)
+
+
+def test_a_number_beyond_the_sdks_own_may_be_an_error_and_must_not_be_another_number() -> None:
+    wide = {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": 256, "ttl_type": 4, "ttl": 1}}}
+
+    assert play(case(wide), instead(act.Report, WRONG))[0].verdict is Verdict.UNSUPPORTED
+    assert play(case(wide), instead(act.Report, Answer(1, FOUND)))[0].verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(("binary_safe", "verdict"), [(True, Verdict.FAIL), (False, Verdict.UNSUPPORTED)])
+def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
+    binary_safe: bool, verdict: Verdict
+) -> None:
+    hello, garbled = (
+        Hello("wireproof.driver/1", HELLO.sdk, "throttr", ("7.3.2",), ("uint16",), OPERATIONS, binary_safe, "255"),
+        {"text": "\ufffd"},
+    )
+    value = {"ask": {"GET": {"key": "k"}}, "answer": {"GET_REPLY": {"ttl_type": 4, "ttl": 60, "value": {"hex": "ff"}}}}
+    push = {"say": {"push": {"channel": "c", "payload": {"hex": "ff"}}}}
+    told = Answer(1, {"ttl_type": "seconds", "ttl": "60", "value": garbled})
+    event = Event("message", "a", {"channel": {"hex": "63"}, "payload": garbled})
+
+    assert play(case(value), instead(act.Report, told), hello)[0].verdict is verdict
+    assert play(case(push), instead(act.NextEvent, event), hello)[0].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("came", "answer", "verdict"),
+    [
+        (b"", Answer(1, {}, Error(Failure.TOO_WIDE, "")), Verdict.PASS),
+        (b"", Answer(1, {"status": True}), Verdict.FAIL),
+        (b"", Answer(1, {}, Error(Failure.TIMEOUT, "")), Verdict.FAIL),
+        (b"\1", Answer(1, {}, Error(Failure.TOO_WIDE, "")), Verdict.FAIL),
+    ],
+)
+def test_what_must_be_refused_is_refused_and_nothing_sent(came: bytes, answer: Answer, verdict: Verdict) -> None:
+    step = {"ask": {"INSERT": {"key": "k", "quota": 65536, "ttl_type": 4, "ttl": 1}}, "refused": True}
+
+    def answers(action: act.Action) -> Any:
+        if isinstance(action, act.Receive):
+            return act.Got(came, answered=None if came else 1)
+        return answer if isinstance(action, act.Report) and action.call == 1 else honest(action)
+
+    assert play(case(step), answers)[0].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("event", "verdict"),
+    [
+        (Event("message", "a", {"channel": {"hex": "63"}, "payload": {"hex": "70"}}), Verdict.PASS),
+        (Event("message", "a", {"channel": {"hex": "63"}, "payload": {"hex": ""}}), Verdict.FAIL),
+        (Event("message", "a", {"payload": {"hex": "70"}}), Verdict.FAIL),
+        (act.Silent(), Verdict.FAIL),
+        (act.Died("gone"), Verdict.CRASH),
+    ],
+)
+def test_a_push_is_told_of_with_all_it_says(event: Any, verdict: Verdict) -> None:
+    step = {"say": {"push": {"channel": "c", "payload": "p"}}}
+
+    assert play(case(step), instead(act.NextEvent, event))[0].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        instead(act.Drain, act.Got(b"\x18", ended=True)),
+        instead(act.Leftovers, (Event("message", "a", {}),)),
+    ],
+)
+def test_bytes_and_events_that_nobody_asked_for_fail_at_the_end(answers: Answers) -> None:
+    assert play(case(ASK), answers)[0].verdict is Verdict.FAIL
+
+
+def test_a_prerequisite_that_fails_leaves_the_case_untestable_by_nobodys_fault() -> None:
+    outcome, _ = play(case({**ASK, "given": True}), instead(act.Report, WRONG))
+
+    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.NOBODY)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"ask": {"QUERY": {"key": "k"}}},
+        {"say": "ok"},
+        {"ask": {"QUERY": {}}, "answer": "ok"},
+        {"ask": "ok", "answer": "ok"},
+        {**ASK, "cut": "somehow"},
+    ],
+)
+def test_a_case_that_cannot_be_played_is_the_harness_own_fault(step: dict[str, Any]) -> None:
+    outcome, _ = play(case(step))
+
+    assert (outcome.verdict, outcome.guilty) == (Verdict.HARNESS_ERROR, Guilty.HARNESS)
+
+
+def test_halves_asks_again_for_each_place_that_a_field_begins() -> None:
+    _, done = play(case({**ASK, "cut": "halves"}))
+
+    cuts = [tuple(map(len, one.segments)) for one in done if isinstance(one, act.Write)]
+
+    assert cuts == [(1, 5), (3, 3), (4, 2)]
+
+
+def test_the_same_answers_give_the_same_outcome_again() -> None:
+    made = case(ASK, {**ASK, "cut": "bytes"})
+    tape: list[Any] = []
+
+    def recorded(action: act.Action) -> Any:
+        tape.append(honest(action))
+        return tape[-1]
+
+    first, done = play(made, recorded)
+    left = iter(tape)
+    again, replayed = play(made, lambda action: next(left))
+
+    assert (again, replayed) == (first, done)
+
+
+def test_a_driver_that_ends_while_it_closes_is_a_crash() -> None:
+    def answers(action: act.Action) -> Any:
+        closing = isinstance(action, act.Command) and action.do == "close"
+        return act.Died("gone") if closing else honest(action)
+
+    assert play(case(ASK), answers)[0].verdict is Verdict.CRASH

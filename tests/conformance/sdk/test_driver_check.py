@@ -1,0 +1,345 @@
+"""A right driver is told so in every line; each way to be wrong is told with what was expected, and only that one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.conformance.sdk.inside import Command, DiedError, InsideWires, Line
+from tests.reference_client.peers import in_a_loop
+from wireproof.conformance.sdk.check_results import Finding
+from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.driver_protocol import NONSENSE
+from wireproof.conformance.sdk.transports import CommandWires
+
+
+async def checked(wires: Any, *, deadline: float = 2.0, **asked: str) -> list[Finding]:
+    async with DriverProcess(wires, deadline=deadline, start_deadline=deadline) as driver:
+        return [one async for one in Check(driver, "throttr", **asked).run()]
+
+
+def wrong(findings: list[Finding]) -> dict[str, str]:
+    return {one.name: "\n".join(one.wrong) for one in findings if one.wrong}
+
+
+@pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])
+@pytest.mark.parametrize("variant", ["uint8", "uint64"])
+@in_a_loop
+async def test_the_reference_driver_is_right_in_every_line(profile: str, variant: str) -> None:
+    findings = await checked(InsideWires(), profile=profile, variant=variant)
+    names = [one.name for one in findings]
+
+    assert wrong(findings) == {}
+    assert names[0].endswith(f"tried with profile {profile}, variant {variant}")
+    assert [name for name in names if name.startswith("channels")] == [
+        "channels",
+        *(["channels, with something to be found"] if profile == "7.1.0" else []),
+        "channels, extreme values",
+        *(["channels, extreme values, with something to be found"] if profile == "7.1.0" else []),
+    ]
+    assert names[-1] == "quit"
+    assert len(names) == len(set(names))
+
+
+def results(line: Line, change: Any) -> Line:
+    """Apply `change` to each value of a result, rows included."""
+
+    def of(value: Any) -> Any:
+        if isinstance(value, list):
+            return [of(one) for one in value]
+        if isinstance(value, dict) and not {"hex", "text"} & value.keys():
+            return {name: of(one) for name, one in value.items()}
+        return change(value)
+
+    return {**line, "result": of(line["result"])} if line.get("ok") else line
+
+
+def does(command: Command, name: str) -> bool:
+    return command.get("do") == name
+
+
+def lossy_number(line: Line, command: Command) -> Line:
+    def change(value: Any) -> Any:
+        return str(int(float(value))) if isinstance(value, str) and value.isdigit() else value
+
+    return line if does(command, "hello") else results(line, change)
+
+
+def lossy_text(line: Line, command: Command) -> Line:
+    def change(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {"text": bytes.fromhex(value["hex"]).decode("utf-8", "replace")}
+        return value
+
+    return line if does(command, "hello") else results(line, change)
+
+
+def numbers_as_numbers(line: Line, command: Command) -> Line:
+    def change(value: Any) -> Any:
+        return int(value) if isinstance(value, str) and value.isdigit() else value
+
+    return results(line, change) if does(command, "query") else line
+
+
+def flipped(line: Line, command: Command) -> Line:
+    return {**line, "result": {"status": False}} if does(command, "insert") and line.get("ok") else line
+
+
+def swapped(line: Line, command: Command) -> Line:
+    if does(command, "batch") and line["ok"]:
+        return {**line, "result": {"results": line["result"]["results"][::-1]}}
+    return line
+
+
+def missing(line: Line, command: Command) -> Line:
+    if does(command, "stat") and line["ok"] and "total_reads" in line["result"]:
+        return {**line, "result": {name: one for name, one in line["result"].items() if name != "total_reads"}}
+    return line
+
+
+def renamed(line: Line, command: Command) -> Line:
+    if does(command, "whoami") and line["ok"]:
+        return {**line, "result": {"uuid": line["result"]["id"]}}
+    return line
+
+
+def knows_everything(line: Line, command: Command) -> Line:
+    return {"id": line["id"], "ok": True, "result": {}} if does(command, NONSENSE) else line
+
+
+def other_kind(line: Line, command: Command) -> Line:
+    return {**line, "error": {"kind": "other", "told": "boom"}} if line.get("ok") is False else line
+
+
+def silent(what: str) -> Any:
+    return lambda line, command: None if does(command, what) or line.get("event") == what else line
+
+
+BROKEN = {"ok": False, "error": {"kind": "other", "told": "boom"}}
+
+
+def hello(**change: Any) -> Any:
+    return lambda line, command: {**line, "result": line["result"] | change} if does(command, "hello") else line
+
+
+OUTGOING: dict[str, tuple[Any, dict[str, str]]] = {
+    "says yes to nonsense": (
+        knows_everything,
+        {f"{NONSENSE}, which no driver knows": "expected the error unsupported, got the result {}"},
+    ),
+    "loses precision": (
+        lossy_number,
+        {
+            "query, extreme values": "result.quota: expected '18446744073709551615', got '18446744073709551616'",
+            "list": "result.rows.0.time_point: expected",
+            "connections": "result.rows.0.connected_at: expected",
+        },
+    ),
+    "loses bytes": (
+        lossy_text,
+        {"list, extreme values": "result.rows.0.key: expected {'hex': '00ff0a0d80225c00'}, got {'text': "},
+    ),
+    "numbers are numbers": (numbers_as_numbers, {"query": 'result.quota: expected {"hex": "..."}, a string'}),
+    "flips a status": (
+        flipped,
+        {"insert": "result.status: expected True, got False\nthe server answered 01"},
+    ),
+    "turns a batch round": (swapped, {"batch: insert, query, update": "result 1.status: expected"}),
+    "leaves a field out": (missing, {"stat": r"result\.total_reads: expected '\d+', got nothing"}),
+    "renames a field": (renamed, {"whoami": "result.uuid: expected no such field, only id"}),
+    "does not tell kinds": (
+        other_kind,
+        {
+            f"{NONSENSE}, which no driver knows": "expected the error unsupported, got the error other",
+            "insert with key of 256 bytes, which does not fit": "expected the error too_long, got other: boom",
+            "insert after the server closed the connection": "expected the error closed, got other: boom",
+            "insert after the connection was closed": "expected the error closed, got other: boom",
+        },
+    ),
+    "never tells what is pushed": (
+        silent("message"),
+        {"a message is pushed": "expected the event message with {'payload"},
+    ),
+    "never answers get": (silent("get"), {"get": "no answer to `get` in 0.25 s"}),
+    "never answers close": (silent("close"), {"close": "no answer to `close` in 0.25 s"}),
+    "never answers quit": (silent("quit"), {"quit": "expected an answer, then the end; no answer to `quit`"}),
+    "never answers hello": (silent("hello"), {"hello": "no answer to `hello` in 0.25 s"}),
+    "never says that it was refused": (
+        lambda line, command: line if line.get("ok", True) or command.get("do") != "insert" else None,
+        {
+            "insert with quota 65536, which does not fit": "expected the error too_wide; no answer to `insert`",
+            "insert after the server closed": "expected the error closed; no answer to `insert` in 0.25 s",
+        },
+    ),
+    "never fails": (
+        lambda line, command: line if line.get("ok", True) else {"id": line["id"], "ok": True, "result": {}},
+        {
+            "insert with quota 65536, which does not fit": "expected the error too_wide, got the result {}",
+            "insert after the connection was closed": "expected the error closed, got the result {}",
+        },
+    ),
+    "cannot connect": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "connect") else line,
+        {"connect": "expected {}, got the error other: boom"},
+    ),
+    "cannot close": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "close") else line,
+        {"close": "expected {}, got the error other: boom"},
+    ),
+    "cannot subscribe": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "subscribe") else line,
+        {
+            "subscribe": "result: expected {'status': True}, got the error other: boom",
+            "subscribe, for the sake of a push": "got the error other: boom\nthe server answered 0",
+        },
+    ),
+    "cannot batch": (
+        lambda line, command: BROKEN | {"id": line["id"]} if does(command, "batch") else line,
+        {"batch": "result 1: expected {'status': False}, got the error other: boom"},
+    ),
+    "loses a result of a batch": (
+        lambda line, command: {**line, "result": {"results": []}} if does(command, "batch") else line,
+        {"batch": "result: expected {\"results\": [...]} with 3 results, got {'results': []}"},
+    ),
+    "never answers batch": (silent("batch"), {"batch": "no answer to `batch` in 0.25 s"}),
+    "hides an operation": (
+        hello(operations=["insert", "query"]),
+        {"get": "hello does not name it: expected the error unsupported, got the result"},
+    ),
+    "names an operation of its own": (
+        hello(operations=["insert", "teleport"]),
+        {"hello": "operations: expected some of insert, query, .*batch; got teleport"},
+    ),
+    "speaks another protocol": (hello(protocol="psst"), {"hello": "protocol: expected 'throttr', got 'psst'"}),
+    "speaks an unknown profile": (hello(profiles=["9"]), {"hello": "profiles: expected some of 7.1.0, 7.3.2; got 9"}),
+    "speaks an unknown variant": (hello(variants=["int"]), {"hello": "variants: expected some of uint8.*; got int"}),
+    "is of another version": (hello(protocol_version="2"), {"hello": 'protocol_version: "wireproof.driver/1" was exp'}),
+}
+
+
+ALONE = {
+    "flips a status": "insert",
+    "turns a batch round": "batch",
+    "leaves a field out": "stat",
+    "renames a field": "whoami",
+    "says yes to nonsense": NONSENSE,
+}
+"""Faults of one operation, and the word that is in every title which tells of them."""
+
+
+def holds(found: dict[str, str], expected: dict[str, str]) -> None:
+    for name, told in expected.items():
+        texts = [text for title, text in found.items() if title.startswith(name)]
+        assert any(told in text or re.search(told, text) for text in texts), texts or found
+
+
+@pytest.mark.parametrize("how", OUTGOING)
+@in_a_loop
+async def test_what_a_driver_says_wrong_is_told(how: str) -> None:
+    outgoing, expected = OUTGOING[how]
+    found = wrong(await checked(InsideWires(outgoing=outgoing), deadline=0.25 if how.startswith("never") else 2.0))
+
+    holds(found, expected)
+    assert [title for title in found if ALONE.get(how, "") not in title] == []
+
+
+def wraps(command: Command) -> Command:
+    if "quota" in command:
+        command["quota"] = str(int(command["quota"]) % 2**16)
+    return command
+
+
+def cuts(command: Command) -> Command:
+    if "key" in command:
+        command["key"] = {"hex": command["key"]["hex"][:510]}
+    return command
+
+
+def other_key(command: Command) -> Command:
+    return {**command, "key": {"hex": "6b"}} if command["do"] == "purge" else command
+
+
+def dies(command: Command) -> Command:
+    if command["do"] == "get":
+        raise DiedError("died of SIGSEGV")
+    return command
+
+
+INCOMING: dict[str, tuple[Any, dict[str, str]]] = {
+    "wraps a wide number": (
+        wraps,
+        {"insert with quota 65536, which does not fit": "expected nothing to be sent, it sent 010000043c00"},
+    ),
+    "cuts a long key": (
+        cuts,
+        {"insert with key of 256 bytes, which does not fit": "expected nothing to be sent, it sent 013c00043c00ff6b"},
+    ),
+    "sends another key": (
+        other_key,
+        {"purge": "it sent 04016b, expected 040f7769726570726f6f662d636865636b: they differ at byte 1"},
+    ),
+    "dies": (dies, {"the driver runs on": "no answer to `get`: the driver died of SIGSEGV\nlast words\nwhat follows"}),
+}
+
+
+@pytest.mark.parametrize("how", INCOMING)
+@in_a_loop
+async def test_what_a_driver_does_wrong_is_told(how: str) -> None:
+    incoming, expected = INCOMING[how]
+
+    holds(wrong(await checked(InsideWires(incoming=incoming), variant="uint16")), expected)
+
+
+@in_a_loop
+async def test_what_is_no_line_of_the_protocol_is_told_at_the_end() -> None:
+    def chats(line: Line, command: Command) -> Line | bytes:
+        return (
+            b"connected!\n" + str(line).replace("'", '"').replace("True", "true").encode()
+            if does(command, "connect")
+            else line
+        )
+
+    found = wrong(await checked(InsideWires(outgoing=chats)))
+
+    assert set(found) == {"stdout is for the protocol only"}
+    assert "expected a JSON object, got 'connected!'" in found["stdout is for the protocol only"]
+
+
+@in_a_loop
+async def test_what_an_sdk_does_not_have_is_no_fault() -> None:
+    few = ["insert", "query"]
+
+    def incoming(command: Command) -> Command:
+        own = (*few, "hello", "connect", "close", "quit")
+        return command if command["do"] in own else {**command, "do": NONSENSE}
+
+    def outgoing(line: Line, command: Command) -> Line | None:
+        if line.get("event") == "closed":
+            return None
+        return hello(operations=few, binary_safe=False, largest_number=str(2**53))(line, command)
+
+    findings = await checked(InsideWires(incoming, outgoing))
+    notes = {one.name: one.note for one in findings if one.note}
+
+    assert wrong(findings) == {}
+    assert notes["get"] == "unsupported, and says so"
+    assert notes["events"] == "no subscribe, no events"
+    assert notes["bytes of all kinds"] == "not tried: hello says binary_safe false"
+    assert notes["insert after the server closed the connection"].startswith("no event closed")
+
+
+@in_a_loop
+async def test_a_profile_the_driver_does_not_speak_is_told() -> None:
+    found = wrong(await checked(InsideWires(profile="7.3.2"), profile="7.1.0"))
+
+    holds(found, {"hello": "profiles: expected '7.1.0' among them, got 7.3.2"})
+
+
+@in_a_loop
+async def test_a_program_that_is_not_there_is_told() -> None:
+    assert wrong(await checked(CommandWires(["/nowhere"]))) == {
+        "hello": "cannot start '/nowhere': No such file or directory"
+    }

@@ -1,0 +1,106 @@
+"""Drivers of SDKs with several sockets are checked on all of them; what such an SDK does by itself is no fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from tests.reference_client.peers import in_a_loop
+from wireproof.conformance.mutation.clients import InnerWires
+from wireproof.conformance.sdk.check_results import Finding
+from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.recording_server import Crossing, Datagrams
+from wireproof.mutants.registry import mutant_client
+from wireproof.protocols.psrt import PROTOCOL, V1, Codec, ResponseCode
+from wireproof.protocols.psrt.replies import DatagramReply, Response
+from wireproof.protocols.psrt.requests import Publish
+from wireproof.reference_client.driver import Driver
+
+CODEC = Codec.of(V1, "standard")
+
+
+async def checked(mutant: str | None = None, **hello: Any) -> list[Finding]:
+    def making(say: Callable[[Mapping[str, Any]], object]) -> Driver:
+        def said(line: Mapping[str, Any]) -> None:
+            result = line.get("result", {})
+            say({**line, "result": {**result, **hello}} if "sdk" in result else line)
+
+        return Driver("psrt", said, client_class=mutant_client("psrt", mutant))
+
+    wires = InnerWires(making)
+    async with DriverProcess(wires, deadline=1.0) as driver:
+        return [one async for one in Check(driver, "psrt").run() if one.name != "quit"]
+
+
+@in_a_loop
+async def test_the_reference_driver_is_right_in_every_line() -> None:
+    findings = await checked()
+    names = [one.name for one in findings]
+
+    assert [(one.name, one.wrong) for one in findings if one.wrong] == []
+    assert {"publish", "subscribe", "unsubscribe", "publish_repl", "datagram", "bye", "close"} <= set(names)
+    assert any(name.startswith("a message is pushed: 01") for name in names)
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("mutant", "name", "told"),
+    [
+        ("priority-zero", "publish", "they differ at byte 1"),
+        ("bye-is-not-said", "bye", "it sent nothing, expected ff"),
+    ],
+)
+@in_a_loop
+async def test_what_is_wrong_is_told(mutant: str, name: str, told: str) -> None:
+    wrong = {one.name: "\n".join(one.wrong) for one in await checked(mutant) if one.wrong}
+
+    assert told in wrong[name]
+
+
+@pytest.mark.parametrize(
+    ("hello", "told"),
+    [
+        ({"features": ["tls", "wings"]}, "features: expected some of tls, udp"),
+        ({"operations": ["publish", "nop"]}, "operations: expected some of publish"),
+    ],
+)
+@in_a_loop
+async def test_what_nobody_can_have_is_told(hello: dict[str, Any], told: str) -> None:
+    (finding,) = await checked(**hello)
+
+    assert told in finding.wrong[0]
+
+
+def test_pings_and_their_answers_are_left_out_of_what_crossed() -> None:
+    crossing = Crossing(PROTOCOL, CODEC, lambda data: None, lambda: None)
+    crossing.came(b"\xee")
+    assert crossing.link is None
+    crossing.came(b"\xaa\0" + b"\1\0\0\0\0")
+    crossing.went(b"\xee\xaa\1\0" + bytes(32))
+    crossing.take()
+    publish = CODEC.encode(Publish(1, b"t", b""))
+
+    crossing.came(b"\0" + publish[:4])
+    crossing.came(publish[4:] + b"\0")
+    crossing.went(b"\1\xfe\1")
+    taken = crossing.take()
+
+    assert (taken.came, taken.messages, taken.went) == (publish, (Publish(1, b"t", b""),), b"\1\xfe\1")
+    assert taken.replies == (Response(ResponseCode.ERR_ACCESS),)
+
+
+def test_datagrams_are_taken_with_their_answers_whether_or_not_they_can_be_read() -> None:
+    datagrams = Datagrams(PROTOCOL.links["datagram"], CODEC)
+    datagram = bytes.fromhex("eeaa01000000000121740061")
+
+    datagrams.crossed(b"junk", None)
+    datagrams.crossed(datagram, bytes.fromhex("eeaa010001"))
+    taken = datagrams.take()
+
+    assert taken.came == b"junk" + datagram
+    assert len(taken.messages) == 1
+    assert taken.replies == (DatagramReply(1, ResponseCode.OK),)
+    assert datagrams.take().came == b""

@@ -1,0 +1,219 @@
+"""Loading: what is wrong in a case file is told with file, case and what was expected; foreach makes named cases."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.suite import cases, documents
+from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
+
+CLAUSES = """\
+protocol: throttr
+clauses:
+  - {id: THR-QUERY-1, group: QUERY, level: MUST, profiles: [7.1.0, 7.3.2],
+     text: This is a clause of both profiles., section: Query}
+  - {id: THR-QUERY-2, group: QUERY, level: {7.1.0: MUST, 7.3.2: MAY}, profiles: [7.1.0, 7.3.2],
+     text: The levels of this clause differ., section: Query}
+  - {id: THR-EVENT-1, group: EVENT, level: MAY, profiles: [7.3.2], text: This is a newer clause., section: Event}
+"""
+GOOD = "{id: query/one, title: 'A title long enough', clauses: [THR-QUERY-1], steps: [{send: INFO}]}"
+Load = Callable[[str], Suite]
+
+
+@pytest.fixture
+def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
+    """Return a loader of a suite whose only file of cases is the text given."""
+    real = documents.vectors_root()
+    (tmp_path / "throttr" / "cases").mkdir(parents=True)
+    (tmp_path / "throttr" / "clauses.yaml").write_text(CLAUSES)
+    (tmp_path / "throttr" / "probe.yaml").write_text("protocol: throttr\n")
+    (tmp_path / "schema").mkdir()
+    for path in (real / "schema").iterdir():
+        (tmp_path / "schema" / path.name).write_text(path.read_text())
+    monkeypatch.setattr(documents, "vectors_root", lambda: tmp_path)
+    monkeypatch.setattr(cases, "vectors_root", lambda: tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def loaded(text: str) -> Suite:
+        (tmp_path / "throttr" / "cases" / "query.yaml").write_text(text)
+        load_suite.cache_clear()
+        return load_suite("throttr")
+
+    yield loaded
+    load_suite.cache_clear()
+
+
+def a_file(*found: str, key: str = "cases") -> str:
+    return f"protocol: throttr\n{key}:\n" + "".join(f"  - {one}\n" for one in found)
+
+
+def test_a_case_has_the_profiles_and_level_of_its_first_clause(load: Load) -> None:
+    (case,) = load(a_file(GOOD)).cases
+
+    assert (case.id, case.topic, case.clauses) == ("query/one", "query", ("THR-QUERY-1",))
+    assert (case.profiles, case.variants, case.level, case.exclusive) == (("7.1.0", "7.3.2"), (), None, False)
+
+
+def test_foreach_makes_a_case_of_each_combination(load: Load) -> None:
+    text = GOOD.replace("A title", "A {t} title with {q}").replace(
+        "steps", "foreach: {t: [x, y], q: [1, MAX - 1]}, steps"
+    )
+    found = load(a_file(text)).cases
+
+    assert [case.id for case in found] == [
+        "query/one.x.1", "query/one.x.MAX-1", "query/one.y.1", "query/one.y.MAX-1",
+    ]  # fmt: skip
+    assert found[1].title == "A x title with MAX - 1 long enough"
+    assert found[1].variables == {"t": "x", "q": "MAX - 1"}
+
+
+def test_on_stays_a_word_and_true_a_truth(load: Load) -> None:
+    (case,) = load(a_file(GOOD.replace("send: INFO", "send: INFO, on: b, given: true"))).cases
+
+    assert case.steps == ({"send": "INFO", "on": "b", "given": True},)
+
+
+def test_a_date_stays_a_word(load: Load) -> None:
+    (case,) = load(a_file(GOOD.replace("send: INFO", "send: 2024-01-01"))).cases
+
+    assert case.steps == ({"send": "2024-01-01"},)
+
+
+def test_levels_and_profiles_of_a_clause_may_differ(load: Load) -> None:
+    clauses = load(a_file(GOOD)).clauses
+
+    assert clauses["THR-EVENT-1"].levels == {"7.3.2": Level.MAY}
+    assert clauses["THR-QUERY-2"].levels == {"7.1.0": Level.MUST, "7.3.2": Level.MAY}
+
+
+WRONG = {
+    "no YAML": ("protocol: [", "query.yaml: no YAML"),
+    "a key twice": (a_file(GOOD.replace("{send: INFO}", "{send: INFO, send: LIST}")), "key 'send' twice"),
+    "no mapping": ("- 1\n", "query.yaml: the document: .* is not of type .object"),
+    "empty": ("", "query.yaml: the document: null is not of type .object"),
+    "an unknown key": (a_file(GOOD.replace("title", "tittle")), "query.yaml: query/one: .*tittle"),
+    "a missing key": (a_file(GOOD.replace("title", "tittle")), "query.yaml: query/one: .*title. is a required"),
+    "a key that is no word": (a_file(GOOD.replace("send: INFO", "send: {1: 2}")), "key '1' is no word(?s:.)*line 3"),
+    "a value that is no JSON": (a_file(GOOD.replace("send: INFO", "send: !!binary aaaa")), "no JSON: .*bytes"),
+    "two wrong steps": (a_file(GOOD.replace("[{send: INFO}]", "[{sned: 1}, {}]")), r"query/one.steps.0: .*'sned'"),
+    "an unknown verb": (a_file(GOOD.replace("send", "sned")), r"query.yaml: query/one.steps.0: .*'sned'"),
+    "a bad id": (a_file(GOOD.replace("query/one", "Query One")), "query.yaml: Query One.id: .*does not match"),
+    "no steps": (a_file(GOOD.replace("[{send: INFO}]", "[]")), "query.yaml: query/one.steps: "),
+    "an id twice": (a_file(GOOD, GOOD), "query.yaml: id 'query/one' is used twice"),
+    "an unknown clause": (a_file(GOOD.replace("QUERY-1", "QUERY-9")), "query/one: no such clause: THR-QUERY-9"),
+    "an unknown clause of a step": (
+        a_file(GOOD.replace("send: INFO", "send: INFO, clause: THR-QUERY-8")), "query/one: no such clause: THR-QUERY-8",
+    ),
+    "another profile": (
+        a_file(GOOD.replace("THR-QUERY-1", "THR-EVENT-1").replace("steps", "profiles: [7.1.0], steps")),
+        r"query/one: clause THR-EVENT-1 does not apply to 7\.1\.0",
+    ),
+    "a title with unknown variables": (a_file(GOOD.replace("A title", "A {t}itle")), "query/one: title: .*of none"),
+    "a foreach that repeats": (a_file(GOOD.replace("steps", "foreach: {t: [1, 1]}, steps")), "'query/one.1' is used"),
+    "another protocol": (a_file(GOOD).replace("throttr", "psrt"), "query.yaml: protocol: expected throttr, got psrt"),
+    "a frame without bytes or message": (
+        a_file("{id: frame/one, clauses: [THR-QUERY-1]}", key="frames"), "query.yaml: frame/one: ",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_told_with_file_and_case(load: Load, wrong: str) -> None:
+    text, told = WRONG[wrong]
+
+    with pytest.raises(CaseError, match=told):
+        load(text)
+
+
+def test_a_protocol_without_cases_is_told() -> None:
+    with pytest.raises(CaseError, match="no folder of cases for 'nothing'"):
+        load_suite("nothing")
+
+
+def test_a_file_that_is_wrong_stays_wrong_and_a_right_one_is_kept(load: Load, tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(CaseError):
+            load(a_file(GOOD.replace("send", "sned")))
+    first, second = load(a_file(GOOD)), load(a_file(GOOD))
+
+    assert first == second
+    assert len(list((tmp_path / "cache" / "wireproof").glob("query.yaml-*.json"))) == 1
+
+
+def test_a_cache_that_cannot_be_used_is_done_without(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("no folder")
+
+    assert len(load(a_file(GOOD)).cases) == 1
+
+
+def test_a_kept_document_that_was_cut_is_read_anew(load: Load, tmp_path: Path) -> None:
+    load(a_file(GOOD))
+    for kept in (tmp_path / "cache" / "wireproof").iterdir():
+        kept.write_text('{"protocol": ')
+
+    assert len(load(a_file(GOOD)).cases) == 1
+
+
+def test_frames_are_expanded_like_cases(load: Load) -> None:
+    text = a_file(
+        "{id: frame/one, clauses: [THR-QUERY-1], foreach: {m: [1, 2]}, message: {QUERY: {key: k}}}", key="frames"
+    )
+    found = load(text).frames
+
+    assert [one.id for one in found] == ["frame/one.1", "frame/one.2"]
+    assert found[0].body == {"message": {"QUERY": {"key": "k"}}}
+
+
+def test_a_whole_file_may_be_read_as_people_write_it(load: Load) -> None:
+    text = "protocol: throttr\ncases:\n" + indent(dedent("""\
+        - id: query/block
+          title: A case in block style
+          clauses: [THR-QUERY-1]
+          steps:
+            - send: {QUERY: {key: $k}}
+              expect: refused
+        """), "  ")  # fmt: skip
+
+    assert load(text).cases[0].steps == ({"send": {"QUERY": {"key": "$k"}}, "expect": "refused"},)
+
+
+def test_a_retired_id_is_never_used_again(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "retired.txt").write_text("# gone\nquery/one  # said twice\n")
+
+    with pytest.raises(CaseError, match=r"query.yaml: id 'query/one' is retired"):
+        load(a_file(GOOD))
+
+
+def test_a_case_needs_what_its_file_needs_and_what_it_says_itself(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "features.yaml").write_text("tls: TLS can be begun.\nudp: Datagrams are answered.\n")
+    needy = GOOD.replace("steps:", "needs: [udp, tls], steps:").replace("query/one", "query/two")
+    suite = load("needs: [tls]\n" + a_file(GOOD, needy))
+
+    assert [case.needs for case in suite.cases] == [("tls",), ("tls", "udp")]
+    assert suite.features == {"tls": "TLS can be begun.", "udp": "Datagrams are answered."}
+
+
+def test_a_need_that_is_no_feature_is_told(load: Load) -> None:
+    with pytest.raises(CaseError, match=r"query.yaml: query/one: no such feature: tls; there is none"):
+        load(a_file(GOOD.replace("steps:", "needs: [tls], steps:")))
+
+
+def test_sequences_are_performed_and_parameters_kept(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "sequences.yaml").write_text("ask: {with: {what: INFO}, steps: [{send: <what>}]}\n")
+    (tmp_path / "throttr" / "parameters.yaml").write_text("LIMIT: {value: 3, text: A limit of the target.}\n")
+    suite = load(
+        a_file(GOOD.replace("{send: INFO}", "{perform: {ask: {what: LIST}}}, {perform: ask, clause: THR-QUERY-2}"))
+    )
+
+    asked = {"given": True, "send": "LIST"}, {"given": True, "clause": "THR-QUERY-2", "send": "INFO"}
+    assert suite.cases[0].steps == asked
+    assert suite.parameters["LIMIT"].value == 3
+
+
+def test_a_clause_named_beside_perform_must_be_one(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "throttr" / "sequences.yaml").write_text("ask: {steps: [{send: INFO}]}\n")
+    with pytest.raises(CaseError, match="no such clause: THR-QUERY-9"):
+        load(a_file(GOOD.replace("{send: INFO}", "{perform: ask, clause: THR-QUERY-9}")))

@@ -1,0 +1,90 @@
+"""Sequences: `perform` becomes steps while cases load, and what cannot is told with file and case."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wireproof.conformance.suite.documents import CaseError
+from wireproof.conformance.suite.sequences import Sequence, expanded, load_sequences
+
+LOGIN = Sequence(
+    {"as": "a", "login": "", "password": None},
+    (
+        {"connect": {"name": "<as>", "link": "control"}},
+        {"send": {"LOGIN": {"login": "<login>", "password": "<password>"}}, "on": "<as>", "expect": {"TOKEN": {}}},
+        {"silent": "<as>", "given": False},
+        {"mark": "since-<as>", "clause": "X-1"},
+    ),
+)
+
+
+def steps(*written: Any, **known: Sequence) -> list[Any]:
+    return expanded(written, {"login": LOGIN, **known}, "a.yaml: a/b")
+
+
+def test_a_sequence_stands_for_its_steps_and_only_prepares_unless_it_says_so() -> None:
+    assert steps({"wait": 1}, {"perform": {"login": {"as": "b", "password": {"hex": "00"}}}}) == [
+        {"wait": 1},
+        {"given": True, "connect": {"name": "b", "link": "control"}},
+        {
+            "given": True,
+            "send": {"LOGIN": {"login": "", "password": {"hex": "00"}}},
+            "on": "b",
+            "expect": {"TOKEN": {}},
+        },
+        {"given": False, "silent": "b"},
+        {"given": True, "mark": "since-b", "clause": "X-1"},
+    ]
+
+
+def test_what_stands_beside_perform_holds_for_its_steps() -> None:
+    found = steps({"perform": {"login": {"password": "x"}}, "given": False, "clause": "X-2"})
+
+    assert [one["given"] for one in found] == [False] * 4
+    assert [one["clause"] for one in found] == ["X-2", "X-2", "X-2", "X-1"]
+
+
+def test_it_may_stand_in_a_repetition_and_in_another_sequence() -> None:
+    twice = Sequence(
+        {}, ({"perform": {"login": {"as": "x", "password": "p"}}}, {"perform": {"login": {"password": 5}}})
+    )
+    (step,) = steps({"repeat": {"each": {"i": [1, 2]}, "steps": [{"perform": "twice"}]}}, twice=twice)
+
+    assert [one["on"] for one in step["repeat"]["steps"] if "send" in one] == ["x", "a"]
+    assert step["repeat"]["steps"][5]["send"] == {"LOGIN": {"login": "", "password": 5}}
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ({"perform": "nothing"}, "a.yaml: a/b: no such sequence: nothing; there is login"),
+        ({"perform": "login"}, "a.yaml: a/b: login: password must be given"),
+        ({"perform": {"login": {"pass": 1}}}, "takes as, login, password; got pass"),
+        ({"perform": {"login": {"password": 1}}, "on": "b"}, "expected given and clause beside it, got on"),
+        ({"perform": {"login": {"password": 1, "as": {"hex": "00"}}}}, "<as> inside 'since-<as>': expected a text"),
+        ({"perform": "loop"}, "the sequence loop performs itself"),
+    ],
+)
+def test_what_cannot_be_performed_is_told(step: dict[str, Any], told: str) -> None:
+    with pytest.raises(CaseError) as error:
+        steps(step, loop=Sequence({}, ({"perform": "loop"},)))
+
+    assert told in str(error.value)
+
+
+def test_a_file_of_sequences_is_read_and_its_names_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "sequences.yaml"
+    assert load_sequences(path) == {}
+
+    path.write_text("ask: {with: {as: b}, steps: [{send: INFO, on: <as>}]}\n")
+    assert load_sequences(path) == {"ask": Sequence({"as": "b"}, ({"send": "INFO", "on": "<as>"},))}
+
+    path.write_text("ask: {steps: [{send: INFO, on: <as>}]}\n")
+    with pytest.raises(CaseError, match=r"sequences\.yaml: ask: not among its `with`: as"):
+        load_sequences(path)
+
+    path.write_text("ask: {steps: [{sned: INFO}]}\n")
+    with pytest.raises(CaseError, match="sned"):
+        load_sequences(path)

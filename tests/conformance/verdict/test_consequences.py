@@ -1,0 +1,100 @@
+"""Consequences: what rests on a failed case is untestable; what stands by itself keeps its failure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from wireproof.conformance.model.outcome import Outcome, Place
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.suite.cases import Suite, load_suite
+from wireproof.conformance.verdict.consequences import Failure, explained, settled
+from wireproof.conformance.verdict.records import Record, Run, record
+
+REAL = load_suite("throttr")
+SUITE = Suite("throttr", REAL.clauses, (), (), {}, ("INSERT", "QUERY", "UPDATE"))
+TEMPLATE = REAL.cases[0]
+
+
+def failure(name: str, clause: str, place: tuple[str, str], *asked: str, foundation: bool = False) -> Failure:
+    case = replace(TEMPLATE, id=name, clauses=(clause,), foundation=foundation)
+    return Failure(name, case, Place(*place, frozenset(asked)), clause)
+
+
+LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
+
+
+@pytest.mark.parametrize(
+    ("other", "is_explained"),
+    [
+        (failure("above", "THR-UPDATE-9", ("QUERY", "quota"), "INSERT", "UPDATE", "QUERY"), True),
+        (failure("another field", "THR-UPDATE-9", ("QUERY", "ttl"), "INSERT", "UPDATE", "QUERY"), False),
+        (failure("another reply", "THR-UPDATE-9", ("UPDATE", "ok"), "INSERT", "UPDATE", "QUERY"), False),
+        (failure("a history", "THR-CONCURRENCY-1", ("*", ""), "QUERY"), True),
+        (failure("another history", "THR-CONCURRENCY-1", ("*", ""), "GET"), False),
+        (failure("without it", "THR-UPDATE-9", ("QUERY", "quota"), "INSERT", "UPDATE"), False),
+        (failure("below", "THR-INSERT-2", ("QUERY", "quota"), "INSERT", "QUERY"), False),
+        (failure("beside", "THR-QUERY-7", ("QUERY", "quota"), "INSERT", "QUERY"), False),
+    ],
+    ids=lambda one: one.key if isinstance(one, Failure) else "",
+)
+def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(other: Failure, is_explained: bool) -> None:
+    assert (other.key in explained(SUITE, [other, LOW])) is is_explained
+
+
+def test_what_uses_the_request_of_a_failed_foundation_rests_on_it_wherever_it_stopped() -> None:
+    root = failure("root", "THR-QUERY-1", ("QUERY", ""), "QUERY", foundation=True)
+    above = failure("above", "THR-UPDATE-9", ("UPDATE", "ok"), "QUERY", "UPDATE")
+    beside = failure("beside", "THR-QUERY-6", ("PURGE", ""), "PURGE")
+    elsewhere = failure("elsewhere", "THR-INSERT-2", ("QUERY", ""), "QUERY", foundation=True)
+    suite = replace(SUITE, cases=(root.case, elsewhere.case))
+
+    assert set(explained(suite, [elsewhere, above, beside, root])) == {"above", "beside"}
+
+
+def test_a_foundation_rests_on_those_of_its_group_that_come_before_it() -> None:
+    first = failure("first", "THR-QUERY-2", ("QUERY", ""), "QUERY", foundation=True)
+    second = failure("second", "THR-QUERY-1", ("QUERY", "quota"), "QUERY", foundation=True)
+    above = failure("above", "THR-QUERY-6", ("QUERY", "quota"), "QUERY")
+    suite = replace(SUITE, cases=(first.case, second.case))
+
+    assert explained(suite, [above, second, first]) == {"second": first, "above": first}
+    assert explained(suite, [above, second]) == {"above": second}
+
+
+def test_everything_rests_on_bedrock() -> None:
+    bedrock = failure("bedrock", "THR-FRAMING-1", ("INFO", "keys"), "INFO")
+    bedrock = replace(bedrock, case=replace(bedrock.case, bedrock=True))
+    root = failure("root", "THR-INSERT-1", ("INSERT", ""), "INSERT", foundation=True)
+
+    assert explained(SUITE, [LOW, root, bedrock]) == {"low": bedrock, "root": bedrock}
+
+
+def test_groups_that_are_not_on_the_ladder_stand_on_top_of_it() -> None:
+    top = failure("top", "THR-TTL-1", ("QUERY", "quota"), "QUERY")
+
+    assert explained(SUITE, [top, LOW])["top"] is LOW
+
+
+def played(case: str, verdict: Verdict, place: Place | None) -> Record:
+    run = Run("throttr", "7.1.0", "uint16", "here", "x")
+    found = next(one for one in REAL.cases if one.id == case)
+    outcome = Outcome(verdict, Trace(), Guilty.TARGET, found.clauses[0], got="what came", place=place)
+    return record(run, REAL, found, outcome, duration_us=1)
+
+
+def test_records_of_consequences_are_untestable_and_name_their_cause() -> None:
+    place = Place("QUERY", "quota", frozenset({"INSERT", "QUERY", "UPDATE"}))
+    low = played("query/starts-with-02", Verdict.FAIL, place)
+    high = played("update/change-patch", Verdict.FAIL, place)
+    crash = played("update/change-increase", Verdict.CRASH, place)
+    passed = played("update/change-decrease", Verdict.PASS, None)
+
+    root, explained_one, *others = settled(REAL, [low, high, crash, passed])
+
+    assert (root, *others) == (low, crash, passed)
+    assert (explained_one["verdict"], explained_one["guilty"]) == ("untestable", "target")
+    assert explained_one["got"] == "what came; rests on query/starts-with-02, which fails (THR-QUERY-1)"
+    assert explained_one["extra"]["rests_on"] == "query/starts-with-02"

@@ -1,0 +1,175 @@
+"""Campaigns against servers that are wrong in one way: found within a number of executions, attributed, replayed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.places import ROOT
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.run.processes import ServerProcess, parse_command
+from wireproof.fuzz.commands.group import command as fuzz
+from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.findings.evidence import write_evidence
+from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.store import load, load_all
+from wireproof.fuzz.live import live_campaign
+from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.simulated_target import SimulatedTarget
+from wireproof.fuzz.script import Script, from_json
+
+SCHEMA = ROOT / "reports" / "schema" / "finding.schema.json"
+WITHIN = 150
+SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
+
+
+def wrong(kind: str) -> str:
+    return f"{sys.executable} {Path(__file__).with_name('wrong_server.py')} {kind} {{port}}"
+
+
+REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(live_campaign, "SAMPLE", 10)
+    monkeypatch.setattr(live_campaign, "PATIENCE", 0.5)
+    monkeypatch.setattr("wireproof.fuzz.live.attribution.PATIENCE", 0.5)
+    real = live_campaign.Bounds
+    monkeypatch.setattr(
+        "wireproof.fuzz.commands.server.Bounds",
+        lambda seconds, runs, rate, restarts: real(seconds, runs, rate, 1, restarts, shrink_s=0.5),
+    )
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(fuzz, ["server", "throttr", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def found_in(command: str, folder: Path) -> tuple[Result, Finding]:
+    result = run("--target-command", command, "--runs", str(WITHIN), "--findings", str(folder), *SPOKEN)
+    found = list(load_all(folder))
+    assert len(found) == 1, result.output
+    assert result.exit_code == 1
+    return result, found[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "oracle"),
+    [
+        ("is_told_by_a_sanitizer", "a sanitizer is silent"),
+        ("is_stuck", "a connection is served on"),
+        ("grows", "memory is linear in the input"),
+        ("spins", "an idle server rests"),
+    ],
+)
+def test_each_wrongness_is_found(kind: str, oracle: str, tmp_path: Path) -> None:
+    _, finding = found_in(wrong(kind), tmp_path)
+
+    assert finding.oracle == oracle
+    assert finding.again[0] >= 1
+
+
+def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
+    _, finding = found_in(wrong("dies"), tmp_path)
+    place = tmp_path / finding.id
+
+    jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(
+        json.loads((place / "finding.json").read_text())
+    )
+    assert (finding.oracle, finding.again) == ("the process stays", (3, 3))
+    assert "SIGSEGV" in finding.told
+    assert "ffff" in (place / "exchange.txt").read_text()
+    again = CliRunner().invoke(replay, [str(place), "--target-command", wrong("dies")])
+    assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED")
+    mended = CliRunner().invoke(replay, [str(place), "--target-command", REFERENCE])
+    assert (mended.exit_code, mended.output.split()[0]) == (0, "GONE")
+    assert load(place) == finding
+
+
+@pytest.mark.parametrize(("command", "code", "said"), [(wrong("hangs"), 1, "REPRODUCED"), (REFERENCE, 0, "GONE")])
+def test_the_script_of_a_finding_needs_python_alone(command: str, code: int, said: str, tmp_path: Path) -> None:
+    script = from_json([
+        {"do": "open", "connection": "a"},
+        {"do": "write", "connection": "a", "hex": "01ffff041e00017e"},
+        {"do": "read", "connection": "a", "seconds": 0.2},
+    ])  # fmt: skip
+    finding = Finding("server", "others are served", "told", "unanswered", "throttr", *SPOKEN[1::2], script=script)
+    write_evidence(tmp_path, finding, Ground("throttr", *SPOKEN[1::2]), Trace())
+
+    with ServerProcess(parse_command(command)) as server:
+        port = str(server.address.port)
+        played = subprocess.run(
+            [sys.executable, "-I", "replay.py", "127.0.0.1", port],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
+
+    assert (played.returncode, played.stdout.split()[-1]) == (code, said), played.stdout + played.stderr
+
+
+def test_the_reference_shows_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
+    result = run("--target-command", REFERENCE, "--runs", "40", "--rate", "200", "--findings", str(tmp_path))
+
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("40 executions")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("tcp://192.0.2.1:9000",), "is no loopback address: name --allow-remote"),
+        (("simulation",), "a simulation is no live server"),
+        (("tcp://127.0.0.1:1",), "nothing to fuzz at"),
+        ((), "expected a TARGET"),
+        (("tcp://127.0.0.1:1", "--profile", "9"), "--profile: expected auto, 7.1.0"),
+        (("tcp://127.0.0.1:1", "--profile", "7.1.0", "--variant", "x"), "--variant: expected auto, uint8"),
+    ],
+)
+def test_what_cannot_be_fuzzed_is_said(arguments: tuple[str, ...], told: str) -> None:
+    result = run(*arguments)
+
+    assert result.exit_code == 2
+    assert told in result.output
+
+
+def test_a_finding_of_a_server_is_replayed_on_one_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "finding.json").write_text(
+        json.dumps(Finding("server", "others are served", "told", "x", "throttr", "7.1.0", "uint16").to_json())
+    )
+
+    result = CliRunner().invoke(replay, [str(tmp_path)])
+
+    assert result.exit_code == 2
+    assert "expected a TARGET" in result.output
+
+
+class Mortal(SimulatedTarget):
+    """Dies of every script."""
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        return replace(super().play(script, patience=patience, sample=sample), death="died of SIGSEGV")
+
+
+def test_looking_into_a_death_takes_no_restart_from_the_campaign() -> None:
+    with Mortal(Ground("throttr", "7.1.0", "uint16")) as target:
+        played = live_campaign.Campaign(target, seed=1, bounds=live_campaign.Bounds(runs=20, restarts=3, shrink_s=0.5))
+        seen = [one.what.seen for one in played.run()]
+
+    assert seen == [3]
+    assert played.progress.executions == 4
+    assert "started 4 times again" in played.stopped

@@ -1,0 +1,133 @@
+"""Planted faults: the quickest are found in this process, and the table tells what was found and what was not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.places import ROOT
+from wireproof.fuzz import coverage_guided
+from wireproof.fuzz.commands.seeded_bugs import command
+from wireproof.fuzz.seeded_bugs import bug_engines, catalogue, table
+from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, Outcome, Task
+from wireproof.fuzz.seeded_bugs.catalogue import all_bugs
+from wireproof.fuzz.seeded_bugs.seeded_bug import Planting
+from wireproof.mutants.registry import server_mutants
+from wireproof.protocols import protocol_names
+
+PAGE = ROOT / "docs" / "planted-faults.md"
+MUTANTS = {(one.engine, one.mutant): one for one in all_bugs("throttr")}
+
+
+@pytest.mark.parametrize(
+    ("engine", "mutant"),
+    [
+        ("parser", "blob-over-read"),
+        ("scheduler", "told-twice"),
+        ("machine", "list-names-the-expired"),
+        ("server", "one-request-at-a-time"),
+    ],
+)
+def test_the_quickest_are_found_without_atheris(engine: str, mutant: str) -> None:
+    outcome = ENGINES[engine](Task("throttr", MUTANTS[engine, mutant], 500, 1, guided=False))
+
+    assert outcome.executions is not None
+    assert ": " in outcome.told
+
+
+@pytest.mark.parametrize("mutant", ["nop-behind-publish-unanswered", "datagram-reply-of-4-bytes"])
+def test_the_quickest_on_lines_of_several_kinds_are_found(mutant: str) -> None:
+    (planting,) = (one for one in all_bugs("psrt") if one.mutant == mutant)
+
+    assert ENGINES["server"](Task("psrt", planting, planting.budget, 1)).executions is not None
+
+
+@pytest.mark.parametrize("engine", ["parser", "scheduler"])
+def test_nothing_is_found_where_nothing_is_planted(engine: str) -> None:
+    assert ENGINES[engine](Task("throttr", None, 500, 1, guided=False)).executions is None
+
+
+@pytest.mark.skipif(not coverage_guided.is_available(), reason="no atheris here")
+@pytest.mark.parametrize(("engine", "mutant"), [("parser", "header-check-short-by-one"), ("scheduler", "told-twice")])
+def test_a_fault_is_planted_in_the_fuzzers_process(engine: str, mutant: str) -> None:
+    outcome = ENGINES[engine](Task("throttr", MUTANTS[engine, mutant], 2000, 1))
+
+    assert outcome.executions is not None
+    assert outcome.executions < 2000
+    assert outcome.by == "atheris"
+
+
+@pytest.mark.skipif(not coverage_guided.is_available(), reason="no atheris here")
+def test_what_breaks_nothing_by_itself_was_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bug_engines, "_by_atheris", lambda *given: (b"\0\0\0\x18", 7))
+
+    assert ENGINES["parser"](Task("throttr", MUTANTS["parser", "size-signed"], 9, 1)).executions is None
+
+
+def test_every_fault_has_an_engine_and_a_name_of_its_own() -> None:
+    by_protocol = {name: all_bugs(name) for name in protocol_names()}
+    mutants = [one for some in by_protocol.values() for one in some]
+
+    assert all(len(some) == len({(one.engine, one.mutant) for one in some}) >= 10 for some in by_protocol.values())
+    assert {one.engine for one in mutants} == {*ENGINES}
+    assert {one.part for one in mutants} == {"parser", "scheduler", "store", "transport"}
+    for name, some in by_protocol.items():
+        assert all(one.edits or not server_mutants(name)[one.mutant].is_legal for one in some)
+
+
+def planted_two(monkeypatch: pytest.MonkeyPatch, finding: dict[str | None, int | None]) -> None:
+    def engine(task: Task) -> Outcome:
+        done = finding[task.mutant]
+        return Outcome(done, "in|variant: told" if done else "", "nobody")
+
+    mutants = [
+        Planting(mutant=name, told="Does wrong.", part="store", engine="parser", budget=100) for name in ("one", "two")
+    ]
+    monkeypatch.setattr(catalogue, "all_bugs", lambda name: mutants)
+    monkeypatch.setattr("wireproof.fuzz.commands.seeded_bugs.all_bugs", lambda name: mutants)
+    monkeypatch.setattr(table, "ENGINES", {"parser": engine})
+
+
+@pytest.mark.parametrize(
+    ("finding", "code", "said"),
+    [
+        ({"one": 7, "two": 50, None: None}, 0, "2 of 2 faults found"),
+        ({"one": 7, "two": None, None: None}, 1, "not within 100"),
+        ({"one": 7, "two": 101, None: None}, 1, "1 of 2 faults found"),
+        ({"one": 7, "two": 50, None: 3}, 1, "2 of 2 faults found"),
+    ],
+)
+def test_the_exit_code_says_whether_all_were_found_and_nothing_else(
+    finding: dict[str | None, int | None], code: int, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    planted_two(monkeypatch, finding)
+    out, page = tmp_path / "table.json", tmp_path / "table.md"
+
+    result = CliRunner().invoke(command, ["--out", str(out), "--markdown", str(page), "--seed", "5"])
+
+    assert result.exit_code == code, result.output
+    assert said in result.output
+    told = json.loads(out.read_text())
+    assert told["rows"][0]["executions"] == 7
+    assert [row["fault"] for row in told["rows"]] == ["one", "two", "nothing"]
+    assert "seed 5" in page.read_text()
+    assert "| one | store | parser (nobody) | 7 | 100 | Does wrong. | in\\|variant |" in page.read_text()
+
+
+def test_budgets_are_multiplied_and_unknown_faults_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted_two(monkeypatch, {"one": 60, "two": None, None: None})
+
+    assert "not within 50" in CliRunner().invoke(command, ["--fault", "one", "--budget-factor", "0.5"]).output
+    assert CliRunner().invoke(command, ["--fault", "three"]).exit_code == 2
+
+
+def test_the_page_in_docs_has_every_fault_found() -> None:
+    lines = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    rows = {(cells[2].split()[0], cells[0].removeprefix("| ")): cells[3] for cells in lines if cells[0] != "| fault"}
+
+    assert {key for key in rows if key[1] != "nothing"} == set(MUTANTS)
+    assert not [key for key, result in rows.items() if "not within" in result]
+    assert all(result.startswith("nothing in") for key, result in rows.items() if key[1] == "nothing")

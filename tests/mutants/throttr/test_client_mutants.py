@@ -1,0 +1,34 @@
+"""The faults of the reference client: each is tied to clauses that there are, and drives as the client does."""
+
+from __future__ import annotations
+
+import pytest
+
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.mutants.registry import client_mutants, mutant_client
+from wireproof.reference_client.driver import Driver
+from wireproof.reference_client.throttr import Client
+
+MUTANTS = client_mutants("throttr")
+
+
+def test_there_are_enough_of_them_and_each_breaks_clauses_that_there_are() -> None:
+    known = load_suite("throttr").clauses
+
+    assert len(MUTANTS) >= 40
+    assert all(one.clauses for one in MUTANTS.values())
+    assert {clause for one in MUTANTS.values() for clause in one.clauses} <= known.keys()
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_each_is_the_client_with_something_else(name: str) -> None:
+    wrong = mutant_client("throttr", name)
+
+    assert issubclass(wrong, Client)
+    assert wrong is not Client
+    Driver("throttr", print, client_class=wrong)
+
+
+def test_an_unknown_one_is_told_with_those_like_it() -> None:
+    with pytest.raises(ValueError, match="did you mean pushes-twice"):
+        mutant_client("throttr", "push-twice")

@@ -1,0 +1,7 @@
+"""Where the checkout is that these tests are part of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]

@@ -1,0 +1,72 @@
+"""The `wireproof` command: gathers each package's subcommands and imports one only when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "test": ("wireproof.conformance.commands.test", "Test a server: play every case, judge it, write records."),
+    "test-sdk": (
+        "wireproof.conformance.commands.sdk",
+        "Test an SDK: wireproof plays the server and judges both sides.",
+    ),
+    "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
+    "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
+    "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
+    "replay": ("wireproof.fuzz.commands.replay", "Replay a finding: does it still reproduce?"),
+    "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
+    "vectors": ("wireproof.conformance.commands.vectors", "Show, check, build and export the byte-exact vectors."),
+    "serve": ("wireproof.reference_server.cli", "Serve a protocol with its reference server."),
+    "mutant": ("wireproof.conformance.commands.mutant", "Serve a mutant: does your own suite notice?"),
+    "demo": ("wireproof.conformance.commands.demo", "Test the reference servers and two mutants; show the matrix."),
+}
+"""Name -> (module with a click command called `command`, one line of help): the commands of users."""
+MAINTAINING = {
+    "mutation": ("wireproof.conformance.commands.mutation", "Mutation testing: every mutant against every case."),
+    "clauses": ("wireproof.conformance.commands.clauses", "List each clause with its cases, mutants and verdicts."),
+    "docs": ("wireproof.conformance.commands.docs", "Render the pages that repeat the data (clauses, layouts)."),
+}
+"""The same for the commands of those who maintain the suite."""
+FORMER = {"impostor": "mutant", "self-check": "mutation"}
+"""Former name -> the command; accepted until 0.2."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order above."""
+        return [*COMMANDS, *MAINTAINING]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module; None for a name that is not known."""
+        if cmd_name in FORMER:
+            click.echo(f"wireproof: '{cmd_name}' is deprecated: use '{FORMER[cmd_name]}'", err=True)
+        module, _ = {**COMMANDS, **MAINTAINING}.get(FORMER.get(cmd_name, cmd_name), ("", ""))
+        command: click.Command | None = import_module(module).command if module else None
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their one line of help, those of users first."""
+        for title, commands in (("Commands", COMMANDS), ("Commands for maintainers", MAINTAINING)):
+            with formatter.section(title):
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="wireproof", prog_name="wireproof")
+def command() -> None:
+    """Conformance tests for binary messaging protocols: which clause, which byte, whose fault, how to replay it.
+
+    \b
+    wireproof test throttr tcp://127.0.0.1:9000 --out runs/mine
+    wireproof matrix runs --out matrix
+    """
+
+
+def main() -> None:
+    """Run the command line; exit codes are 0 pass, 1 failures, 2 usage, 3 harness error, 4 stale baseline."""
+    command.main(args=sys.argv[1:], prog_name="wireproof")
