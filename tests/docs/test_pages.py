@@ -13,7 +13,9 @@ from wireproof.conformance.commands.docs import rendered
 OUTSIDE = [ROOT / one for one in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/README.md")]
 PAGES = [*OUTSIDE, *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)\)")
-MENTION = re.compile(r"`((?:docs|vectors|protocols|conformance|reference_server|reference_client|mutants|fuzz|spark|reports|tests)/[\w./-]+\.\w+)`")
+FOLDERS = "docs|vectors|protocols|conformance|reference_server|reference_client|mutants|fuzz|spark|reports|tests"
+MENTION = re.compile(rf"`((?:{FOLDERS})/[\w./-]+\.\w+)`")
+PAGE = re.compile(r"\b(docs/[\w/-]+\.md)\b")
 
 
 @pytest.mark.parametrize(("name", "text"), rendered().items(), ids=rendered().keys())
@@ -27,6 +29,6 @@ def test_every_link_and_every_file_a_page_names_exists(page: Path) -> None:
     links = [target for target in LINK.findall(text) if "://" not in target]
 
     missing = [one for one in links if not (page.parent / one).exists()]
-    missing += [one for one in MENTION.findall(text) if not (ROOT / one).exists()]
+    missing += [one for one in MENTION.findall(text) + PAGE.findall(text) if not (ROOT / one).exists()]
 
     assert missing == []

@@ -1,7 +1,7 @@
 """A driver of psrt 0.0.19, the PSRT client on PyPI: `pip install psrt==0.0.19 pycryptodomex`.
 
-The driver reports what the SDK reports: AccessError is the code err_access, and RuntimeError the code in its text, or the
-error refused without one. The SDK handles one operation at a time, so each connection has a thread that runs its
+The driver reports what the SDK reports: AccessError is the code err_access, RuntimeError the code in its text, or
+without one the error refused. The SDK handles one operation at a time, so each connection has a thread that runs its
 commands in order. The SDK has no callback for a lost session: the driver polls `is_connected`, as users do.
 """
 
