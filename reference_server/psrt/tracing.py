@@ -17,16 +17,16 @@ SHOWN = 400
 
 
 def traced(handlers: Handlers, trace: Trace) -> Handlers:
-    """Return the same handlers, each telling `trace` what was asked and what is answered."""
+    """Return the same handlers, each of which passes request and answer to `trace` as lines."""
     return {request: _traced(handler, trace) for request, handler in handlers.items()}
 
 
 def _traced(handler: Handler, trace: Trace) -> Handler:
-    def handle(request: Any, asker: Any, now: int) -> Answer:
-        name = getattr(asker, "name", "udp")
+    def handle(request: Any, sender: Any, now: int) -> Answer:
+        name = getattr(sender, "name", "udp")
         trace(f"{name} > {_shown(request)}")
         try:
-            answer = handler(request, asker, now)
+            answer = handler(request, sender, now)
         except RefusedError as refusal:
             trace(f"{name} < nothing: {refusal}")
             raise

@@ -18,7 +18,7 @@ SHOWN = 400
 
 
 def traced(handlers: Handlers, codec: Codec, trace: Trace) -> Handlers:
-    """Return the same handlers, each telling `trace` what was asked and what is answered."""
+    """Return the same handlers, each of which passes request and answer to `trace` as lines."""
     return {request: _traced(handler, codec, trace) for request, handler in handlers.items()}
 
 

@@ -1,4 +1,4 @@
-"""What holds for every answer in fragments: numbers rise by one, and nothing stands there twice."""
+"""Rules of every answer in fragments: numbers rise by one, and no row occurs twice."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def misnumbered(name: str, fragments: Sequence[Any]) -> Disagreement | None:
 
 
 def repeated(name: str, rows: Sequence[Hashable], clause: str) -> Disagreement | None:
-    """Judge whether each row is there once."""
+    """Judge that no row occurs twice; `clause` is blamed."""
     found = next((row for row, times in Counter(rows).items() if times > 1), None)
     if found is None:
         return None
-    told = found.hex() if isinstance(found, bytes) else found
-    return Disagreement(f"{name} has {told or 'the empty name'} more than once", f"{name} row repeated", clause)
+    detail = found.hex() if isinstance(found, bytes) else found
+    return Disagreement(f"{name} has {detail or 'the empty name'} more than once", f"{name} row repeated", clause)
