@@ -1,4 +1,4 @@
-"""Whether the values of a request fit their layout, asked before a byte is sent."""
+"""Checks that the values of a request fit its layout, before anything is sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ __all__ = ["check"]
 
 
 def check(request: Message, layout: Layout) -> None:
-    """Raise `TooWideError`, `TooLongError` or `BadRequestError` naming the first field that `request` gets wrong."""
+    """Check every field of `request` against `layout`.
+
+    Raises TooWideError for a number that does not fit, TooLongError for bytes that do not, and BadRequestError for a
+    value of another type; the message names the first such field.
+    """
     for name, kind in layout.fields:
         _check(f"{request.NAME}.{name}", kind, getattr(request, name))
     sizes = [kind.size for _, kind in layout.fields if isinstance(kind, Split)]

@@ -186,7 +186,7 @@ class Channels:
             if wrong is None and not (least <= got <= most or (self._shared and name == EVERYBODY and got >= least)):
                 clause = "THR-CHANNELS-10" if self.automatic else "THR-CHANNELS-9"
                 words = f"CHANNELS has {got} for {name.hex()}, expected {least} to {most}"
-                wrong = Disagreement(words, "subscriptions of a channel", clause if detail else "THR-CHANNELS-12")
+                wrong = Disagreement(words, "subscriptions of a channel", clause if got else "THR-CHANNELS-12")
         strange = [name for name in rows if name not in self._held and (name in self._named or not self._is_open(at))]
         if wrong is None and strange:
             wrong = Disagreement(f"CHANNELS lists {strange[0].hex()}", "channel of nobody listed", "THR-CHANNELS-13")
