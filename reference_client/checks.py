@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from wireproof.protocols.fields import BYTES, Blob, Kind, Raw, Rest, Split, Terminated, UInt
 from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Layout
@@ -26,7 +24,7 @@ def check(request: Message, layout: Layout) -> None:
         _fits(f"{request.NAME}.{' and '.join(shared)}", sum(len(getattr(request, one)) for one in shared) + 1, size)
 
 
-def _check(where: str, kind: Kind, value: Any) -> None:
+def _check(where: str, kind: Kind, value: object) -> None:
     if isinstance(kind, UInt):
         _check_number(where, kind, value)
     elif isinstance(kind, Raw):
@@ -36,14 +34,14 @@ def _check(where: str, kind: Kind, value: Any) -> None:
         _check_bytes(where, kind, value)
 
 
-def _check_number(where: str, kind: UInt, value: Any) -> None:
+def _check_number(where: str, kind: UInt, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise BadRequestError(f"{where}: expected an integer from 0 to {kind.maximum}, got {_shown(value)}")
     if value > kind.maximum:
         raise TooWideError(f"{where}: expected at most {kind.maximum}, got {_shown(value)}")
 
 
-def _check_bytes(where: str, kind: Kind, value: Any) -> None:
+def _check_bytes(where: str, kind: Kind, value: object) -> None:
     if type(value) is not bytes:
         raise BadRequestError(f"{where}: expected bytes, got {_shown(value)}")
     if isinstance(kind, Blob):

@@ -91,7 +91,7 @@ async def _drive(
 ) -> None:
     stdout_closed = asyncio.Event()
 
-    def say(message: Mapping[str, Any]) -> None:
+    def say(message: Mapping[str, object]) -> None:
         try:
             sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
             sys.stdout.buffer.flush()

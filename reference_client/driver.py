@@ -90,7 +90,7 @@ class Connection:
         await batch.send()
         return {"results": [await self._settled(do, call) for do, call in calls]}
 
-    async def _settled(self, operation: str, call: Awaitable[Any]) -> Object:
+    async def _settled(self, operation: str, call: Awaitable[object]) -> Object:
         try:
             return self._told(operation, await call)
         except RefusedError as error:
@@ -98,10 +98,10 @@ class Connection:
                 raise
             return self.plain.result(error.reply)
 
-    def _call(self, target: object, operation: str, given: Object) -> Awaitable[Any]:
+    def _call(self, target: object, operation: str, given: Object) -> Awaitable[object]:
         if operation not in self.plain.operations:
             raise CommandError("unsupported", f"profile {self.plain.profile.name} has no operation {operation!r}")
-        called: Awaitable[Any] = getattr(target, operation)(**self.plain.values(operation, given))
+        called: Awaitable[object] = getattr(target, operation)(**self.plain.values(operation, given))
         return called
 
     def _told(self, operation: str, value: object) -> Object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -18,7 +18,7 @@ CLIENTS = {"psrt": "wireproof.reference_client.psrt", "throttr": "wireproof.refe
 class DrivenBatch(Protocol):
     """The methods of a batch that a driver uses, besides one for each request."""
 
-    async def send(self) -> list[Any]:
+    async def send(self) -> Sequence[object]:
         """Send the collected requests and wait for the replies."""
 
 

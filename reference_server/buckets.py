@@ -6,7 +6,7 @@ import sys
 from collections.abc import Generator, Iterable, Iterator
 from heapq import merge
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["Bucket", "by_instant", "repack"]
 
@@ -15,6 +15,9 @@ Bucket = dict[Any, None]
 
 RUN = 8192
 """The most records sorted in one call (about 2 ms); larger buckets are sorted in runs and merged."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 by_due = attrgetter("due")
 
@@ -40,7 +43,7 @@ def _emptied(run: list[tuple[int, int, Any]]) -> Iterator[tuple[int, int, Any]]:
         yield run.pop()
 
 
-def repack(table: dict[Any, Any]) -> None:
+def repack(table: dict[K, V]) -> None:
     """Rebuild, in place, a dict that is several times too large: dicts do not shrink when entries are deleted."""
     if sys.getsizeof(table) > 256 * len(table) + 4096:
         kept = list(table.items())

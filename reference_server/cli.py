@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Servers", "command", "main", "serve"]
 
 DEFAULTS = Limits()
-LIMITS: dict[str, tuple[click.ParamType[Any], str]] = {
+LIMITS: dict[str, tuple[click.IntRange | click.FloatRange, str]] = {
     "max_frame": (click.IntRange(1024), "Bytes of the largest request; after a larger one the connection is closed."),
     "high_water": (click.IntRange(1), "Unsent bytes of a connection beyond which reading from it pauses."),
     "push_limit": (click.IntRange(1), "Pushed bytes that may wait for a slow subscriber; beyond, it is disconnected."),
@@ -47,7 +47,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 class Servers(click.Group):
     """A subcommand for each protocol that has a server."""
 
-    patches: ClassVar[staticmethod[[str, str | None], Any] | None] = None
+    patches: ClassVar[staticmethod[[str, str | None], object] | None] = None
     """(protocol, name of a mutant) -> its patch; None if only the correct servers are served."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -102,7 +102,7 @@ def _marked(names: Iterable[str], usual: str) -> str:
     return ", ".join(f"{name} (default)" if name == usual else name for name in names)
 
 
-def _command(name: str, patches: Callable[[str, str | None], Any] | None) -> click.Command:
+def _command(name: str, patches: Callable[[str, str | None], object] | None) -> click.Command:
     """Return the subcommand of one protocol; with `patches` it has the option `--mutant`."""
     spoken = codec_of(name)
     datagrams = any(link.transport == "datagram" for link in spoken.links.values())
@@ -220,7 +220,7 @@ def _serve(
     name: str,
     endpoints: Endpoints,
     given: dict[str, Any],
-    patches: Callable[[str, str | None], Any] | None,
+    patches: Callable[[str, str | None], object] | None,
 ) -> None:
     from wireproof.reference_server.clock import VirtualClock
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, cast
+from typing import cast
 
 from wireproof.reference_server.service import Peer, Service
 
@@ -29,7 +29,7 @@ class DatagramProtocol(asyncio.DatagramProtocol):
         """Store the transport, which sends the answers."""
         self.transport = cast(asyncio.DatagramTransport, transport)
 
-    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         """Answer the datagram; the answer is lost, as UDP allows, while the socket's buffer is full."""
         answer = self._service.datagram(Peer("udp", addr[0], addr[1]), data)
         if answer is not None and not self._is_full:

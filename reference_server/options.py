@@ -31,7 +31,7 @@ class Option:
     least: float = 0
     """The smallest number that is allowed."""
 
-    def check(self, value: Any) -> None:
+    def check(self, value: object) -> None:
         """Raises ValueError if this option does not allow `value`."""
         types, expected = KINDS[self.kind]
         if not isinstance(value, types) or (isinstance(value, bool) and self.kind != "switch"):

@@ -61,7 +61,7 @@ def create_service(
     ids: Ids | None = None,
     limits: Limits | None = None,
     trace: Trace | None = None,
-    patch: Any = None,
+    patch: object = None,
     options: Mapping[str, Any] | None = None,
 ) -> Service:
     """Return a server of `protocol` under `profile` and `variant`.

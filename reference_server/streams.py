@@ -31,7 +31,7 @@ import logging
 import socket
 import ssl
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from wireproof.reference_server.service import Limits, Peer, Service, Session, Write
 from wireproof.reference_server.tls import ServerTls, TlsError
@@ -246,8 +246,8 @@ class SecurableProtocol(StreamProtocol):
 
 
 def _peer(transport: asyncio.Transport) -> Peer:
-    sock: Any = transport.get_extra_info("socket")
+    sock: socket.socket = transport.get_extra_info("socket")
     if sock.family not in (socket.AF_INET, socket.AF_INET6):
         return Peer("unix", "", 0)
-    name: Any = transport.get_extra_info("peername") or ("0.0.0.0", 0)
+    name: tuple[str, int] = transport.get_extra_info("peername") or ("0.0.0.0", 0)
     return Peer("tcp", name[0], name[1])

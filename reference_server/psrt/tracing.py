@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from wireproof.protocols.messages import Request
 from wireproof.protocols.psrt.requests import Datagram, Login
 from wireproof.reference_server.psrt.state import Answer, Handler, Handlers, RefusedError
 from wireproof.reference_server.service import Trace
@@ -22,7 +21,7 @@ def traced(handlers: Handlers, trace: Trace) -> Handlers:
 
 
 def _traced(handler: Handler, trace: Trace) -> Handler:
-    def handle(request: Any, sender: Any, now: int) -> Answer:
+    def handle(request: Request, sender: object, now: int) -> Answer:
         name = getattr(sender, "name", "udp")
         trace(f"{name} > {_shown(request)}")
         try:
@@ -36,7 +35,7 @@ def _traced(handler: Handler, trace: Trace) -> Handler:
     return handle
 
 
-def _shown(message: Any) -> str:
+def _shown(message: object) -> str:
     if isinstance(message, Login | Datagram) and message.password:
         message = msgspec.structs.replace(message, password=b"***")
     text = repr(message)

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 from wireproof.reference_server.model import Disagreement
 
 __all__ = ["misnumbered", "repeated"]
 
 
-def misnumbered(name: str, fragments: Sequence[Any]) -> Disagreement | None:
+class Numbered(Protocol):
+    """A fragment of an answer."""
+
+    @property
+    def fragment(self) -> int:
+        """Its number."""
+
+
+def misnumbered(name: str, fragments: Sequence[Numbered]) -> Disagreement | None:
     """Judge the numbers of fragments; the first one may be any (FRAGMENT-5, FRAGMENT-6)."""
     numbers = [one.fragment for one in fragments]
     if all(later == earlier + 1 for earlier, later in pairwise(numbers)):
