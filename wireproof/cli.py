@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
 
@@ -68,5 +69,11 @@ def command() -> None:
 
 
 def main() -> None:
-    """Run the command line; exit codes are 0 pass, 1 failures, 2 usage, 3 harness error, 4 stale baseline."""
+    """Run the command line; exit codes are 0 pass, 1 failures, 2 usage, 3 harness error, 4 stale baseline.
+
+    A script that starts wireproof with `&` leaves it with SIGINT ignored. It handles SIGINT all the same, because
+    SIGTERM and SIGHUP end a run in the same way, and no process that the run started may outlive it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     command.main(args=sys.argv[1:], prog_name="wireproof")
