@@ -189,7 +189,7 @@ def test_records_of_both_roles_are_written_and_valid(tmp_path: Path, monkeypatch
         ("server", "THR-QUERY-6", 1, "target")
     ]
     assert "server [THR-QUERY-6] at byte 1" in done.output
-    assert done.output.splitlines()[-1].startswith("red: 2 pairs")
+    assert done.output.splitlines()[-1].startswith("failed: 2 pairs")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_fault_of_our_own_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> 
     done = CliRunner().invoke(command, ["throttr"], catch_exceptions=False)
 
     assert done.exit_code == 3
-    assert "its own fault: RuntimeError: the judge is ill" in done.output
+    assert "harness error: RuntimeError: the judge is ill" in done.output
 
 
 def test_what_a_client_lacks_is_unsupported_and_tells_nothing_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,4 +268,4 @@ def test_a_server_at_an_address_says_what_is_spoken(monkeypatch: pytest.MonkeyPa
         done = CliRunner().invoke(command, ["throttr", "--no-reference", "--server", address], catch_exceptions=False)
 
     assert done.exit_code == 0, done.output
-    assert done.output.splitlines()[-1] == "green: 1 pairs, 1 of 1 operations agree"
+    assert done.output.splitlines()[-1] == "passed: 1 pairs, 1 of 1 operations agree"
