@@ -11,8 +11,8 @@ import click
 from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, USAGE
 from wireproof.conformance.interop.interop_run import Interop
 from wireproof.conformance.interop.participants import clients_of, server_of, servers_of
-from wireproof.conformance.interop.results import Played, Side
-from wireproof.conformance.interop.results_page import PairResult, show, write
+from wireproof.conformance.interop.results import Side, StepResult
+from wireproof.conformance.interop.results_page import PairingResult, show, write
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.report.console import console_of
 from wireproof.conformance.report.outputs import OutputError
@@ -21,13 +21,13 @@ from wireproof.conformance.run.processes import StartError as ServerStartError
 from wireproof.conformance.run.selection import SelectionError
 from wireproof.conformance.sdk.driver_process import DriverEndedError, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.transports import StartError
+from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.cases import CaseError, load_suite
 from wireproof.protocols import protocol, protocol_names
 
 TOLD_WRONG = (
     *(DriverEndedError, DriverMessageError, NoAnswerError, OutputError, ProbeError),
-    *(SelectionError, ServerStartError, StartError, TargetError),
+    *(SelectionError, ServerStartError, DriverStartError, TargetError),
 )
 
 
@@ -96,11 +96,11 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     return code
 
 
-def _ignored(result: PairResult, played: Played) -> None:
+def _ignored(result: PairingResult, played: StepResult) -> None:
     """Ignore results as they arrive."""
 
 
-def _code(results: list[PairResult]) -> int:
+def _code(results: list[PairingResult]) -> int:
     if not any(one.played for one in results):
         return USAGE
     broke = any(one.guilty(side) for one in results for side in (Side.CLIENT, Side.SERVER))

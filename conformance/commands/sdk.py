@@ -20,7 +20,7 @@ from wireproof.conformance.run.selection import SelectionError, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
-from wireproof.conformance.sdk.transports import CommandWires, StartError, parse_driver
+from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
 from wireproof.conformance.suite.cases import CaseError
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.protocols import protocol, protocol_names
@@ -56,8 +56,8 @@ def command(context: click.Context, /, name: str, **options: Any) -> None:
     wireproof test-sdk throttr --driver 'node driver.js' --profile 7.3.2 --variant uint16 --out runs/mine
     """
     try:
-        code = _Test(name, options, console_of(quiet=options["quiet"])).run()
-    except (StartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:
+        code = _SdkTest(name, options, console_of(quiet=options["quiet"])).run()
+    except (DriverStartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except DriverMessageError as error:
@@ -69,7 +69,7 @@ def command(context: click.Context, /, name: str, **options: Any) -> None:
     context.exit(code)
 
 
-class _Test:
+class _SdkTest:
     """One call of the command."""
 
     def __init__(self, name: str, options: dict[str, Any], console: Console) -> None:
@@ -107,7 +107,7 @@ class _Test:
 
     async def _play(self, stack: ExitStack) -> Run:
         words, timeout = parse_driver(self.options["driver"]), self.options["timeout"]
-        async with DriverProcess(CommandWires(words), deadline=timeout) as driver:
+        async with DriverProcess(ProcessTransport(words), deadline=timeout) as driver:
             hello = await driver.start()
             run = self._run = self._who(hello)
             cases = select(
