@@ -198,7 +198,7 @@ def test_an_operation_of_two_requests_is_told_whole_and_its_second_half_awaited(
     detail = next(one for one in done if isinstance(one, act.Command))
     assert (detail.do, set(detail.fields)) == ("publish_repl", {"topic", "priority", "timestamp", "message"})
     kinds = [type(one).__name__ for one in done if isinstance(one, act.Receive | act.SendBytes | act.AwaitReport)][:5]
-    assert kinds == ["Receive", "SendBytes", "Receive", "Write", "AwaitReport"]
+    assert kinds == ["Receive", "SendBytes", "Receive", "SendBytes", "AwaitReport"]
 
 
 def test_a_feature_that_hello_does_not_name_is_unsupported_before_anything_is_done() -> None:
