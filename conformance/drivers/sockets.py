@@ -83,7 +83,9 @@ class SocketDriver:
             raise
         self.unanswered = 0
         if self.address.scheme == "tcp":
-            self._host = wire.transport.get_extra_info("peername")[0]
+            peer = wire.transport.get_extra_info("peername")
+            if peer:  # None where the target reset the connection as it was made
+                self._host = peer[0]
         return wire
 
     async def datagrams(self) -> Datagrams:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import ssl
 import struct
+from contextlib import suppress
 from typing import cast
 
 from wireproof.conformance.drivers.io_audit import Tap
@@ -43,7 +44,8 @@ class Wire(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
         sock = transport.get_extra_info("socket")
         if sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with suppress(OSError):  # the target may have reset the connection already
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:
         """Keep what came."""
@@ -199,7 +201,8 @@ class Wire(asyncio.Protocol):
             return
         sock = self.transport.get_extra_info("socket")
         if sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
+            with suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
         self.transport.abort()
 
 

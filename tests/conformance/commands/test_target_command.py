@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.conformance.signals import sigint_inherited
 from tests.places import ROOT
 from wireproof.conformance.commands.target_options import parameters_of, tls_of
 from wireproof.conformance.model.targets import TargetError
@@ -150,11 +151,18 @@ def test_it_is_started_again_only_so_often(mine: str, tmp_path: Path) -> None:
     assert all("--restarts" in one for one in left)
 
 
+@pytest.mark.parametrize("sigint", [signal.SIG_DFL, signal.SIG_IGN])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_interrupted_it_leaves_no_process(mine: str, tmp_path: Path, how: signal.Signals) -> None:
+def test_interrupted_it_leaves_no_process(
+    mine: str, tmp_path: Path, how: signal.Signals, sigint: signal.Handlers
+) -> None:
+    """Whether SIGINT is ignored by what starts it, as a script's `&` does, or not."""
     (tmp_path / "records.jsonl").touch()
     options = (*NAMED, "--out", str(tmp_path), "--jobs", "1")
-    with start("--target-command", f"{REFERENCE} --port {{port}} {mine}", *options) as process:
+    with (
+        sigint_inherited(sigint),
+        start("--target-command", f"{REFERENCE} --port {{port}} {mine}", *options) as process,
+    ):
         while process.poll() is None and (tmp_path / "records.jsonl").stat().st_size == 0:
             os.sched_yield()
         process.send_signal(how)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.signals import sigint_inherited
 from wireproof.conformance.run.processes import module_command, module_environment, running_server
 
 NAMED = ("--profile", "7.1.0", "--variant", "uint16")
@@ -61,19 +62,23 @@ def test_a_server_that_dies_is_one_crash_with_every_record_there(
     records = records_in(tmp_path)
 
     assert done.returncode == 1
-    assert f"red: {len({one['case'] for one in records})} cases" in done.stdout
+    assert f"failed: {len({one['case'] for one in records})} cases" in done.stdout
     assert "Traceback" not in done.stderr
     assert {"pass", "untestable"} <= {one["verdict"] for one in records}
     assert [one["case"] for one in records if one["verdict"] == "crash"] == ["robustness/stays-up"]
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["finished_at"]
 
 
-def test_ctrl_c_keeps_what_was_played_and_says_so(reference: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sigint", [signal.SIG_DFL, signal.SIG_IGN])
+def test_ctrl_c_keeps_what_was_played_and_says_so(reference: str, tmp_path: Path, sigint: signal.Handlers) -> None:
     command = module_command("wireproof", "test", "throttr", reference, *NAMED, "--out", str(tmp_path), "--jobs", "1")
     (tmp_path / "records.jsonl").touch()
-    with subprocess.Popen(
-        command, env=module_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:  # fmt: skip
+    with (
+        sigint_inherited(sigint),
+        subprocess.Popen(
+            command, env=module_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
         while process.poll() is None and (tmp_path / "records.jsonl").stat().st_size == 0:
             os.sched_yield()
         process.send_signal(signal.SIGINT)

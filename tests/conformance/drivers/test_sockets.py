@@ -122,6 +122,32 @@ def test_a_backlog_that_is_full_is_found_out_in_time() -> None:
     assert Verdict.HANG in verdicts
 
 
+class WithoutPeer:
+    """A transport whose socket has no peer any more."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return None if name == "peername" else self._transport.get_extra_info(name, default)
+
+
+def test_a_connection_that_is_reset_as_it_is_made_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reset_early(address: Address, timeout: float) -> Any:
+        stream = await connect(address, timeout)
+        stream.transport = WithoutPeer(stream.transport)  # type: ignore[assignment]
+        return stream
+
+    monkeypatch.setattr(sockets, "connect", reset_early)
+    outcome = play(servers.closes, REFUSED)
+
+    assert outcome.verdict is Verdict.FAIL
+    assert str(outcome.got).startswith("the target closed the connection")
+
+
 @pytest.mark.parametrize("number", sorted(sockets.OURS))
 def test_limits_of_this_machine_are_no_verdict(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     async def full(address: Address, timeout: float) -> Any:
