@@ -6,6 +6,23 @@ answer to a request without status byte (T37). A connection with more than `push
 disconnected.
 """
 
+# Strategy
+#
+# Input. Most reads hold whole requests with short answers. `data_received` answers them by one call of `Dispatch.run`
+# and one write, without message objects; `_flows` says that nothing is waiting, so that this shortcut is allowed.
+# Everything else goes through `_work`: an incomplete request is kept in `_tail` until `_need` bytes are there, so a
+# request that arrives byte by byte is not decoded again for each byte.
+#
+# Backpressure. While the write buffer is full (`_waits`), input is kept undecoded in `_held`. The transport does not
+# read from the peer meanwhile, so `_held` has at most what was read before. Answers are written in strides: one read
+# may ask for much more than fits, and `high_water` bounds what is encoded before it is written.
+#
+# Pushes. A push must not stand between a request without status byte and its answer: the peer would read it as the
+# answer (T37). So pushes are queued and written by `flush` after the current answers, unless the next request in
+# `_data` has such an answer. Pushes of a connection to itself come before the answer to its PUBLISH (T12): `push_to_itself`.
+#
+# Ends. `connection_lost` drops all state at once and may be called twice: `end` calls it, and so does the transport.
+
 from __future__ import annotations
 
 import logging
