@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from wireproof.conformance.commands.target_options import Target
 from wireproof.conformance.model.targets import TargetError
-from wireproof.fuzz.failure import Setting
+from wireproof.fuzz.step_failure import Setting
 from wireproof.fuzz.findings.finding import Finding
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.reproduction import played
 from wireproof.fuzz.store_steps import steps_of
-from wireproof.fuzz.transports import InProcess, OverSockets
+from wireproof.fuzz.server_transports import InProcess, OverSockets
 
 __all__ = ["TOLERANCE_NS", "live_setting", "still"]
 

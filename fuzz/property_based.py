@@ -15,7 +15,7 @@ else:
     IS_AVAILABLE = True
 
 from wireproof.fuzz.coverage_guided import Progress, Result
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.known_targets import Target
 
 __all__ = ["IS_AVAILABLE", "run"]

@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wireproof.fuzz.failure import Failure, Setting
+from wireproof.fuzz.step_failure import Failure, Setting
 from wireproof.fuzz.findings.shrink import fewer
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.live.canaries import fresh
 from wireproof.fuzz.store_steps import Ask, Step, script_of, steps_of
 

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import msgspec
 
 from wireproof.fuzz.decisions import CONNECTIONS, WAITS, telling, until_due
-from wireproof.fuzz.failure import LONGEST_RUN_NS, Failure, Setting
+from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Failure, Setting
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.live.canaries import mark
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step

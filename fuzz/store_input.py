@@ -13,7 +13,7 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.seeds import exchanges
 from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.server_transports import InProcess
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext

@@ -28,7 +28,7 @@ from wireproof.fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, U
 from wireproof.fuzz.coverage_guided import Progress, Result
 from wireproof.fuzz.findings.finding import Finding, FindingError
 from wireproof.fuzz.findings.of_own_code import finding_of
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.known_targets import TARGETS, has_model
 from wireproof.fuzz.known_targets import Target as Engine
 from wireproof.fuzz.live.context import Ground

@@ -26,7 +26,7 @@ from wireproof.fuzz.differential.compared_servers import LiveSide, Side, Simulat
 from wireproof.fuzz.differential.diff_campaign import CERTAIN, Bounds, Cluster, DiffCampaign
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.canaries import fresh
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live.fuzz_target import LiveTarget

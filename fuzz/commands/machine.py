@@ -18,16 +18,16 @@ from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.server import checked, spoken_by
-from wireproof.fuzz.failure import Failure, Setting
+from wireproof.fuzz.step_failure import Failure, Setting
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.known_targets import has_model
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live_settings import live_setting
 from wireproof.fuzz.reproduction import Least, least
 from wireproof.fuzz.store_steps import told
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.server_transports import InProcess
 from wireproof.protocols import protocol, protocol_names
 
 if TYPE_CHECKING:

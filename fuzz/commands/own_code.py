@@ -15,8 +15,8 @@ from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.coverage_guided import Progress, Result
 from wireproof.fuzz.findings.of_own_code import finding_of
-from wireproof.fuzz.findings.store import save
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.findings.findings_folder import save
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.known_targets import TARGETS, Target, has_model, usual
 from wireproof.protocols import protocol_names
 

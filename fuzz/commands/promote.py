@@ -8,7 +8,7 @@ import click
 
 from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
 from wireproof.fuzz.findings.finding import FindingError
-from wireproof.fuzz.findings.store import load
+from wireproof.fuzz.findings.findings_folder import load
 from wireproof.fuzz.promotion.entry import PromotionError, entry_of, refuse_what_is_gone
 from wireproof.fuzz.promotion.promoted_steps import StepsError
 from wireproof.fuzz.promotion.writing import add, keep_input

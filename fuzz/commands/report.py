@@ -13,7 +13,7 @@ from rich.table import Table
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.findings.finding import Finding, FindingError
 from wireproof.fuzz.findings.reports import rule_of, write_junit, write_sarif
-from wireproof.fuzz.findings.store import load
+from wireproof.fuzz.findings.findings_folder import load
 from wireproof.protocols import protocol_names
 
 __all__ = ["OUTPUTS", "command", "kept_in", "write_outputs"]

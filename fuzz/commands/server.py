@@ -22,7 +22,7 @@ from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_campaign import Bounds, Campaign, Found, Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wireproof.fuzz.coverage_guided import Result
 from wireproof.fuzz.findings.finding import Finding
 from wireproof.fuzz.findings.shrink import smaller
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.known_targets import Target
 from wireproof.protocols import protocol
 

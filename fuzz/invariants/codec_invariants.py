@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from wireproof.fuzz.invariants.economy import check_want, counted, measured
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.protocols import (
     NEED_DATA,
     Connection,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import itemgetter
 
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.reference_server import buckets, scheduler
 from wireproof.reference_server.buckets import Bucket
 from wireproof.reference_server.clock import VirtualClock

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step
-from wireproof.fuzz.transports import Place
+from wireproof.fuzz.server_transports import Place
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw

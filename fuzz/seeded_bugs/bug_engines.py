@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.run.reference_target import serving_arguments
 from wireproof.fuzz import corpus, coverage_guided, parser_input, property_based, store_input
-from wireproof.fuzz.failure import Setting
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.step_failure import Setting
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.known_targets import TARGETS, Target
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live.fuzz_target import LiveTarget
@@ -23,7 +23,7 @@ from wireproof.fuzz.live.live_campaign import Bounds, Campaign
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.seeded_bugs.function_edits import Edit, planted
 from wireproof.fuzz.seeded_bugs.seeded_bug import Planting
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.server_transports import InProcess
 from wireproof.protocols import protocol
 from wireproof.reference_server.registry import limits_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from wireproof.fuzz import parser_input
 from wireproof.fuzz.invariants import codec_invariants as invariants
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.parser_input import Held, check, check_one, combinations, held, seeds
 from wireproof.protocols import Connection, RemoteProtocolError, protocol
 from wireproof.protocols.frames import FrameContext

@@ -10,11 +10,11 @@ from click.testing import CliRunner, Result
 from wireproof.fuzz import corpus, coverage_guided, known_targets
 from wireproof.fuzz.commands import own_code
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.findings.finding import FindingError
 from wireproof.fuzz.findings.shrink import fewer, smaller
-from wireproof.fuzz.findings.store import load, load_all
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.findings.findings_folder import load, load_all
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.known_targets import TARGETS, Target, dictionary, usual
 
 
@@ -31,7 +31,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Target:
     known = {**TARGETS, "parser": PLANTED}
     for module in (known_targets, own_code):
         monkeypatch.setattr(module, "TARGETS", known)
-    monkeypatch.setattr("wireproof.fuzz.commands.replay.TARGETS", known)
+    monkeypatch.setattr("wireproof.fuzz.commands.replay_finding.TARGETS", known)
     return PLANTED
 
 
@@ -56,7 +56,7 @@ def test_what_is_found_is_shrunk_kept_once_and_replayed(planted: Target, tmp_pat
 
 def test_a_mended_bug_is_gone(planted: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("parser", "throttr", "--engine", "hypothesis", "--runs", "5000", "--findings", str(tmp_path))
-    monkeypatch.setattr("wireproof.fuzz.commands.replay.TARGETS", TARGETS)
+    monkeypatch.setattr("wireproof.fuzz.commands.replay_finding.TARGETS", TARGETS)
 
     (found,) = load_all(tmp_path)
     result = CliRunner().invoke(replay, [str(tmp_path / found.id / "finding.json")])

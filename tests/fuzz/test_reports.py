@@ -19,7 +19,7 @@ from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings import capture, evidence
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.context import Ground
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}

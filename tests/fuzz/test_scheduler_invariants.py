@@ -10,7 +10,7 @@ import pytest
 from wireproof.fuzz import scheduler_input
 from wireproof.fuzz.invariants import scheduler_invariants as invariants
 from wireproof.fuzz.invariants.scheduler_invariants import Record, ScheduleCheck
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.reference_server.scheduler import Scheduler
 
 

@@ -17,15 +17,15 @@ from wireproof.conformance.model.actions import Write
 from wireproof.fuzz import live_settings
 from wireproof.fuzz.commands import machine as commands
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
-from wireproof.fuzz.failure import Setting
-from wireproof.fuzz.findings.store import load_all
+from wireproof.fuzz.commands.replay_finding import command as replay
+from wireproof.fuzz.step_failure import Setting
+from wireproof.fuzz.findings.findings_folder import load_all
 from wireproof.fuzz.live.canaries import marks_in
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.reproduction import least
 from wireproof.fuzz.state_machine import Effort, run
 from wireproof.fuzz.store_input import grounds
-from wireproof.fuzz.transports import InProcess, Place
+from wireproof.fuzz.server_transports import InProcess, Place
 
 SCHEMA = ROOT / "reports" / "schema" / "finding.schema.json"
 SMALL = Effort(8, 20, derandomized=True)

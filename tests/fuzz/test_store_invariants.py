@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.store_input import check, grounds, seeds
 from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step, script_of, steps_of, told
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.server_transports import InProcess
 from wireproof.protocols import Request
 from wireproof.protocols.throttr import Attribute, Change, TTLType
 from wireproof.protocols.throttr.requests import (

@@ -26,8 +26,8 @@ from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings
 from wireproof.fuzz.commands import campaign as module
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import load_all, save
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.findings.findings_folder import load_all, save
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.known_targets import Target
 from wireproof.fuzz.live.canaries import mark
 from wireproof.fuzz.live.context import Ground

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 from tests.places import ROOT
 from wireproof.conformance.suite.cases import Suite
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.differential import diff_campaign
 from wireproof.fuzz.differential.conversations import Source, sources
-from wireproof.fuzz.findings.store import load_all
+from wireproof.fuzz.findings.findings_folder import load_all
 from wireproof.fuzz.live.context import Ground
 
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"

@@ -16,7 +16,7 @@ from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.commands.server import keep_found
 from wireproof.fuzz.findings.capture import write_capture
 from wireproof.fuzz.findings.evidence import exchange, write_evidence

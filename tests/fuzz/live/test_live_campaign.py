@@ -16,10 +16,10 @@ from tests.places import ROOT
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import load, load_all
+from wireproof.fuzz.findings.findings_folder import load, load_all
 from wireproof.fuzz.live import live_campaign
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live.observation import Play

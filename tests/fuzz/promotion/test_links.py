@@ -20,7 +20,7 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.fuzz.commands.promote import command
 from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live.simulated import new_server
 from wireproof.fuzz.live.token_substitution import place

@@ -26,7 +26,7 @@ from wireproof.conformance.suite.yaml_documents import checked
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings.finding import Finding
 from wireproof.fuzz.findings.shrink import fewer
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.live.canaries import mark
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live.oracles import judged

@@ -11,7 +11,7 @@ from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import create_service

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.store_steps import Ask, Step
-from wireproof.fuzz.transports import Place
+from wireproof.fuzz.server_transports import Place
 
 __all__ = ["LONGEST_RUN_NS", "Failure", "Setting"]
 

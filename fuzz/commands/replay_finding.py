@@ -13,8 +13,8 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.commands.server import checked
 from wireproof.fuzz.differential.diff_reproduction import unlike_reference
 from wireproof.fuzz.findings.finding import TALKS, Finding, FindingError
-from wireproof.fuzz.findings.store import load
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.findings.findings_folder import load
+from wireproof.fuzz.invariants.invariant_error import Violation
 from wireproof.fuzz.known_targets import TARGETS
 from wireproof.fuzz.live.context import Ground
 from wireproof.fuzz.live.fuzz_target import LiveTarget
