@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from wireproof.conformance.run.processes import module_environment
-from wireproof.fuzz.known_targets import Target, dictionary
+from wireproof.fuzz.known_targets import CodeTarget, dictionary
 
-__all__ = ["Progress", "Result", "is_available", "run"]
+__all__ = ["FuzzerProgress", "FuzzerResult", "is_available", "run"]
 
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+(?:cov: (\d+) ft: (\d+) )?corp: (\d+)/\S+.*exec/s: (\d+)")
 EXECUTED = re.compile(rb"^stat::number_of_executed_units: (\d+)")
@@ -26,7 +26,7 @@ PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class FuzzerProgress:
     """What a fuzzer says of itself."""
 
     executions: int
@@ -36,10 +36,10 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Result:
+class FuzzerResult:
     """How a run ended."""
 
-    progress: Progress
+    progress: FuzzerProgress
     crash: bytes | None
     """The input that broke an invariant."""
     output: str
@@ -52,7 +52,7 @@ def is_available() -> bool:
 
 
 def run(
-    target: Target,
+    target: CodeTarget,
     name: str,
     corpus: Path,
     *,
@@ -60,8 +60,8 @@ def run(
     executions: int = 0,
     seed: int = 1,
     environment: Mapping[str, str] = MappingProxyType({}),
-    report: Callable[[Progress], None] = lambda progress: None,
-) -> Result:
+    report: Callable[[FuzzerProgress], None] = lambda progress: None,
+) -> FuzzerResult:
     """Fuzz for `seconds` or `executions` (0: no limit of that kind), growing `corpus`; ends at the first violation."""
     with TemporaryDirectory(prefix="wireproof-fuzz-") as place:
         words = Path(place, "words.dict")
@@ -84,11 +84,11 @@ def run(
         )
         try:
             lines: list[bytes] = []
-            last = Progress(0, 0, 0, 0)
+            last = FuzzerProgress(0, 0, 0, 0)
             for line in _lines(process, seconds + PATIENCE if seconds else None):
                 lines = [*lines[-80:], line]
                 if found := LINE.match(line):
-                    last = Progress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
+                    last = FuzzerProgress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
                     report(last)
                 elif done := EXECUTED.match(line):
                     last = replace(last, executions=int(done[1]))
@@ -99,7 +99,7 @@ def run(
             process.stderr.close()
         artifacts = sorted(Path(place).glob("[cot]*-*"))
         crash = artifacts[0].read_bytes() if artifacts else None
-        return Result(last, crash, b"".join(lines).decode(errors="replace"))
+        return FuzzerResult(last, crash, b"".join(lines).decode(errors="replace"))
 
 
 def _lines(process: subprocess.Popen[bytes], seconds: float | None) -> Iterator[bytes]:

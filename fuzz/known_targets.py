@@ -9,11 +9,11 @@ from wireproof.fuzz import parser_input, scheduler_input, store_input
 from wireproof.protocols import protocol, protocol_names
 from wireproof.reference_server.registry import server_model_of
 
-__all__ = ["TARGETS", "Target", "dictionary", "has_model", "usual"]
+__all__ = ["TARGETS", "CodeTarget", "default_protocol", "dictionary", "has_model"]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CodeTarget:
     """One target."""
 
     name: str
@@ -26,17 +26,17 @@ class Target:
     """It holds a server to the model of its document."""
 
 
-TARGETS: Mapping[str, Target] = {
+TARGETS: Mapping[str, CodeTarget] = {
     one.name: one
     for one in (
-        Target("parser", "wireproof.fuzz.targets.parser", parser_input.check, parser_input.seeds),
-        Target(
+        CodeTarget("parser", "wireproof.fuzz.targets.parser", parser_input.check, parser_input.seeds),
+        CodeTarget(
             "scheduler",
             "wireproof.fuzz.targets.scheduler",
             lambda name, data: scheduler_input.check(data),
             lambda name: scheduler_input.seeds(),
         ),
-        Target("store", "wireproof.fuzz.targets.store", store_input.check, store_input.seeds, needs_model=True),
+        CodeTarget("store", "wireproof.fuzz.targets.store", store_input.check, store_input.seeds, needs_model=True),
     )
 }
 
@@ -52,7 +52,7 @@ def has_model(name: str) -> bool:
     return True
 
 
-def usual() -> str:
+def default_protocol() -> str:
     """Return the protocol that is meant where none is named: the first that every engine can fuzz."""
     return next((name for name in protocol_names() if has_model(name)), protocol_names()[0])
 

@@ -23,11 +23,21 @@ from wireproof.fuzz.invariants.codec_invariants import (
     pieces,
 )
 from wireproof.fuzz.seeds import by_state, exchanges, requests
-from wireproof.fuzz.state_paths import Way, both, examples, ways
+from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
 from wireproof.protocols import Connection, LocalProtocolError, Request, protocol
 from wireproof.protocols.frames import Decoder, FrameContext
 
-__all__ = ["HOLD", "Held", "Side", "check", "check_one", "combinations", "held", "renew", "seeds"]
+__all__ = [
+    "CHECKS",
+    "CodecCheck",
+    "Endpoint",
+    "check",
+    "check_of",
+    "check_one",
+    "combinations",
+    "rebuild_codecs",
+    "seeds",
+]
 
 SHORTEST = 3
 MOST_PENDING = 7
@@ -40,7 +50,7 @@ FRACTIONS = tuple(tuple(seed * step * 40503 & 0xFFFF for step in (1, 3, 7, 11)) 
 """Where streams are cut, in parts of 2^16 of their size."""
 
 
-class Held(Enum):
+class CodecCheck(Enum):
     """What one execution holds over its input."""
 
     FRAME = "a frame is decoded"
@@ -49,24 +59,24 @@ class Held(Enum):
     ECONOMY = "what reading takes is counted"
 
 
-SELDOM = {Held.SEGMENTATION: 3, Held.WRITTEN: 6, Held.ECONOMY: 2}
+RARE_CHECKS = {CodecCheck.SEGMENTATION: 3, CodecCheck.WRITTEN: 6, CodecCheck.ECONOMY: 2}
 """Of 256 inputs: what costs 20 times as much as decoding a frame is done as much more seldom."""
-DRAWN = [what for what, times in SELDOM.items() for _ in range(times)]
-DRAWN += [Held.FRAME] * (256 - len(DRAWN))
+CHECK_BY_BYTE = [what for what, times in RARE_CHECKS.items() for _ in range(times)]
+CHECK_BY_BYTE += [CodecCheck.FRAME] * (256 - len(CHECK_BY_BYTE))
 
 
-class Side:
+class Endpoint:
     """One side of a line under one profile and variant, standing where `way` leads."""
 
-    def __init__(self, name: str, profile: str, variant: str, role: str, link: str = "", way: Way = ()) -> None:
+    def __init__(self, name: str, profile: str, variant: str, role: str, link: str = "", path: StatePath = ()) -> None:
         spoken = protocol(name)
-        self.protocol, self.profile, self.variant, self.role, self.way = name, profile, variant, role, way
+        self.protocol, self.profile, self.variant, self.role, self.path = name, profile, variant, role, path
         self.link_name = link or next(iter(spoken.links))
         self.link = spoken.link_of(link)
         self.is_client = role == "client"
         self.is_stream = self.link.transport == "stream"
         self.codec: Any = spoken.codec(spoken.profiles[profile], variant)
-        self.stands_alone = hasattr(self.codec, "decode_request") and not way and self.is_stream
+        self.stands_alone = hasattr(self.codec, "decode_request") and not path and self.is_stream
         """Frames are read without a connection: what was said before them tells nothing."""
         self._decode: Decoder | None = None
         if self.stands_alone:
@@ -80,7 +90,7 @@ class Side:
         return found if self.stands_alone else tuple(filter(self._may_be_asked, found))[:256]
 
     def _may_be_asked(self, request: Request) -> bool:
-        client = both(self.link, self.codec, self.way)[0]
+        client = connections_after(self.link, self.codec, self.path)[0]
         try:
             client.send(request)
         except LocalProtocolError:
@@ -153,8 +163,10 @@ class Side:
 
         Of those that may not be asked one behind the other, the first ones.
         """
-        if self.way:
-            connection: Any = both(self.link, self.codec, self.way, max_frame=FRAME_LIMIT)[not self.is_client]
+        if self.path:
+            connection: Any = connections_after(self.link, self.codec, self.path, max_frame=FRAME_LIMIT)[
+                not self.is_client
+            ]
         else:
             connection = self._make(self.codec, max_frame=FRAME_LIMIT)
         for request in pending:
@@ -166,28 +178,28 @@ class Side:
 
 
 @cache
-def combinations(name: str) -> tuple[Side, ...]:
+def combinations(name: str) -> tuple[Endpoint, ...]:
     """Return both sides under every profile and variant, of every link, wherever it can stand."""
     return tuple(
-        Side(name, profile.name, variant, role, link, way)
+        Endpoint(name, profile.name, variant, role, link, path)
         for profile in protocol(name).profiles.values()
         for variant in profile.variants
         for link in protocol(name).links
-        for way in ways(name, profile.name, variant, link)
+        for path in state_paths(name, profile.name, variant, link)
         for role in ("server", "client")
     )
 
 
 @cache
-def _by_byte(name: str) -> tuple[Side, ...]:
-    sides = combinations(name)
-    return tuple(sides[byte % len(sides)] for byte in range(256))
+def _by_byte(name: str) -> tuple[Endpoint, ...]:
+    endpoints = combinations(name)
+    return tuple(endpoints[byte % len(endpoints)] for byte in range(256))
 
 
-def renew(name: str) -> None:
+def rebuild_codecs(name: str) -> None:
     """Let codecs be made anew, of the code as it is now; what the seeds ask was read by the code as it was."""
-    for side in combinations(name):
-        _ = side.known
+    for endpoint in combinations(name):
+        _ = endpoint.known
     getattr(protocol(name).codec, "cache_clear", lambda: None)()
     combinations.cache_clear()
     _by_byte.cache_clear()
@@ -198,18 +210,18 @@ def _cuts(seed: int, size: int) -> Sequence[int]:
     return range(min(size, BYTES_ALONE)) if seed == 0 else [part * size >> 16 for part in FRACTIONS[seed]]
 
 
-HOLD = {
-    Held.FRAME: Side.check_frame,
-    Held.WRITTEN: Side.check_written,
-    Held.SEGMENTATION: Side.check_segmentation,
-    Held.ECONOMY: Side.check_economy,
+CHECKS = {
+    CodecCheck.FRAME: Endpoint.check_frame,
+    CodecCheck.WRITTEN: Endpoint.check_written,
+    CodecCheck.SEGMENTATION: Endpoint.check_segmentation,
+    CodecCheck.ECONOMY: Endpoint.check_economy,
 }
-BY_BYTE = tuple(HOLD[what] for what in DRAWN)
+BY_BYTE = tuple(CHECKS[what] for what in CHECK_BY_BYTE)
 
 
-def held(data: bytes) -> Held:
+def check_of(data: bytes) -> CodecCheck:
     """Return what `check_one` holds over an input."""
-    return DRAWN[crc32(data) & 0xFF]
+    return CHECK_BY_BYTE[crc32(data) & 0xFF]
 
 
 def check_one(name: str, data: bytes) -> None:
@@ -221,42 +233,42 @@ def check_one(name: str, data: bytes) -> None:
 def check(name: str, data: bytes) -> None:
     """Hold all of the codec's invariants over one input; raises `Violation`."""
     if len(data) > SHORTEST:
-        side = _by_byte(name)[data[0]]
-        for hold in HOLD.values():
-            hold(side, data)
+        endpoint = _by_byte(name)[data[0]]
+        for check in CHECKS.values():
+            check(endpoint, data)
 
 
 def seeds(name: str) -> Iterator[bytes]:
     """Yield every exchange of the vectors as an input of both sides; examples of what may come where a line stands."""
-    for number, side in enumerate(combinations(name)):
-        known = {request: at for at, request in enumerate(side.known) if at < 256}
+    for number, endpoint in enumerate(combinations(name)):
+        known = {request: at for at, request in enumerate(endpoint.known) if at < 256}
         kinds = {type(request): at for request, at in known.items()}
-        for one in exchanges(name, side.profile, side.variant) if not side.way else ():
-            if protocol(name).link_of(one.link) is not side.link:
+        for one in exchanges(name, endpoint.profile, endpoint.variant) if not endpoint.path else ():
+            if protocol(name).link_of(one.link) is not endpoint.link:
                 continue
-            if side.role == "server":
+            if endpoint.role == "server":
                 yield bytes([number, len(one.sent) & 0xFF, 0]) + one.sent
             elif len(one.asked) <= MOST_PENDING and all(type(asked) in kinds for asked in one.asked):
                 picked = bytes(kinds[type(asked)] for asked in one.asked)
                 yield bytes([number, len(one.received) & 0xFF, len(picked)]) + picked + one.received
-        if by_state(name, side.profile, side.variant):
-            yield from _examples(name, number, side)
+        if by_state(name, endpoint.profile, endpoint.variant):
+            yield from _examples(name, number, endpoint)
 
 
-def _examples(name: str, number: int, side: Side) -> Iterator[bytes]:
+def _examples(name: str, number: int, endpoint: Endpoint) -> Iterator[bytes]:
     """Yield what may come first where a side stands, and from the opening on all that leads anywhere."""
-    said = examples(name, side.profile, side.variant)
+    messages = examples(name, endpoint.profile, endpoint.variant)
     come: list[tuple[bytes, bytes]] = [(b"", NO_FRAME)]
-    if side.is_client:
-        pushes = [one for kind in side.codec.profile.pushes for one in said.get(kind, ())]
-        come += [(b"", side.codec.encode(one)) for one in pushes]
-        for at, request in enumerate(side.known):
-            replies = [one for kind in side.codec.profile.replies[type(request)] for one in said.get(kind, ())]
-            come += [(bytes([at]), side.codec.encode(one)) for one in replies]
+    if endpoint.is_client:
+        pushes = [one for kind in endpoint.codec.profile.pushes for one in messages.get(kind, ())]
+        come += [(b"", endpoint.codec.encode(one)) for one in pushes]
+        for at, request in enumerate(endpoint.known):
+            replies = [one for kind in endpoint.codec.profile.replies[type(request)] for one in messages.get(kind, ())]
+            come += [(bytes([at]), endpoint.codec.encode(one)) for one in replies]
     else:
-        asked = [[one] for one in side.known]
-        led = ways(name, side.profile, side.variant, side.link_name) if not side.way else ()
-        asked += [[one for one in way if isinstance(one, Request)] for way in led]
-        come += [(b"", b"".join(map(side.codec.encode, some))) for some in asked]
+        asked = [[one] for one in endpoint.known]
+        led = state_paths(name, endpoint.profile, endpoint.variant, endpoint.link_name) if not endpoint.path else ()
+        asked += [[one for one in path if isinstance(one, Request)] for path in led]
+        come += [(b"", b"".join(map(endpoint.codec.encode, some))) for some in asked]
     for picked, data in come:
         yield bytes([number, len(data) & 0xFF, len(picked)]) + picked + data

@@ -14,9 +14,9 @@ except ImportError:
 else:
     IS_AVAILABLE = True
 
-from wireproof.fuzz.coverage_guided import Progress, Result
-from wireproof.fuzz.invariants.invariant_error import Violation
-from wireproof.fuzz.known_targets import Target
+from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import CodeTarget
 
 __all__ = ["IS_AVAILABLE", "run"]
 
@@ -25,14 +25,14 @@ MOST_SEEDS = 4096
 
 
 def run(
-    target: Target,
+    target: CodeTarget,
     name: str,
     *,
     seconds: int = 0,
     executions: int = 0,
     seed: int = 1,
-    report: Callable[[Progress], None] = lambda progress: None,
-) -> Result:
+    report: Callable[[FuzzerProgress], None] = lambda progress: None,
+) -> FuzzerResult:
     """Run until a violation, or for so long; Hypothesis shrinks what it finds. Raises `ImportError` without it."""
     if not IS_AVAILABLE:
         raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
@@ -42,11 +42,11 @@ def run(
     while (not executions or done < executions) and (not seconds or time.monotonic() - began < seconds):
         crash = _batch(target, name, inputs, seed + done)
         done += BATCH
-        progress = Progress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9)))
+        progress = FuzzerProgress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9)))
         report(progress)
         if crash is not None:
-            return Result(progress, crash[0], crash[1])
-    return Result(Progress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9))), None, "")
+            return FuzzerResult(progress, crash[0], crash[1])
+    return FuzzerResult(FuzzerProgress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9))), None, "")
 
 
 def _inputs(known: list[bytes]) -> st.SearchStrategy[bytes]:
@@ -60,7 +60,7 @@ def _inputs(known: list[bytes]) -> st.SearchStrategy[bytes]:
     return st.one_of(st.binary(max_size=200), some, kin, st.builds(lambda a, b: a + b[3:], some, kin))
 
 
-def _batch(target: Target, name: str, inputs: st.SearchStrategy[bytes], seed: int) -> tuple[bytes, str] | None:
+def _batch(target: CodeTarget, name: str, inputs: st.SearchStrategy[bytes], seed: int) -> tuple[bytes, str] | None:
     last: list[bytes] = []
 
     @seeded(seed)
@@ -75,12 +75,12 @@ def _batch(target: Target, name: str, inputs: st.SearchStrategy[bytes], seed: in
     def hold(data: bytes) -> None:
         try:
             target.check(name, data)
-        except Violation:
+        except InvariantError:
             last.append(data)
             raise
 
     try:
         hold()
-    except Violation as violation:
+    except InvariantError as violation:
         return last[-1], str(violation)
     return None

@@ -13,7 +13,7 @@ from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep,
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import Asking
 
-__all__ = ["Filling", "Script", "ScriptError", "acting", "from_json", "performing", "size", "to_json"]
+__all__ = ["Script", "ScriptError", "WriteSubstitution", "closing", "from_json", "performing", "size", "to_json"]
 
 Script = tuple[Action, ...]
 
@@ -24,10 +24,10 @@ class ScriptError(ValueError):
 
 def to_json(script: Script) -> list[dict[str, Any]]:
     """Return a script as JSON values, bytes in hexadecimal."""
-    return [_told(action) for action in script]
+    return [_step_json(action) for action in script]
 
 
-def _told(action: Action) -> dict[str, Any]:
+def _step_json(action: Action) -> dict[str, Any]:
     match action:
         case Open(connection, link, transport):
             usual = {"link": "", "transport": "stream"}
@@ -72,24 +72,24 @@ def size(script: Script) -> int:
     return sum(len(action.data) for action in script if isinstance(action, Write))
 
 
-class Filling(Protocol):
+class WriteSubstitution(Protocol):
     """Puts into writes what a server told before."""
 
     def see(self, event: TraceEvent) -> None:
         """Take the next event of the play."""
 
-    def filled(self, data: bytes) -> bytes:
+    def substituted(self, data: bytes) -> bytes:
         """Return what is to be written."""
 
 
-def acting(script: Script, trace: Trace) -> Asking[None]:
+def closing(script: Script, trace: Trace) -> Asking[None]:
     """Do as `performing`, and close all connections at the end."""
     open_ones = yield from performing(script, trace)
     for name in sorted(open_ones):
         yield Shut(name, "close")
 
 
-def performing(script: Script, trace: Trace, filling: Filling | None = None) -> Asking[frozenset[str]]:
+def performing(script: Script, trace: Trace, substitution: WriteSubstitution | None = None) -> Asking[frozenset[str]]:
     """Ask a driver for every action, as a player does, and keep what came of each in `trace`; return what is open.
 
     A connection that could not be opened, or that the script closed, is not used any more, nor written to after its
@@ -101,14 +101,14 @@ def performing(script: Script, trace: Trace, filling: Filling | None = None) -> 
         name: str = getattr(action, "connection", "")
         if not _is_sensible(action, name in open_ones, name in half):
             continue
-        if filling is not None and isinstance(action, Write):
-            action = replace(action, data=filling.filled(action.data))
+        if substitution is not None and isinstance(action, Write):
+            action = replace(action, data=substitution.substituted(action.data))
         answer = yield action
         shown = action.data if isinstance(action, Write) and answer.kind is Kind.SENT else answer.data
         link = action.link if isinstance(action, Open) else ""
         trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown, link))
-        if filling is not None:
-            filling.see(trace[-1])
+        if substitution is not None:
+            substitution.see(trace[-1])
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             open_ones.add(name)
             half.discard(name)

@@ -11,7 +11,7 @@ from typing import Any
 
 from wireproof.conformance.suite.cases import vectors_root
 from wireproof.fuzz.connection_reader import Following
-from wireproof.fuzz.state_paths import examples, ways
+from wireproof.fuzz.state_paths import examples, state_paths
 from wireproof.protocols import Request, protocol
 
 __all__ = ["Exchange", "by_state", "conversations", "exchanges", "requests"]
@@ -37,7 +37,7 @@ def _documents(name: str, profile: str, variant: str) -> Iterator[Mapping[str, A
 @cache
 def by_state(name: str, profile: str, variant: str) -> bool:
     """Say whether a protocol's requests are read by what was said before them, on any of its lines."""
-    return any(len(ways(name, profile, variant, link)) > 1 for link in protocol(name).links)
+    return any(len(state_paths(name, profile, variant, link)) > 1 for link in protocol(name).links)
 
 
 @cache
@@ -66,11 +66,14 @@ def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
     found: dict[Exchange, None] = {}
     for document in _documents(name, profile, variant):
         for conversation in document["conversations"]:
-            for link, said in _streams(conversation["steps"]):
+            for link, parts in _streams(conversation["steps"]):
                 follow = _following(name, profile, variant, link)
-                for is_ours, data in said:
+                for is_ours, data in parts:
                     (follow.sent if is_ours else follow.came)(data)
-                sent, received = (b"".join(data for mine, data in said if mine is way) for way in (True, False))
+                sent, received = (
+                    b"".join(data for sent_by_client, data in parts if sent_by_client is from_client)
+                    for from_client in (True, False)
+                )
                 if sent:
                     found[Exchange(tuple(follow.requests), sent, received, link)] = None
     return tuple(found)
@@ -86,7 +89,7 @@ def conversations(name: str, profile: str, variant: str) -> tuple[Mapping[str, A
 def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[str, list[tuple[bool, bytes]]]]:
     """Return for each connection what is spoken there and what is said, whether by us or not, until TLS begins."""
     links: dict[str, str] = {}
-    said: dict[str, list[tuple[bool, bytes]]] = {}
+    parts: dict[str, list[tuple[bool, bytes]]] = {}
     secured: set[str] = set()
     for step in steps:
         name, do = step["connection"], step["do"]
@@ -95,8 +98,8 @@ def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[str, list[tuple[bool,
         elif do == "secure":
             secured.add(name)
         elif do in ("send", "receive") and name not in secured:
-            said.setdefault(name, []).append((do == "send", bytes.fromhex(step.get("hex", ""))))
-    return [(links.get(name, ""), both) for name, both in said.items()]
+            parts.setdefault(name, []).append((do == "send", bytes.fromhex(step.get("hex", ""))))
+    return [(links.get(name, ""), parts) for name, parts in parts.items()]
 
 
 def _following(name: str, profile: str, variant: str, link: str) -> Following:

@@ -11,16 +11,16 @@ from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
-from wireproof.fuzz.invariants.invariant_error import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Service, seeded_ids
 
-__all__ = ["InProcess", "OverSockets", "Place"]
+__all__ = ["InProcess", "OverSockets", "Transport"]
 
 
-class Place(Protocol):
+class Transport(Protocol):
     """A server that can be talked to; nothing waits longer than `patience` seconds."""
 
     patience: float
@@ -78,8 +78,8 @@ class InProcess:
         """See `Place`; there is nothing that outlives it."""
 
 
-def _broken(error: Exception) -> Violation:
-    return Violation("the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__)
+def _broken(error: Exception) -> InvariantError:
+    return InvariantError("the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__)
 
 
 class OverSockets:

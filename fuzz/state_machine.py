@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from wireproof.fuzz.decisions import CONNECTIONS, WAITS, telling, until_due
-from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Failure, Setting
+from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.invariant_error import Violation
-from wireproof.fuzz.live.canaries import mark
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step
+from wireproof.fuzz.live.canaries import canary
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Setting, StepFailure
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
 from wireproof.fuzz.strategies import dialogues, holding, requests, room
 from wireproof.protocols import Request
 
@@ -35,7 +35,7 @@ try:
 except ImportError as error:
     raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]") from error
 
-__all__ = ["EFFORTS", "Effort", "machine", "run"]
+__all__ = ["PRESETS", "Preset", "machine", "run"]
 
 SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
 WHICH = st.integers(0, 7)
@@ -44,7 +44,7 @@ BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class Preset:
     """How much is tried."""
 
     examples: int
@@ -52,15 +52,15 @@ class Effort:
     derandomized: bool
 
 
-EFFORTS = {"ci": Effort(40, 30, derandomized=True), "deep": Effort(2000, 80, derandomized=False)}
+PRESETS = {"ci": Preset(40, 30, derandomized=True), "deep": Preset(2000, 80, derandomized=False)}
 
 
-class Enough(BaseException):
+class TimeIsUp(BaseException):
     """Raised when the time is up."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Choices:
+class _Strategies:
     """What is drawn from."""
 
     requests: st.SearchStrategy[list[Request]]
@@ -71,22 +71,24 @@ class Machine(RuleBasedStateMachine):
     """Chooses steps; a subclass says on what (`machine`)."""
 
     setting: ClassVar[Setting]
-    chosen: ClassVar[_Choices]
+    chosen: ClassVar[_Strategies]
 
     def __init__(self) -> None:
         super().__init__()
         if self.setting.is_over():
-            raise Enough
+            raise TimeIsUp
         self.over = False
         self.setting.examples += 1
-        self.mark = mark(secrets.randbits(32)) if self.setting.shared else b""
-        self.place = self.setting.place()
+        self.canary = canary(secrets.randbits(32)) if self.setting.shared else b""
+        self.transport = self.setting.transport()
 
     @initialize()
     def begin(self) -> None:
         """Two connections are there."""
         setting = self.setting
-        self.check = StoreCheck(setting.ground, self.place, tolerance_ns=setting.tolerance_ns, shared=setting.shared)
+        self.check = StoreCheck(
+            setting.context, self.transport, tolerance_ns=setting.tolerance_ns, shared=setting.shared
+        )
         for name in CONNECTIONS[:2]:
             self.connect(name)
 
@@ -101,24 +103,28 @@ class Machine(RuleBasedStateMachine):
         """Requests in one write."""
         self.send(which, data.draw(self.chosen.requests))
 
-    @rule(data=st.data(), which=WHICH, heard=WHICH)
-    def ask_for_what_was_told(self, data: st.DataObject, which: int, heard: int) -> None:
+    @rule(data=st.data(), which=WHICH, which_id=WHICH)
+    def ask_with_a_known_id(self, data: st.DataObject, which: int, which_id: int) -> None:
         """A request with an id that a reply told."""
         (request, *_) = data.draw(self.chosen.requests)
         if not self.over:
-            self.do(Ask(self.name(which), (telling(request, self.setting.ground, self.check.heard, heard),)))
+            self.do(
+                RequestStep(
+                    self.name(which), (with_known_id(request, self.setting.context, self.check.known_ids, which_id),)
+                )
+            )
 
     @rule(ns=st.sampled_from(WAITS))
     def wait(self, ns: int) -> None:
         """Time passes."""
         if ns <= self.setting.longest_wait_ns:
-            self.do(Advance(ns))
+            self.do(AdvanceStep(ns))
 
     @rule(which=WHICH, beside=st.sampled_from([-1, 0, 1]))
     def wait_until_something_is_due(self, which: int, beside: int) -> None:
         """Time passes to one of the next instants, or a nanosecond beside it."""
         if not self.over and (ns := until_due(self.check, which, beside)) <= self.setting.longest_wait_ns:
-            self.do(Advance(ns))
+            self.do(AdvanceStep(ns))
 
     @rule(name=st.sampled_from(CONNECTIONS), how=st.sampled_from(["close", "half", "reset"]))
     def come_or_go(self, name: str, how: str) -> None:
@@ -128,7 +134,7 @@ class Machine(RuleBasedStateMachine):
         if name not in self.check.connections:
             self.connect(name)
         elif len(self.check.connections) > 1:
-            self.do(Disconnect(name, how))
+            self.do(DisconnectStep(name, how))
 
     def name(self, which: int) -> str:
         """Return one of the open connections."""
@@ -136,71 +142,75 @@ class Machine(RuleBasedStateMachine):
 
     def connect(self, name: str) -> None:
         """Open a connection and ask who it is."""
-        self.do(Connect(name))
+        self.do(ConnectStep(name))
         if not self.over:
-            self.do(Ask(name, self.check.model.greeting()))
+            self.do(RequestStep(name, self.check.model.greeting()))
 
     def send(self, which: int, asked: Sequence[Request]) -> None:
         """Ask in one write."""
         if not self.over:
             self.setting.asked += len(asked)
-            self.do(Ask(self.name(which), tuple(marked(one, self.setting.ground, self.mark) for one in asked)))
+            self.do(
+                RequestStep(
+                    self.name(which), tuple(with_canary(one, self.setting.context, self.canary) for one in asked)
+                )
+            )
 
     def do(self, step: Step) -> None:
         """Do a step; a failure that is not the first one again ends the example in silence."""
         if self.setting.is_over():
-            raise Enough
+            raise TimeIsUp
         self.over = self.over or self.is_too_late(step)
         if self.over:
             return
         try:
             self.check.do(step)
-        except Violation as violation:
+        except InvariantError as violation:
             self.over = True
-            if self.setting.failed(Failure(violation, self.check)):
+            if self.setting.failed(StepFailure(violation, self.check)):
                 raise
 
     def is_too_late(self, step: Step) -> bool:
         """Say whether a step would make the run too long."""
-        return isinstance(step, Advance) and self.check.elapsed_ns + step.ns > LONGEST_RUN_NS
+        return isinstance(step, AdvanceStep) and self.check.elapsed_ns + step.ns > LONGEST_RUN_NS
 
     def teardown(self) -> None:
         """Leave the server."""
-        self.place.close()
+        self.transport.close()
 
 
 def machine(setting: Setting) -> type[Machine]:
     """Return the machine of a setting."""
-    codec, names = setting.ground.symbols.codec, setting.ground.symbols.protocol.names
+    codec, names = setting.context.symbols.codec, setting.context.symbols.protocol.names
     pool = [*SHORT_NAMES, *((b"k" * 200,) if setting.shared else (b"", b"k" * 255))]
     some = st.lists(requests(codec, names, pool), min_size=1, max_size=5)
-    return type("Machine", (Machine,), {"setting": setting, "chosen": _Choices(some, dialogues(codec, names, pool))})
+    return type("Machine", (Machine,), {"setting": setting, "chosen": _Strategies(some, dialogues(codec, names, pool))})
 
 
-def marked(request: Request, ground: Ground, prefix: bytes) -> Request:
+def with_canary(request: Request, context: FuzzContext, prefix: bytes) -> Request:
     """Return a request whose names and values begin with `prefix`; those of a request it carries, too."""
     if not prefix:
         return request
-    codec = ground.symbols.codec
-    changed: dict[str, Any] = {name: prefix + getattr(request, name) for name in ground.blobs(request)}
+    codec = context.symbols.codec
+    changed: dict[str, Any] = {name: prefix + getattr(request, name) for name in context.blobs(request)}
     if holding(codec, type(request)) is not None:
         carrying, _ = room(codec, type(request))
-        inner, whole = ground.requests(getattr(request, carrying))
+        inner, whole = context.requests(getattr(request, carrying))
         if inner and whole:
-            changed[carrying] = b"".join(ground.encode(marked(one, ground, prefix)) for one in inner)
+            changed[carrying] = b"".join(context.encode(with_canary(one, context, prefix)) for one in inner)
     return msgspec.structs.replace(request, **changed)
 
 
-def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | None = None) -> Failure | None:
+def run(setting: Setting, preset: Preset, *, seed: int = 1, database: Path | None = None) -> StepFailure | None:
     """Run until something breaks, until `effort` is done or `setting.ends`; return what broke, as small as it gets.
 
     What Hypothesis keeps is kept in `database`, where one is named: its notes, and of a deep run examples that failed.
     """
-    batch = effort.examples if effort.derandomized else BATCH
+    batch = preset.examples if preset.derandomized else BATCH
     set_hypothesis_home_dir(database)
     try:
-        for done in range(0, effort.examples, batch):
-            _run(setting, replace(effort, examples=min(batch, effort.examples - done)), seed + done, database)
+        for done in range(0, preset.examples, batch):
+            _run(setting, replace(preset, examples=min(batch, preset.examples - done)), seed + done, database)
             if setting.failure is not None or setting.is_over():
                 break
     finally:
@@ -208,13 +218,13 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
     return setting.failure
 
 
-def _run(setting: Setting, effort: Effort, seed: int, database: Path | None) -> None:
+def _run(setting: Setting, preset: Preset, seed: int, database: Path | None) -> None:
     cls = machine(setting)
-    kept = None if effort.derandomized or database is None else DirectoryBasedExampleDatabase(database)
-    how: dict[str, Any] = {"derandomize": True} if effort.derandomized else {"database": kept}
+    kept = None if preset.derandomized or database is None else DirectoryBasedExampleDatabase(database)
+    how: dict[str, Any] = {"derandomize": True} if preset.derandomized else {"database": kept}
     chosen = settings(
-        max_examples=effort.examples,
-        stateful_step_count=effort.steps,
+        max_examples=preset.examples,
+        stateful_step_count=preset.steps,
         deadline=None,
         phases=[Phase.reuse, Phase.generate, Phase.shrink],
         report_multiple_bugs=False,
@@ -224,9 +234,9 @@ def _run(setting: Setting, effort: Effort, seed: int, database: Path | None) -> 
         **how,
     )
     try:
-        run_state_machine_as_test(cls if effort.derandomized else seeded(seed)(cls), settings=chosen)
-    except Enough:
+        run_state_machine_as_test(cls if preset.derandomized else seeded(seed)(cls), settings=chosen)
+    except TimeIsUp:
         pass
-    except (Violation, Flaky):
+    except (InvariantError, Flaky):
         if setting.failure is None and not setting.is_over():
             raise

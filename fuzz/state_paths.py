@@ -14,9 +14,9 @@ from wireproof.protocols.connection import Client, Connection
 from wireproof.protocols.fields import Absent, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
 from wireproof.protocols.links import Link
 
-__all__ = ["Way", "both", "examples", "ways"]
+__all__ = ["StatePath", "connections_after", "examples", "state_paths"]
 
-Way = tuple[Message, ...]
+StatePath = tuple[Message, ...]
 """What both sides say, in the order in which it is said."""
 MOST_EXAMPLES = 32
 """Messages of one class: enums with many names in one message make more."""
@@ -69,10 +69,12 @@ def _is_written(codec: Any, message: Message) -> bool:
     return True
 
 
-def both(link: Link, codec: Any, way: Way, *, max_frame: int = 1 << 20) -> tuple[Client, Connection]:
+def connections_after(
+    link: Link, codec: Any, path: StatePath, *, max_frame: int = 1 << 20
+) -> tuple[Client, Connection]:
     """Return both sides of a line after what is said in `way`; `ProtocolError` when it cannot be said."""
     client, server = link.client(codec, max_frame=max_frame), link.server(codec, max_frame=max_frame)
-    for message in way:
+    for message in path:
         if isinstance(message, Request):
             server.receive_data(client.send(message))
             if server.next_event() != message:
@@ -84,7 +86,7 @@ def both(link: Link, codec: Any, way: Way, *, max_frame: int = 1 << 20) -> tuple
 
 
 @cache
-def ways(name: str, profile: str, variant: str, link_name: str) -> tuple[Way, ...]:
+def state_paths(name: str, profile: str, variant: str, link_name: str) -> tuple[StatePath, ...]:
     """Return the shortest way to each state that a line's server may come into, the first of no words.
 
     Answered ways are preferred; a line without states has one.
@@ -94,13 +96,13 @@ def ways(name: str, profile: str, variant: str, link_name: str) -> tuple[Way, ..
     known, answers = examples(name, profile, variant), spoken.profiles[profile].replies
     usual = link.opening()
     asked = {kind: (*(one for one in usual if type(one) is kind), *known.get(kind, ())) for kind in answers}
-    found: dict[Any, Way] = {_state(link, codec, ()): ()}
-    ahead: deque[Way] = deque([()])
+    found: dict[Any, StatePath] = {_state(link, codec, ()): ()}
+    ahead: deque[StatePath] = deque([()])
     while ahead:
-        way = ahead.popleft()
+        path = ahead.popleft()
         steps = ((request, replies) for kind, replies in answers.items() for request in asked[kind])
         for request, replies in steps:
-            for longer in _answered(link, codec, (*way, request), replies, known):
+            for longer in _answered(link, codec, (*path, request), replies, known):
                 state = _state(link, codec, longer)
                 if state not in found:
                     found[state] = longer
@@ -109,24 +111,28 @@ def ways(name: str, profile: str, variant: str, link_name: str) -> tuple[Way, ..
 
 
 def _answered(
-    link: Link, codec: Any, way: Way, answers: Sequence[type[Message]], known: Mapping[type[Message], Sequence[Message]]
-) -> Iterator[Way]:
+    link: Link,
+    codec: Any,
+    path: StatePath,
+    answers: Sequence[type[Message]],
+    known: Mapping[type[Message], Sequence[Message]],
+) -> Iterator[StatePath]:
     """Yield a way with each answer that the last request may get, then without one; nothing if it cannot be said."""
-    if not _can_be_said(link, codec, way):
+    if not _is_legal(link, codec, path):
         return
     for reply in (one for kind in answers for one in known.get(kind, ())):
-        if _can_be_said(link, codec, (*way, reply)):
-            yield (*way, reply)
-    yield way
+        if _is_legal(link, codec, (*path, reply)):
+            yield (*path, reply)
+    yield path
 
 
-def _can_be_said(link: Link, codec: Any, way: Way) -> bool:
+def _is_legal(link: Link, codec: Any, path: StatePath) -> bool:
     try:
-        both(link, codec, way)
+        connections_after(link, codec, path)
     except (ProtocolError, LookupError):
         return False
     return True
 
 
-def _state(link: Link, codec: Any, way: Way) -> Any:
-    return getattr(both(link, codec, way)[1], "state", None)
+def _state(link: Link, codec: Any, path: StatePath) -> Any:
+    return getattr(connections_after(link, codec, path)[1], "state", None)

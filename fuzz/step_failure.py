@@ -6,23 +6,23 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.invariant_error import Violation
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.store_steps import Ask, Step
-from wireproof.fuzz.server_transports import Place
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.server_transports import Transport
+from wireproof.fuzz.store_steps import RequestStep, Step
 
-__all__ = ["LONGEST_RUN_NS", "Failure", "Setting"]
+__all__ = ["LONGEST_RUN_NS", "Setting", "StepFailure"]
 
 LONGEST_RUN_NS = 20 * 86_400 * 10**9
 """Time that a run may take: beyond, seconds as floating point hold no nanoseconds."""
 
 
 @dataclass(frozen=True)
-class Failure:
+class StepFailure:
     """What broke, by the fewest steps found."""
 
-    violation: Violation
+    violation: InvariantError
     check: StoreCheck
 
     @property
@@ -38,7 +38,7 @@ class Failure:
     @property
     def weight(self) -> tuple[int, int]:
         """How much there is to read."""
-        asked = [one for step in self.steps if isinstance(step, Ask) for one in step.requests]
+        asked = [one for step in self.steps if isinstance(step, RequestStep) for one in step.requests]
         return len(self.steps) + len(asked), sum(len(repr(one)) for one in asked)
 
 
@@ -46,8 +46,8 @@ class Failure:
 class Setting:
     """What a machine runs on, and what it has found."""
 
-    ground: Ground
-    place: Callable[[], Place]
+    context: FuzzContext
+    transport: Callable[[], Transport]
     """Makes the place of one example."""
     tolerance_ns: int = 0
     shared: bool = False
@@ -57,7 +57,7 @@ class Setting:
     """Seconds from the first failure on after which it is made no smaller."""
     ends: float = float("inf")
     """When to stop, on the monotonic clock."""
-    failure: Failure | None = None
+    failure: StepFailure | None = None
     examples: int = 0
     asked: int = 0
     """Requests."""
@@ -67,7 +67,7 @@ class Setting:
         """Say whether nothing more is to be done."""
         return time.monotonic() > min(self._late, self.ends)
 
-    def failed(self, failure: Failure) -> bool:
+    def failed(self, failure: StepFailure) -> bool:
         """Keep a failure, the smallest of those that are the first one again; say whether this is one."""
         if self.failure is None:
             self._late = time.monotonic() + self.shrink_s

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 from wireproof.conformance.model.actions import Action, Open, Shut, Sleep, Write
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.script import Script
 from wireproof.protocols import Request
 
-__all__ = ["Advance", "Ask", "Connect", "Disconnect", "Step", "script_of", "steps_of", "told"]
+__all__ = ["AdvanceStep", "ConnectStep", "DisconnectStep", "RequestStep", "Step", "script_of", "steps_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Connect:
+class ConnectStep:
     """Open a connection."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestStep:
     """Send requests in one write, and wait for their replies."""
 
     connection: str
@@ -30,62 +30,62 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
+class AdvanceStep:
     """Let time pass."""
 
     ns: int
 
 
 @dataclass(frozen=True, slots=True)
-class Disconnect:
+class DisconnectStep:
     """End a connection: `close`, `reset`, or `half`: our sending side first."""
 
     connection: str
     how: str = "close"
 
 
-Step = Connect | Ask | Advance | Disconnect
+Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep
 
 
-def told(step: Step) -> str:
+def describe_step(step: Step) -> str:
     """Return a step in words."""
     match step:
-        case Connect(connection):
+        case ConnectStep(connection):
             return f"{connection} connects"
-        case Ask(connection, requests):
+        case RequestStep(connection, requests):
             return f"{connection} asks {', '.join(map(describe, requests))}"
-        case Advance(ns):
+        case AdvanceStep(ns):
             return f"{ns / 1e9:.9f}".rstrip("0").rstrip(".") + " s pass"
-        case Disconnect(connection, how):
+        case DisconnectStep(connection, how):
             return f"{connection} ends ({how})"
 
 
-def script_of(steps: Iterable[Step], ground: Ground) -> Script:
+def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
     """Return steps as a script, without reads; raises `LocalProtocolError` for what cannot be written."""
-    return tuple(_action(step, ground) for step in steps)
+    return tuple(_action(step, context) for step in steps)
 
 
-def _action(step: Step, ground: Ground) -> Action:
+def _action(step: Step, context: FuzzContext) -> Action:
     match step:
-        case Connect(connection):
+        case ConnectStep(connection):
             return Open(connection)
-        case Ask(connection, requests):
-            return Write(connection, b"".join(map(ground.encode, requests)))
-        case Advance(ns):
+        case RequestStep(connection, requests):
+            return Write(connection, b"".join(map(context.encode, requests)))
+        case AdvanceStep(ns):
             return Sleep(ns / 1e9)
-        case Disconnect(connection, how):
+        case DisconnectStep(connection, how):
             return Shut(connection, how)
 
 
-def steps_of(script: Script, ground: Ground) -> Iterator[Step]:
+def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:
     """Yield the steps that a kept script was made of; what is read is not in them, it is read again."""
     for action in script:
         match action:
             case Open(connection):
-                yield Connect(connection)
+                yield ConnectStep(connection)
             case Write(connection, data):
-                yield Ask(connection, tuple(ground.requests(data)[0]))
+                yield RequestStep(connection, tuple(context.requests(data)[0]))
             case Sleep(seconds):
-                yield Advance(round(seconds * 1e9))
+                yield AdvanceStep(round(seconds * 1e9))
             case Shut(connection, how):
-                yield Disconnect(connection, how)
+                yield DisconnectStep(connection, how)

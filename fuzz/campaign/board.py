@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-__all__ = ["Board", "Row"]
+__all__ = ["Board", "EngineRow"]
 
 COLUMNS = ("engine", "", "seconds", "executions", "exec/s", "coverage", "states", "corpus", "findings")
 
 
 @dataclass
-class Row:
+class EngineRow:
     """One engine."""
 
     engine: str
@@ -37,21 +37,21 @@ class Row:
 
     def line(self) -> str:
         """Return the row as a sentence."""
-        told = f"{self.engine} {self.state}: {self.executions} executions, {self.per_second} a second"
+        text = f"{self.engine} {self.state}: {self.executions} executions, {self.per_second} a second"
         more = {"coverage": self.coverage, "states": self.states, "corpus": self.corpus, "findings": self.findings}
-        return told + "".join(f", {name} {number}" for name, number in more.items() if number)
+        return text + "".join(f", {name} {number}" for name, number in more.items() if number)
 
 
 @dataclass
 class Board:
     """All engines; `changed` is called with the row that moved, `tick` at most every `interval` seconds."""
 
-    rows: list[Row]
-    tick: Callable[[Board, Row], None]
+    rows: list[EngineRow]
+    tick: Callable[[Board, EngineRow], None]
     interval: float
     _last: float = field(default_factory=time.monotonic)
 
-    def moved(self, row: Row) -> None:
+    def changed(self, row: EngineRow) -> None:
         """Say that a row is another one now."""
         now = time.monotonic()
         if now - self._last >= self.interval:
@@ -66,6 +66,6 @@ class Board:
         return table
 
     @staticmethod
-    def of(shares: Iterable[tuple[str, int]], tick: Callable[[Board, Row], None], interval: float) -> Board:
+    def of(shares: Iterable[tuple[str, int]], tick: Callable[[Board, EngineRow], None], interval: float) -> Board:
         """Return a board for engines and their seconds."""
-        return Board([Row(engine, share) for engine, share in shares], tick, interval)
+        return Board([EngineRow(engine, share) for engine, share in shares], tick, interval)

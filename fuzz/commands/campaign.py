@@ -19,21 +19,20 @@ from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz import coverage_guided, property_based
-from wireproof.fuzz.campaign.board import Board, Row
-from wireproof.fuzz.campaign.engines import SERVER, Given, fuzz_own_code, fuzz_server, shares
+from wireproof.fuzz.campaign.board import Board, EngineRow
+from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
 from wireproof.fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
-from wireproof.fuzz.coverage_guided import Progress, Result
-from wireproof.fuzz.findings.finding import Finding, FindingError
-from wireproof.fuzz.findings.of_own_code import finding_of
+from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
+from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
-from wireproof.fuzz.known_targets import TARGETS, has_model
-from wireproof.fuzz.known_targets import Target as Engine
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.of_own_code import finding_of
+from wireproof.fuzz.known_targets import TARGETS, CodeTarget, has_model
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
-from wireproof.fuzz.live.live_campaign import Found
+from wireproof.fuzz.live.live_campaign import CampaignFinding
 from wireproof.protocols import protocol, protocol_names
 
 
@@ -85,8 +84,8 @@ def _run(name: str, text: str | None, options: Mapping[str, Any]) -> int:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        ground = Ground(name, spoken.profile, spoken.variant, features=declared(name, options, address))
-        with LiveTarget(ground, address, target.server) as live:
+        context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+        with LiveTarget(context, address, target.server) as live:
             return _Campaign(name, options, live, target, version)()
 
 
@@ -116,36 +115,38 @@ class _Campaign:
         except KeyboardInterrupt:
             interrupted = True
         self._outputs(folder)
-        told = f"{len(self.shown)} findings" if self.shown else "nothing found"
-        click.echo(f"{'interrupted: ' if interrupted else ''}{told}")
+        result = f"{len(self.shown)} findings" if self.shown else "nothing found"
+        click.echo(f"{'interrupted: ' if interrupted else ''}{result}")
         return FOUND if self.shown else INTERRUPTED if interrupted else QUIET
 
-    def _replay(self, kept: list[tuple[Path, Finding]]) -> None:
+    def _replay(self, kept: list[tuple[Path, FuzzFinding]]) -> None:
         for one in self._known(kept):
             if one.skipped:
                 self.skipped += 1
                 click.echo(f"{one.name} is left out: {one.skipped}")
-            elif one.told is None:
+            elif one.failure is None:
                 self.gone.append(one.name)
             else:
-                self.shown[one.name] = one.told
-                click.echo(f"{one.name} shows: {one.told}")
+                self.shown[one.name] = one.failure
+                click.echo(f"{one.name} shows: {one.failure}")
         more = f", {self.skipped} left out" if self.skipped else ""
         click.echo(f"replayed: {len(self.gone) + len(self.shown)}, {len(self.shown)} of them show{more}")
 
-    def _known(self, kept: list[tuple[Path, Finding]]) -> Iterator[Replayed]:
+    def _known(self, kept: list[tuple[Path, FuzzFinding]]) -> Iterator[Replayed]:
         for target in self._targets().values():
             for one in inputs(target, self.name, self.options["corpus"] / target.name):
                 if one.data:
-                    result = Result(Progress(0, 0, 0, 0), one.data, "")
+                    result = FuzzerResult(FuzzerProgress(0, 0, 0, 0), one.data, "")
                     save(self.options["findings"], finding_of(target, self.name, result, self.options["seed"]))
                 yield one
         spoken = protocol(self.name)
-        ground = self.live.ground if self.live else Ground(self.name, spoken.default_profile, spoken.default_variant)
-        yield from cases_made_of_findings(load_suite(self.name), ground, self.live)
+        context = (
+            self.live.context if self.live else FuzzContext(self.name, spoken.default_profile, spoken.default_variant)
+        )
+        yield from cases_made_of_findings(load_suite(self.name), context, self.live)
         yield from kept_findings(kept, TARGETS, self.live)
 
-    def _targets(self) -> Mapping[str, Engine]:
+    def _targets(self) -> Mapping[str, CodeTarget]:
         """Return the engines of our own code that there are for the protocol."""
         return {key: one for key, one in TARGETS.items() if not one.needs_model or has_model(self.name)}
 
@@ -157,35 +158,35 @@ class _Campaign:
             click.echo(f"engine {left_out} is left out: {self.name} has no model of a whole server")
         engines = [*targets, SERVER] if self.live else [*targets]
         _check_engines()
-        given = Given(self.name, options["corpus"], options["seed"], options["runs"] or 0)
+        engine_options = EngineOptions(self.name, options["corpus"], options["seed"], options["runs"] or 0)
         with _drawn(shares(engines, seconds), options["interval"]) as board:
             for row in board.rows:
                 if row.engine != SERVER:
-                    self._keep(fuzz_own_code(targets[row.engine], given, board, row))
+                    self._keep(fuzz_own_code(targets[row.engine], engine_options, board, row))
                 elif self.live is not None:
-                    stopped = fuzz_server(self.live, given, board, row, self._keep_found, options["restarts"])
+                    stopped = fuzz_server(self.live, engine_options, board, row, self._keep_found, options["restarts"])
                     row.state = f"done: {stopped}" if stopped else row.state
         for row in board.rows:
             click.echo(row.line())
             if not row.findings:
                 self.gone.append(f"engine {row.engine}")
 
-    def _keep(self, found: Finding | None) -> None:
+    def _keep(self, found: FuzzFinding | None) -> None:
         if found is not None:
             place = save(self.options["findings"], found)
-            self._say(found, place)
+            self._print_finding(found, place)
 
-    def _keep_found(self, one: Found) -> None:
+    def _keep_found(self, one: CampaignFinding) -> None:
         assert self.live is not None
         assert self.target is not None
-        options, ground = self.options, self.live.ground
-        found, place = keep_found(one, ground, options["findings"], self.target.told, self.version, options["seed"])
-        self._say(found, place)
+        options, context = self.options, self.live.context
+        found, place = keep_found(one, context, options["findings"], self.target.told, self.version, options["seed"])
+        self._print_finding(found, place)
 
-    def _say(self, found: Finding, place: Path | None) -> None:
-        self.shown[f"finding {found.id}"] = found.told
+    def _print_finding(self, found: FuzzFinding, place: Path | None) -> None:
+        self.shown[f"finding {found.id}"] = found.detail
         where = f"kept in {place}" if place else f"known already as {found.id}"
-        click.echo(f"{found.engine}: {found.oracle}: {found.told}\n  {found.label}, {where}")
+        click.echo(f"{found.engine}: {found.oracle}: {found.detail}\n  {found.label}, {where}")
 
     def _outputs(self, folder: Path) -> None:
         sarif, junit = self.options["sarif"], self.options["junit"]
@@ -216,7 +217,7 @@ def _drawn(engines: list[tuple[str, int]], interval: float) -> Iterator[Board]:
         return
     with ExitStack() as stack:
         live = Live(console=console, refresh_per_second=4)
-        draw: Callable[[Board, Row], None] = lambda board, row: live.update(board.table())  # noqa: E731
+        draw: Callable[[Board, EngineRow], None] = lambda board, row: live.update(board.table())  # noqa: E731
         board = Board.of(engines, draw, 0.25)
         live.update(board.table())
         stack.enter_context(live)

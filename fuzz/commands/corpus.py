@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from wireproof.fuzz import corpus as corpora
-from wireproof.fuzz.known_targets import TARGETS, usual
+from wireproof.fuzz.known_targets import TARGETS, default_protocol
 from wireproof.fuzz.reached import minimal, reached, report
 from wireproof.protocols import protocol_names
 
@@ -24,14 +24,14 @@ def command() -> None:
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
 @click.option("--into", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to add to.")
 @click.option("--target", type=click.Choice(sorted(TARGETS)), help="Add only inputs that reach something new.")
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual(), show_default=True)
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=default_protocol(), show_default=True)
 def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) -> None:
     """Add the inputs of FOLDERS to a corpus; with --target, only those that reach a step of our code anew."""
     found = [data for folder in folders for data in corpora.inputs(folder).values()]
     if target is not None:
         check = _check(target, name)
-        held = corpora.inputs(into).values() if into.is_dir() else ()
-        known = frozenset(step for data in held for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
+        kept = corpora.inputs(into).values() if into.is_dir() else ()
+        known = frozenset(step for data in kept for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
         found = minimal(found, check, known)
     click.echo(f"{corpora.merge(into, found)} inputs added to {into}")
 
@@ -39,7 +39,7 @@ def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) 
 @command.command()
 @click.argument("folder", type=FOLDER)
 @click.option("--target", type=click.Choice(sorted(TARGETS)), required=True, help="What the inputs are for.")
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual(), show_default=True)
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=default_protocol(), show_default=True)
 def coverage(folder: Path, target: str, name: str) -> None:
     """Tell how many lines of each of our files the inputs of FOLDER reach."""
     check, kept = _check(target, name), corpora.inputs(folder)

@@ -6,6 +6,8 @@ from importlib import import_module
 
 import click
 
+from wireproof.fuzz.commands.renamed import RENAMED_COMMANDS, hint
+
 COMMANDS = {
     "parser": (
         "wireproof.fuzz.commands.own_code",
@@ -44,7 +46,7 @@ COMMANDS = {
         "command",
         "Write a finding as a case, with what the reference answers.",
     ),
-    "planted": (
+    "seeded-bugs": (
         "wireproof.fuzz.commands.seeded_bugs",
         "command",
         "Plant known faults: what does each engine take to find them?",
@@ -62,7 +64,10 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module; None for a name that is not known."""
+        """Import the command's module; None for a name that is not known. A renamed command prints a hint."""
+        if cmd_name in RENAMED_COMMANDS:
+            hint(cmd_name, RENAMED_COMMANDS[cmd_name])
+            cmd_name = RENAMED_COMMANDS[cmd_name]
         if cmd_name not in COMMANDS:
             return None
         module, name, _ = COMMANDS[cmd_name]
@@ -72,7 +77,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their one line of help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, told) for name, (_, _, told) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup)

@@ -17,24 +17,25 @@ from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
 from wireproof.fuzz.commands.server import checked, spoken_by
-from wireproof.fuzz.step_failure import Failure, Setting
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.known_targets import has_model
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live_settings import live_setting
-from wireproof.fuzz.reproduction import Least, least
-from wireproof.fuzz.store_steps import told
+from wireproof.fuzz.reproduction import SmallestFailure, smallest
 from wireproof.fuzz.server_transports import InProcess
+from wireproof.fuzz.step_failure import Setting, StepFailure
+from wireproof.fuzz.store_steps import describe_step
 from wireproof.protocols import protocol, protocol_names
 
 if TYPE_CHECKING:
-    from wireproof.fuzz.state_machine import Effort
+    from wireproof.fuzz.state_machine import Preset
 
 QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
-EFFORTS = ("ci", "deep")
+PRESETS = ("ci", "deep")
 TIMEOUT = 5.0
 
 
@@ -43,7 +44,7 @@ def default_database() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wireproof" / "examples"
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(cls=CommandWithRenamedOptions, context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
 @click.option("--target-command", help="Start this server, as `wireproof test` does.")
@@ -51,13 +52,18 @@ def default_database() -> Path:
 @click.option("--profile", default="auto", help="What is spoken; auto: asked of a live target, all in this process.")
 @click.option("--variant", default="auto", help="Layout variant; auto as above.")
 @click.option(
-    "--effort", type=click.Choice(EFFORTS), default="ci", help="ci: few short examples, the same each time; deep: many."
+    "--preset",
+    type=click.Choice(PRESETS),
+    default="ci",
+    help="How much to try. ci: 40 examples of 30 steps, the same each time; deep: 2000 examples of 80 steps.",
 )
 @click.option("--examples", type=click.IntRange(1), help="Examples to try, instead of what the effort says.")
 @click.option("--steps", type=click.IntRange(1), help="Steps of one example at most, instead of what the effort says.")
 @click.option("--time", "seconds", type=click.IntRange(1), help="Seconds after which it ends, whatever the effort.")
 @click.option("--tolerance", type=click.IntRange(0), default=250, help="Milliseconds a live target may be late.")
-@click.option("--patience", type=click.FloatRange(0.05), default=2.0, help="Seconds a live target has for an answer.")
+@click.option(
+    "--reply-timeout", type=click.FloatRange(0.05), default=2.0, help="Seconds a live target has for a reply."
+)
 @click.option("--database", type=click.Path(path_type=Path, file_okay=False), help="Folder of examples that failed.")
 @click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
 @click.option("--seed", type=int, default=1, help="Seed of a deep run.")
@@ -71,13 +77,17 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     is told in as few steps as are found, and kept. Exit codes: 0 nothing found, 1 something was, 2 usage.
 
     \b
-    wireproof fuzz machine throttr --effort deep --time 300
+    wireproof fuzz machine throttr --preset deep --time 300
     wireproof fuzz machine throttr tcp://127.0.0.1:9000
     """
     if not has_model(name):
         raise click.UsageError(f"{name} has no model of a whole server, which store and machine hold servers to")
     try:
-        code = _alone(name, options) if (target or options["target_command"]) is None else _live(name, target, options)
+        code = (
+            _in_process(name, options)
+            if (target or options["target_command"]) is None
+            else _live(name, target, options)
+        )
     except ImportError as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
@@ -92,19 +102,19 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     context.exit(code)
 
 
-def _alone(name: str, options: Mapping[str, Any]) -> int:
+def _in_process(name: str, options: Mapping[str, Any]) -> int:
     """Run every profile and variant that is asked for, in this process."""
     combinations = list(_combinations(name, options["profile"], options["variant"]))
     share = (options["seconds"] or 0) / len(combinations)
     codes = []
-    for ground in combinations:
-        made = ground.name, ground.profile, ground.variant
-        setting = Setting(ground, lambda made=made: InProcess(*made))  # type: ignore[misc]
+    for context in combinations:
+        made = context.name, context.profile, context.variant
+        setting = Setting(context, lambda made=made: InProcess(*made))  # type: ignore[misc]
         codes.append(_run(setting, options, share, Target("", None), ""))
     return max(codes)
 
 
-def _combinations(name: str, profile: str, variant: str) -> Iterator[Ground]:
+def _combinations(name: str, profile: str, variant: str) -> Iterator[FuzzContext]:
     profiles = protocol(name).profiles
     if profile not in ("auto", *profiles):
         raise TargetError(f"--profile: expected auto, {', '.join(profiles)}; got {profile!r}")
@@ -112,67 +122,71 @@ def _combinations(name: str, profile: str, variant: str) -> Iterator[Ground]:
         if variant not in ("auto", *one.variants):
             raise TargetError(f"--variant: expected auto, {', '.join(one.variants)}; got {variant!r}")
         for width in one.variants if variant == "auto" else (variant,):
-            yield Ground(name, one.name, width)
+            yield FuzzContext(name, one.name, width)
 
 
 def _live(name: str, text: str | None, options: dict[str, Any]) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
-        ground = Ground(name, spoken.profile, spoken.variant)
+        context = FuzzContext(name, spoken.profile, spoken.variant)
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        setting = live_setting(ground, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["patience"])
+        setting = live_setting(
+            context, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["reply_timeout"]
+        )
         return _run(setting, options, options["seconds"] or 0, target, version)
 
 
 def _run(setting: Setting, options: Mapping[str, Any], seconds: float, target: Target, version: str) -> int:
-    from wireproof.fuzz.state_machine import EFFORTS, run
+    from wireproof.fuzz.state_machine import PRESETS, run
 
-    effort = _effort(EFFORTS[options["effort"]], options)
+    preset = _preset(PRESETS[options["preset"]], options)
     if seconds:
         setting.ends = time.monotonic() + seconds
-    failure = run(setting, effort, seed=options["seed"], database=options["database"] or default_database())
-    ground = setting.ground
-    where = f"{ground.name} {ground.profile} {ground.variant}"
+    failure = run(setting, preset, seed=options["seed"], database=options["database"] or default_database())
+    context = setting.context
+    where = f"{context.name} {context.profile} {context.variant}"
     if failure is None:
         click.echo(f"{where}: nothing found, {setting.examples} examples, {setting.asked} requests")
         return QUIET
-    _tell(setting, failure, options, target, version, where)
+    _report(setting, failure, options, target, version, where)
     return FOUND
 
 
-def _effort(effort: Effort, options: Mapping[str, Any]) -> Effort:
-    examples, steps = options["examples"] or effort.examples, options["steps"] or effort.steps
-    return replace(effort, examples=examples, steps=steps)
+def _preset(preset: Preset, options: Mapping[str, Any]) -> Preset:
+    examples, steps = options["examples"] or preset.examples, options["steps"] or preset.steps
+    return replace(preset, examples=examples, steps=steps)
 
 
-def _tell(
-    setting: Setting, failure: Failure, options: Mapping[str, Any], target: Target, version: str, where: str
+def _report(
+    setting: Setting, failure: StepFailure, options: Mapping[str, Any], target: Target, version: str, where: str
 ) -> None:
     """Print what was found by as few steps as are found, and keep it."""
     setting.ends = float("inf")
-    small = least(failure, setting)
+    small = smallest(failure, setting)
     finding = _finding(setting, small, options, target, version)
     click.echo(f"{where}: {small.failure.violation}" + (f" [{finding.clause}]" if finding.clause else ""))
     for number, step in enumerate(small.failure.steps, 1):
-        click.echo(f"  {number:3}. {told(step)}")
+        click.echo(f"  {number:3}. {describe_step(step)}")
     place = save(options["findings"], finding)
     if place is not None:
-        write_evidence(place, finding, setting.ground, small.failure.check.trace)
+        write_evidence(place, finding, setting.context, small.failure.check.trace)
     kept = f"kept in {place}" if place else f"known already as {finding.id}"
     click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
 
 
-def _finding(setting: Setting, small: Least, options: Mapping[str, Any], target: Target, version: str) -> Finding:
-    ground, violation = setting.ground, small.failure.violation
-    return Finding(
+def _finding(
+    setting: Setting, small: SmallestFailure, options: Mapping[str, Any], target: Target, version: str
+) -> FuzzFinding:
+    context, violation = setting.context, small.failure.violation
+    return FuzzFinding(
         "machine",
         violation.invariant,
-        violation.told,
+        violation.detail,
         violation.shape,
-        ground.name,
-        ground.profile,
-        ground.variant,
+        context.name,
+        context.profile,
+        context.variant,
         violation.clause,
         target=target.told,
         implementation=version,

@@ -13,11 +13,11 @@ from rich.console import Console
 
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
-from wireproof.fuzz.coverage_guided import Progress, Result
-from wireproof.fuzz.findings.of_own_code import finding_of
+from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
 from wireproof.fuzz.findings.findings_folder import save
-from wireproof.fuzz.invariants.invariant_error import Violation
-from wireproof.fuzz.known_targets import TARGETS, Target, has_model, usual
+from wireproof.fuzz.findings.of_own_code import finding_of
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import TARGETS, CodeTarget, default_protocol, has_model
 from wireproof.protocols import protocol_names
 
 MOST_SEEDS = 2000
@@ -38,10 +38,10 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _CodeFuzzing:
     """One call of a command."""
 
-    target: Target
+    target: CodeTarget
     protocol: str
     seconds: int
     runs: int
@@ -56,16 +56,16 @@ class _Run:
         known = self._replay_corpus(console)
         result = known or self._fuzz(console)
         if result.crash is None:
-            click.echo(f"{self.target.name}: nothing found, {_told(result.progress)}")
+            click.echo(f"{self.target.name}: nothing found, {_describe_progress(result.progress)}")
             return QUIET
         finding = finding_of(self.target, self.protocol, result, self.seed)
         place = save(self.findings, finding)
-        click.echo(f"{self.target.name}: {finding.told}")
+        click.echo(f"{self.target.name}: {finding.detail}")
         where = f"kept in {place}" if place else f"known already as {finding.id}"
         click.echo(f"found after {result.progress.executions} executions, {len(finding.data)} bytes, {where}")
         return FOUND
 
-    def _replay_corpus(self, console: Console) -> Result | None:
+    def _replay_corpus(self, console: Console) -> FuzzerResult | None:
         """Check every input of the corpus first; return a result when one of them breaks an invariant."""
         if self.corpus is None or not self.corpus.is_dir():
             return None
@@ -73,12 +73,12 @@ class _Run:
         for number, data in enumerate(kept.values(), 1):
             try:
                 self.target.check(self.protocol, data)
-            except Violation as violation:
-                return Result(Progress(number, 0, len(kept), 0), data, str(violation))
+            except InvariantError as violation:
+                return FuzzerResult(FuzzerProgress(number, 0, len(kept), 0), data, str(violation))
         console.print(f"{len(kept)} inputs of {self.corpus} replayed")
         return None
 
-    def _fuzz(self, console: Console) -> Result:
+    def _fuzz(self, console: Console) -> FuzzerResult:
         use_atheris = coverage_guided.is_available() and self.engine != "hypothesis"
         if not use_atheris:
             if self.engine == "atheris":
@@ -89,8 +89,8 @@ class _Run:
                 raise click.UsageError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
         with console.status("fuzzing") as status, TemporaryDirectory(prefix="wireproof-corpus-") as scratch:
 
-            def report(progress: Progress) -> None:
-                status.update(f"{self.target.name}: {_told(progress)}")
+            def report(progress: FuzzerProgress) -> None:
+                status.update(f"{self.target.name}: {_describe_progress(progress)}")
 
             how: dict[str, Any] = {
                 "seconds": self.seconds, "executions": self.runs, "seed": self.seed, "report": report,
@@ -102,7 +102,7 @@ class _Run:
             return coverage_guided.run(self.target, self.protocol, folder, **how)
 
 
-def _told(progress: Progress) -> str:
+def _describe_progress(progress: FuzzerProgress) -> str:
     seen = f", coverage {progress.coverage}" if progress.coverage else ""
     return f"{progress.executions} executions, {progress.per_second} a second{seen}, corpus {progress.corpus}"
 
@@ -112,7 +112,9 @@ def _run(target: str, name: str, options: dict[str, Any]) -> int:
     if not runs and not seconds:
         seconds = 60
     findings = options["findings"] or Path("findings")
-    return _Run(TARGETS[target], name, seconds, runs, options["corpus"], findings, options["seed"], options["engine"])()
+    return _CodeFuzzing(
+        TARGETS[target], name, seconds, runs, options["corpus"], findings, options["seed"], options["engine"]
+    )()
 
 
 @click.command()
@@ -132,7 +134,7 @@ def parser(context: click.Context, /, name: str, **options: Any) -> None:
 @click.pass_context
 def scheduler(context: click.Context, /, **options: Any) -> None:
     """Do any sequence of operations to the TTL scheduler and to its model, and compare."""
-    context.exit(_run("scheduler", usual(), options))
+    context.exit(_run("scheduler", default_protocol(), options))
 
 
 @click.command()

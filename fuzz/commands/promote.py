@@ -48,6 +48,6 @@ def _promoted(finding: Path, out: Path | None, clause: str | None, name: str | N
         return f"{found.id}: no case can say it: kept as an input in {keep_input(found, out)}"
     kind, entry = made
     path = out or vectors_root() / found.protocol / "cases" / FILES[kind]
-    opened = add(path, kind, entry, suite)
-    told = f"\nleft open, since right servers differ there: {', '.join(opened)}" if opened else ""
-    return f"{found.id}: {entry['id']} written to {path}; now: wireproof vectors build {found.protocol}{told}"
+    left_open = add(path, kind, entry, suite)
+    note = f"\nleft open, since right servers differ there: {', '.join(left_open)}" if left_open else ""
+    return f"{found.id}: {entry['id']} written to {path}; now: wireproof vectors build {found.protocol}{note}"

@@ -12,14 +12,14 @@ from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.commands.server import checked
 from wireproof.fuzz.differential.diff_reproduction import unlike_reference
-from wireproof.fuzz.findings.finding import TALKS, Finding, FindingError
+from wireproof.fuzz.findings.finding import SCRIPT_ENGINES, FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load
-from wireproof.fuzz.invariants.invariant_error import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.known_targets import TARGETS
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_reproduction import shown
-from wireproof.fuzz.live_settings import still
+from wireproof.fuzz.live_settings import broken_now
 from wireproof.protocols import protocol_names
 
 GONE, REPRODUCED = 0, 1
@@ -40,54 +40,54 @@ def command(context: click.Context, /, finding: Path, target: str | None, **opti
     """
     try:
         found = load(finding)
-        told = _shown(found, target, options)
+        detail = _shown(found, target, options)
     except (FindingError, TargetError, StartError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.UsageError(f"cannot play it: {error.strerror or error}") from None
-    if told is not None:
-        click.echo(f"REPRODUCED {found.id}: {told}")
+    if detail is not None:
+        click.echo(f"REPRODUCED {found.id}: {detail}")
         context.exit(REPRODUCED)
     click.echo(f"GONE {found.id}: {found.oracle} holds for this input")
     context.exit(GONE)
 
 
-def _shown(found: Finding, target: str | None, options: dict[str, Any]) -> str | None:
+def _shown(found: FuzzFinding, target: str | None, options: dict[str, Any]) -> str | None:
     """Return what shows, in words; None when nothing does."""
-    if found.engine in TALKS:
+    if found.engine in SCRIPT_ENGINES:
         return _on_server(found, target, options)
     return _by_steps(found, target, options) if found.engine == "machine" else _on_own_code(found)
 
 
-def _ground(found: Finding) -> Ground:
+def _context(found: FuzzFinding) -> FuzzContext:
     if found.protocol not in protocol_names():
         raise FindingError(f"expected a finding of {' or '.join(protocol_names())}, got {found.protocol!r}")
-    return Ground(found.protocol, found.profile, found.variant)
+    return FuzzContext(found.protocol, found.profile, found.variant)
 
 
-def _by_steps(found: Finding, text: str | None, options: dict[str, Any]) -> str | None:
+def _by_steps(found: FuzzFinding, text: str | None, options: dict[str, Any]) -> str | None:
     """Play it on the target that is named; what was found in this process is played there unless one is."""
     if not found.target and text is None and options["target_command"] is None:
-        return still(found, _ground(found), None)
+        return broken_now(found, _context(found), None)
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         checked(target.address, allow_remote=options["allow_remote"])
-        return still(found, _ground(found), target)
+        return broken_now(found, _context(found), target)
 
 
-def _on_own_code(found: Finding) -> str | None:
+def _on_own_code(found: FuzzFinding) -> str | None:
     """Return what shows, in words; None when nothing does."""
     if found.engine not in TARGETS:
         raise FindingError(f"a finding of engine {found.engine} cannot be replayed yet")
     try:
         TARGETS[found.engine].check(found.protocol, found.data)
-    except Violation as violation:
+    except InvariantError as violation:
         return str(violation)
     return None
 
 
-def _on_server(found: Finding, text: str | None, options: dict[str, Any]) -> str | None:
-    ground = _ground(found)
+def _on_server(found: FuzzFinding, text: str | None, options: dict[str, Any]) -> str | None:
+    context = _context(found)
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
-        with LiveTarget(ground, address, target.server) as live:
+        with LiveTarget(context, address, target.server) as live:
             return shown(live, found) if found.engine == "server" else unlike_reference(live, found)

@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.findings.finding import Finding, FindingError
-from wireproof.fuzz.findings.reports import rule_of, write_junit, write_sarif
+from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load
+from wireproof.fuzz.findings.reports import rule_of, write_junit, write_sarif
 from wireproof.protocols import protocol_names
 
 __all__ = ["OUTPUTS", "command", "kept_in", "write_outputs"]
@@ -26,19 +26,19 @@ OUTPUTS = (
 )
 
 
-def kept_in(folder: Path) -> list[tuple[Path, Finding]]:
+def kept_in(folder: Path) -> list[tuple[Path, FuzzFinding]]:
     """Return the findings below a folder with their directories, by id; raises `FindingError`."""
     return [(file.parent, load(file)) for file in sorted(folder.glob("*/finding.json"))]
 
 
-def clauses_of(found: Iterable[Finding]) -> dict[str, str]:
+def clauses_of(found: Iterable[FuzzFinding]) -> dict[str, str]:
     """Return the texts of the clauses of every protocol that the findings are about."""
     names = {one.protocol for one in found} & set(protocol_names())
     return {clause.id: clause.text for name in names for clause in load_suite(name).clauses.values()}
 
 
 def write_outputs(
-    kept: Sequence[tuple[Path, Finding]], *, sarif: Path | None, junit: Path | None, checked: Iterable[str] = ()
+    kept: Sequence[tuple[Path, FuzzFinding]], *, sarif: Path | None, junit: Path | None, checked: Iterable[str] = ()
 ) -> None:
     """Write what was asked for; raises `OSError`."""
     if sarif is not None:
@@ -66,6 +66,6 @@ def command(findings: Path, sarif: Path | None, junit: Path | None) -> None:
     if kept:
         table = Table("id", "engine", "breaks", "again", "what")
         for _, one in kept:
-            table.add_row(*map(escape, (one.id, one.engine, rule_of(one), one.label, one.told[:LONGEST])))
+            table.add_row(*map(escape, (one.id, one.engine, rule_of(one), one.label, one.detail[:LONGEST])))
         console.print(table)
     click.echo(f"{len(kept)} findings in {findings}")

@@ -21,11 +21,11 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
-from wireproof.fuzz.live.live_campaign import Bounds, Campaign, Found, Progress
+from wireproof.fuzz.live.live_campaign import Campaign, CampaignFinding, CampaignLimits, CampaignProgress
 from wireproof.protocols import protocol, protocol_names
 
 QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -76,10 +76,10 @@ def _fuzz(name: str, text: str | None, options: dict[str, Any]) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
-        ground = Ground(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+        context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        with LiveTarget(ground, address, target.server) as live:
-            return _Run(live, target, version, options)()
+        with LiveTarget(context, address, target.server) as live:
+            return _ServerFuzzing(live, target, version, options)()
 
 
 def checked(address: Address | None, *, allow_remote: bool) -> Address:
@@ -118,7 +118,7 @@ def spoken_by(name: str, address: Address, profile: str, variant: str) -> Spoken
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ServerFuzzing:
     """One call of the command."""
 
     live: LiveTarget
@@ -130,16 +130,16 @@ class _Run:
         """Fuzz and keep what is found; return the exit code."""
         console, options = Console(highlight=False), self.options
         runs, seconds = options["runs"] or 0, options["seconds"] or 0
-        bounds = Bounds(seconds or (0 if runs else 60), runs, options["rate"], restarts=options["restarts"])
+        limits = CampaignLimits(seconds or (0 if runs else 60), runs, options["rate"], restarts=options["restarts"])
         status = console.status("fuzzing") if console.is_terminal else nullcontext()
 
-        def report(progress: Progress) -> None:
+        def report(progress: CampaignProgress) -> None:
             if status is not None and hasattr(status, "update"):
                 status.update(str(progress))
             elif progress.executions % EVERY == 0:
                 click.echo(str(progress))
 
-        campaign = Campaign(self.live, seed=options["seed"], bounds=bounds, report=report)
+        campaign = Campaign(self.live, seed=options["seed"], limits=limits, report=report)
         found, interrupted = 0, False
         try:
             with status:
@@ -152,29 +152,29 @@ class _Run:
         click.echo(f"{why}{campaign.progress}")
         return FOUND if found else INTERRUPTED if interrupted else QUIET
 
-    def _keep(self, one: Found) -> None:
+    def _keep(self, one: CampaignFinding) -> None:
         options = self.options
         finding, place = keep_found(
-            one, self.live.ground, options["findings"], self.target.told, self.version, options["seed"]
+            one, self.live.context, options["findings"], self.target.told, self.version, options["seed"]
         )
         where = f"kept in {place}" if place else f"known already as {finding.id}"
-        click.echo(f"{finding.oracle}: {finding.told}")
+        click.echo(f"{finding.oracle}: {finding.detail}")
         click.echo(f"  {finding.label}, after {one.executions} executions, {len(finding.script)} steps, {where}")
 
 
 def keep_found(
-    one: Found, ground: Ground, folder: Path, target: str, version: str, seed: int
-) -> tuple[Finding, Path | None]:
+    one: CampaignFinding, context: FuzzContext, folder: Path, target: str, version: str, seed: int
+) -> tuple[FuzzFinding, Path | None]:
     """Write what was found on a server below `folder`; return it and its directory, None for one that is there."""
     what, suspicion = one.what, one.what.suspicion
-    finding = Finding(
+    finding = FuzzFinding(
         "server",
         suspicion.oracle,
-        suspicion.told,
+        suspicion.detail,
         suspicion.shape,
-        ground.name,
-        ground.profile,
-        ground.variant,
+        context.name,
+        context.profile,
+        context.variant,
         suspicion.clause,
         target=target,
         implementation=version,
@@ -184,6 +184,6 @@ def keep_found(
     ).rerun(what.seen, what.of)
     place = save(folder, finding)
     if place is not None:
-        write_evidence(place, finding, ground, what.play.trace if what.play else ())
+        write_evidence(place, finding, context, what.play.trace if what.play else ())
         say_what_is_missing()
     return finding, place

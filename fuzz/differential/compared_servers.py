@@ -6,26 +6,26 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from wireproof.conformance.player.connections import Asking, Result
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.simulated import carried_out, new_server
 from wireproof.fuzz.script import Script
 
-__all__ = ["LiveSide", "Side", "SimulatedSide"]
+__all__ = ["ComparedServer", "LiveServer", "SimulatedServer"]
 
 PATIENCE = 1.0
 """Seconds to wait for an answer before there is none."""
 
 
-class Side(Protocol):
+class ComparedServer(Protocol):
     """One of the servers."""
 
-    told: str
+    label: str
     """What people call it."""
     version: str
-    ground: Ground
+    context: FuzzContext
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script as it is, and wait so many seconds for each answer."""
@@ -38,16 +38,16 @@ class Side(Protocol):
 
 
 @dataclass
-class LiveSide:
+class LiveServer:
     """A server behind an address, or one that was started for this."""
 
-    told: str
+    label: str
     version: str
     live: LiveTarget
-    ground: Ground = field(init=False)
+    context: FuzzContext = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ground = self.live.ground
+        self.context = self.live.context
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script as it is."""
@@ -63,21 +63,21 @@ class LiveSide:
 
 
 @dataclass
-class SimulatedSide:
+class SimulatedServer:
     """The reference server in this process; with `fault`, wrong on purpose."""
 
-    told: str
-    ground: Ground
+    label: str
+    context: FuzzContext
     mutant: str | None = None
     version: str = "simulation"
 
     def __post_init__(self) -> None:
-        self._server = new_server(self.ground, self.mutant)
+        self._server = new_server(self.context, self.mutant)
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script as it is; no time passes but that of the script."""
-        trace = carried_out(playing(script, self.ground, patience=patience), self._server)
-        return Play(script, trace, self.ground, patience)
+        trace = carried_out(playing(script, self.context, patience=patience), self._server)
+        return Play(script, trace, self.context, patience)
 
     def perform(self, asking: Asking[Result]) -> Result:
         """Carry out in this process what is asked for."""
@@ -85,5 +85,5 @@ class SimulatedSide:
 
     def restart(self, why: str) -> bool:
         """Begin again with nothing in it."""
-        self._server = new_server(self.ground, self.mutant)
+        self._server = new_server(self.context, self.mutant)
         return True

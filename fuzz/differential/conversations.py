@@ -8,9 +8,9 @@ from typing import Any
 
 from wireproof.conformance.suite.case_traits import patterns
 from wireproof.conformance.suite.cases import Suite
-from wireproof.fuzz.differential.comparison import PUSH, Difference
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.live.seed_scripts import actions, drawn, usable
+from wireproof.fuzz.differential.comparison import PUSH, AnswerDifference
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.seed_scripts import generated_scripts, script_actions, usable
 from wireproof.fuzz.script import Script
 
 __all__ = ["Source", "sources"]
@@ -33,7 +33,7 @@ class Source:
     asks: frozenset[str]
     """The kinds of answers that the case asks for, those left out that only prepare."""
 
-    def leaves_open(self, found: Difference) -> bool | None:
+    def leaves_open(self, found: AnswerDifference) -> bool | None:
         """Say whether the case allows both sides of a difference; None where it says nothing."""
         expect = self.expects.get((found.connection, found.index))
         if expect is None or found.request == PUSH:
@@ -50,29 +50,29 @@ class Source:
         return found.field.split(".")[1] not in fields
 
 
-def sources(ground: Ground, suite: Suite) -> Iterator[Source]:
+def sources(context: FuzzContext, suite: Suite) -> Iterator[Source]:
     """Yield the conversations that are short, quick and in clear, names marked, and scripts that ask anything."""
     asks = {case.id: frozenset(_asks(case.steps)) for case in suite.cases}
-    for one, waited in usable(ground):
+    for one, waited in usable(context):
         steps = one["steps"]
-        script = tuple(actions(steps, ground))
+        script = tuple(script_actions(steps, context))
         asked, kinds = _asked(steps), asks.get(one["id"], frozenset())
         about = script, tuple(one["clauses"]), one["level"] == "MAY"
         yield Source(*about, _expects(steps), waited, asked, kinds)
-    for script in drawn(ground) if ground.by_state else ():
-        asked = frozenset(one.NAME for line in ground.read(script).values() for one in line.requests)
+    for script in generated_scripts(context) if context.by_state else ():
+        asked = frozenset(one.NAME for line in context.read(script).values() for one in line.requests)
         yield Source(script, (), False, {}, 0.0, asked, frozenset())
 
 
 def _expects(steps: list[Mapping[str, Any]]) -> dict[tuple[str, int], Any]:
-    found, heard = dict[tuple[str, int], Any](), dict[str, int]()
+    found, counts = dict[tuple[str, int], Any](), dict[str, int]()
     for step in steps:
         name = step["connection"]
         if step["do"] == "connect":
-            heard[name] = 0
+            counts[name] = 0
         elif step["do"] == "receive" and not (isinstance(step["expect"], dict) and "push" in step["expect"]):
-            found[name, heard[name]] = step["expect"]
-            heard[name] += 1
+            found[name, counts[name]] = step["expect"]
+            counts[name] += 1
     return found
 
 

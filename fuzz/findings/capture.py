@@ -29,7 +29,7 @@ def is_available() -> bool:
 
 
 @dataclass
-class _Flow:
+class _TcpFlow:
     """One connection: its ports and how far either side has counted."""
 
     client_port: int
@@ -55,7 +55,7 @@ class _Flow:
 
 
 @dataclass
-class _Datagrams:
+class _UdpFlow:
     """One socket for datagrams."""
 
     client_port: int
@@ -87,15 +87,15 @@ def write_capture(path: Path, events: Iterable[TraceEvent], port: int, datagrams
 
 
 def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str]) -> Iterator[tuple[float, Any]]:
-    flows: dict[str, _Flow | _Datagrams] = {}
+    flows: dict[str, _TcpFlow | _UdpFlow] = {}
     opened = 0
     for event in events:
         packets: list[Any] = []
         if event.kind is Kind.OPENED and event.link in datagrams:
-            flows[event.connection] = _Datagrams(FIRST_PORT + opened, port)
+            flows[event.connection] = _UdpFlow(FIRST_PORT + opened, port)
             opened += 1
         elif event.kind is Kind.OPENED:
-            flow = flows[event.connection] = _Flow(FIRST_PORT + opened, port)
+            flow = flows[event.connection] = _TcpFlow(FIRST_PORT + opened, port)
             opened += 1
             packets = [flow.segment(True, "S"), flow.segment(False, "SA"), flow.segment(True, "A")]
         elif event.connection in flows:
@@ -105,8 +105,8 @@ def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str])
         yield from ((event.at_us / 1e6, packet) for packet in packets)
 
 
-def _of(flow: _Flow | _Datagrams, event: TraceEvent) -> Iterator[Any]:
-    if isinstance(flow, _Datagrams):
+def _of(flow: _TcpFlow | _UdpFlow, event: TraceEvent) -> Iterator[Any]:
+    if isinstance(flow, _UdpFlow):
         if event.kind in (Kind.SENT, Kind.RECEIVED):
             yield flow.packet(event.kind is Kind.SENT, event.data[:LARGEST])
     elif event.kind in (Kind.SENT, Kind.RECEIVED):

@@ -13,15 +13,15 @@ from typing import Any
 from wireproof.conformance.verdict.records import now_text, wireproof_version
 from wireproof.fuzz.script import Script, from_json, to_json
 
-__all__ = ["SCHEMA", "STEPWISE", "TALKS", "Finding", "FindingError"]
+__all__ = ["SCHEMA", "SCRIPT_ENGINES", "STEP_ENGINE", "FindingError", "FuzzFinding"]
 
 SCHEMA = "wireproof.finding/1"
 
-TALKS = frozenset({"server", "differential"})
+SCRIPT_ENGINES = frozenset({"server", "differential"})
 """Engines whose findings are scripts, judged by what servers answered to them."""
-STEPWISE = "machine"
+STEP_ENGINE = "machine"
 """The engine whose findings are scripts, judged while they are played."""
-DECODED = frozenset({"data", "script", "again"})
+DECODED = frozenset({"detail", "data", "script", "reproduced"})
 """Fields that JSON has in another form."""
 
 
@@ -30,14 +30,14 @@ class FindingError(ValueError):
 
 
 @dataclass(frozen=True)
-class Finding:
+class FuzzFinding:
     """One thing that was found."""
 
     engine: str
     """What found it: parser, scheduler, store, server, differential."""
     oracle: str
     """What noticed: the name of an invariant, or of an oracle of live servers."""
-    told: str
+    detail: str
     """What was seen, in words."""
     shape: str
     """The same for the same bug: a normalised stack, or the shape of a reply."""
@@ -55,7 +55,7 @@ class Finding:
     """The input of an engine that feeds bytes."""
     script: Script = ()
     """The input of an engine that talks to servers."""
-    again: tuple[int, int] = (0, 0)
+    reproduced: tuple[int, int] = (0, 0)
     """Seen again k of n times."""
     found_at: str = field(default_factory=now_text)
     executions: int = 0
@@ -76,14 +76,14 @@ class Finding:
     @property
     def label(self) -> str:
         """`stable`, `flaky` or `gone`, with k of n; `not re-run` before that."""
-        seen, of = self.again
+        seen, of = self.reproduced
         if not of:
             return "not re-run"
         return f"{'stable' if seen == of else 'flaky' if seen else 'gone'} ({seen} of {of})"
 
-    def rerun(self, seen: int, of: int) -> Finding:
+    def rerun(self, seen: int, of: int) -> FuzzFinding:
         """Return it with how often it was seen again."""
-        return replace(self, again=(seen, of))
+        return replace(self, reproduced=(seen, of))
 
     def to_json(self) -> dict[str, Any]:
         """Return finding.json."""
@@ -93,7 +93,7 @@ class Finding:
             "engine": self.engine,
             "oracle": self.oracle,
             "clause": self.clause,
-            "told": self.told,
+            "told": self.detail,
             "shape": self.shape,
             "state": self.state,
             "protocol": self.protocol,
@@ -103,7 +103,7 @@ class Finding:
             "implementation": self.implementation,
             "data": self.data.hex(),
             "script": to_json(self.script),
-            "again": {"seen": self.again[0], "of": self.again[1]},
+            "again": {"seen": self.reproduced[0], "of": self.reproduced[1]},
             "found_at": self.found_at,
             "found_by": self.found_by,
             "executions": self.executions,
@@ -111,13 +111,19 @@ class Finding:
         }
 
     @staticmethod
-    def from_json(told: Mapping[str, Any]) -> Finding:
+    def from_json(document: Mapping[str, Any]) -> FuzzFinding:
         """Return the finding that `to_json` told; raises `FindingError`, `ScriptError`."""
-        if told.get("schema") != SCHEMA:
-            raise FindingError(f"expected a finding of schema {SCHEMA}, got {told.get('schema')!r}")
+        if document.get("schema") != SCHEMA:
+            raise FindingError(f"expected a finding of schema {SCHEMA}, got {document.get('schema')!r}")
         try:
-            kept = {name: told[name] for name in Finding.__dataclass_fields__ if name not in DECODED}
-            again = told["again"]["seen"], told["again"]["of"]
-            return Finding(**kept, data=bytes.fromhex(told["data"]), script=from_json(told["script"]), again=again)
+            kept = {name: document[name] for name in FuzzFinding.__dataclass_fields__ if name not in DECODED}
+            reproduced = document["again"]["seen"], document["again"]["of"]
+            return FuzzFinding(
+                **kept,
+                detail=document["told"],
+                data=bytes.fromhex(document["data"]),
+                script=from_json(document["script"]),
+                reproduced=reproduced,
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise FindingError(f"no finding: {type(error).__name__}: {error}") from None

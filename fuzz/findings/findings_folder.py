@@ -6,42 +6,42 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from wireproof.fuzz.findings.finding import Finding, FindingError
+from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
 from wireproof.fuzz.script import ScriptError
 
 __all__ = ["load", "load_all", "save"]
 
 
-def save(folder: Path, finding: Finding) -> Path | None:
+def save(folder: Path, finding: FuzzFinding) -> Path | None:
     """Write a finding below `folder`; return its directory, None when that bug is there already; raises `OSError`."""
-    place = folder / finding.id
-    if (place / "finding.json").exists():
+    directory = folder / finding.id
+    if (directory / "finding.json").exists():
         return None
-    place.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     if finding.data:
-        (place / "input.hex").write_text(finding.data.hex() + "\n", encoding="ascii")
-    (place / "finding.json").write_text(json.dumps(finding.to_json(), indent=1) + "\n", encoding="utf-8")
-    return place
+        (directory / "input.hex").write_text(finding.data.hex() + "\n", encoding="ascii")
+    (directory / "finding.json").write_text(json.dumps(finding.to_json(), indent=1) + "\n", encoding="utf-8")
+    return directory
 
 
-def load(path: Path) -> Finding:
+def load(path: Path) -> FuzzFinding:
     """Return the finding in a directory, or in a finding.json; raises `FindingError`, which says what was expected."""
     file = path / "finding.json" if path.is_dir() else path
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise FindingError(f"cannot read {file}: {error.strerror or error}") from None
     except ValueError as error:
         raise FindingError(f"{file}: expected JSON: {error}") from None
-    if not isinstance(told, dict):
-        raise FindingError(f"{file}: expected a finding, got {type(told).__name__}")
+    if not isinstance(document, dict):
+        raise FindingError(f"{file}: expected a finding, got {type(document).__name__}")
     try:
-        return Finding.from_json(told)
+        return FuzzFinding.from_json(document)
     except (FindingError, ScriptError) as error:
         raise FindingError(f"{file}: {error}") from None
 
 
-def load_all(folder: Path) -> Iterator[Finding]:
+def load_all(folder: Path) -> Iterator[FuzzFinding]:
     """Yield the findings below a folder, in the order of their ids."""
     for file in sorted(folder.glob("*/finding.json")):
         yield load(file)

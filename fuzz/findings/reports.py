@@ -11,19 +11,19 @@ from xml.etree import ElementTree
 
 from wireproof.conformance.report.outputs import xml_text
 from wireproof.conformance.verdict.records import wireproof_version
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.finding import FuzzFinding
 
 __all__ = ["Clauses", "sarif", "write_junit", "write_sarif"]
 
 Clauses = Mapping[str, str]
 """Clause -> its text."""
-Kept = Sequence[tuple[Path, Finding]]
+Kept = Sequence[tuple[Path, FuzzFinding]]
 """Findings, each with its directory."""
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MODULE = re.compile(r"[^a-z0-9]+")
 
 
-def rule_of(one: Finding) -> str:
+def rule_of(one: FuzzFinding) -> str:
     """Return what a finding breaks: its clause, else the oracle that noticed."""
     return one.clause or MODULE.sub("-", one.oracle.lower()).strip("-")
 
@@ -31,7 +31,7 @@ def rule_of(one: Finding) -> str:
 def sarif(kept: Kept, clauses: Clauses) -> dict[str, Any]:
     """Return findings as one SARIF run; a rule is a clause, or an oracle where no clause is known."""
     rules = list(dict.fromkeys(rule_of(one) for _, one in kept))
-    told = {rule_of(one): clauses.get(one.clause or "", one.oracle) for _, one in kept}
+    texts = {rule_of(one): clauses.get(one.clause or "", one.oracle) for _, one in kept}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -41,26 +41,26 @@ def sarif(kept: Kept, clauses: Clauses) -> dict[str, Any]:
                     "driver": {
                         "name": "wireproof",
                         "semanticVersion": wireproof_version(),
-                        "rules": [{"id": rule, "shortDescription": {"text": told[rule]}} for rule in rules],
+                        "rules": [{"id": rule, "shortDescription": {"text": texts[rule]}} for rule in rules],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(place, one, rules) for place, one in kept],
+                "results": [_result(directory, one, rules) for directory, one in kept],
             }
         ],
     }
 
 
-def _result(place: Path, one: Finding, rules: list[str]) -> dict[str, Any]:
+def _result(directory: Path, one: FuzzFinding, rules: list[str]) -> dict[str, Any]:
     rule = rule_of(one)
     return {
         "ruleId": rule,
         "ruleIndex": rules.index(rule),
-        "level": "error" if one.again[0] == one.again[1] else "warning",
-        "message": {"text": _told(one)},
+        "level": "error" if one.reproduced[0] == one.reproduced[1] else "warning",
+        "message": {"text": _message(one)},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": {"uri": _uri(place / "finding.json")}},
+                "physicalLocation": {"artifactLocation": {"uri": _uri(directory / "finding.json")}},
                 "logicalLocations": [{"name": one.engine, "kind": "module"}],
             }
         ],
@@ -75,8 +75,8 @@ def _result(place: Path, one: Finding, rules: list[str]) -> dict[str, Any]:
     }
 
 
-def _told(one: Finding) -> str:
-    return f"{one.oracle}: {one.told} ({one.label}; {one.protocol} {one.profile} {one.variant})"
+def _message(one: FuzzFinding) -> str:
+    return f"{one.oracle}: {one.detail} ({one.label}; {one.protocol} {one.profile} {one.variant})"
 
 
 def _uri(path: Path) -> str:
@@ -98,11 +98,11 @@ def write_junit(path: Path, kept: Kept, checked: Iterable[str] = ()) -> None:
     suite.attrib.update(tests=str(len(kept) + len(passed)), failures=str(len(kept)))
     for name in passed:
         ElementTree.SubElement(suite, "testcase", classname="wireproof.fuzz", name=xml_text(name), time="0")
-    for place, one in kept:
+    for directory, one in kept:
         group = f"wireproof.fuzz.{one.protocol}.{one.engine}"
         case = ElementTree.SubElement(suite, "testcase", classname=group, name=f"{rule_of(one)} {one.id}", time="0")
-        failure = ElementTree.SubElement(case, "failure", message=xml_text(_told(one)), type=xml_text(one.oracle))
-        failure.text = xml_text(f"{one.told}\nreplay: wireproof replay {place}")
+        failure = ElementTree.SubElement(case, "failure", message=xml_text(_message(one)), type=xml_text(one.oracle))
+        failure.text = xml_text(f"{one.detail}\nreplay: wireproof replay {directory}")
     root = ElementTree.Element("testsuites")
     root.append(suite)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from wireproof.fuzz.invariants.economy import check_want, counted, measured
-from wireproof.fuzz.invariants.invariant_error import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import (
     NEED_DATA,
     Connection,
@@ -30,7 +30,7 @@ from wireproof.protocols.frames import Decoder, FrameContext
 
 __all__ = [
     "Make",
-    "Reading",
+    "StreamReading",
     "check_datagrams",
     "check_economy",
     "check_frame",
@@ -49,7 +49,7 @@ PARTS_A_BYTE = 8
 
 
 @dataclass(frozen=True)
-class Reading:
+class StreamReading:
     """What a connection made of a stream."""
 
     events: tuple[tuple[Message | EndOfStream, tuple[int, int]], ...]
@@ -66,31 +66,31 @@ def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
     return [data[start:stop] for start, stop in pairwise(places) if start < stop]
 
 
-def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) -> Reading:
+def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) -> StreamReading:
     """Feed chunks and the end of the stream, reading all events after each; `Violation` for what may never happen.
 
     Offsets count from where the connection stands; `tls` says that it may hand over to TLS.
     """
-    account = _Account(connection)
+    accounting = _ByteAccounting(connection)
     try:
         for chunk in (*chunks, b""):
             connection.receive_data(chunk)
-            account.fed += len(chunk)
+            accounting.fed += len(chunk)
             while (event := connection.next_event()) is not NEED_DATA:
                 assert isinstance(event, Message | EndOfStream)
-                account.note(event)
-            account.balance()
-        over = _handed_over(connection, chunks, account.consumed) if tls else None
+                accounting.note(event)
+            accounting.balance()
+        over = _handed_over(connection, chunks, accounting.consumed) if tls else None
     except RemoteProtocolError as error:
-        return account.reading((error.code, error.message, account.here(error.offset)))
-    except Violation:
+        return accounting.reading((error.code, error.message, accounting.here(error.offset)))
+    except InvariantError:
         raise
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
-    return account.reading(None, over)
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+    return accounting.reading(None, over)
 
 
-class _Account:
+class _ByteAccounting:
     """What was fed to a connection, and what became of it."""
 
     def __init__(self, connection: Connection) -> None:
@@ -111,24 +111,26 @@ class _Account:
         dropped = self._dropped
         self.balance()
         if isinstance(event, Message) and self.consumed == before:
-            raise Violation("consumption is monotone", f"{event.NAME} of no bytes at {before}", "consumed")
+            raise InvariantError("consumption is monotone", f"{event.NAME} of no bytes at {before}", "consumed")
         if isinstance(event, Message) and dropped:
-            raise Violation("no byte is lost or kept twice", f"{event.NAME} after {dropped} bytes were lost", "kept")
+            raise InvariantError(
+                "no byte is lost or kept twice", f"{event.NAME} after {dropped} bytes were lost", "kept"
+            )
 
     def balance(self) -> None:
         """Count the bytes consumed; `Violation` when they went back or do not add up with what is kept."""
         consumed, kept = self._connection.received - self._start, self._connection.buffered
         if not self.consumed <= consumed <= self.fed:
-            told = f"{consumed} bytes consumed after {self.consumed}, of {self.fed}"
-            raise Violation("consumption is monotone", told, "consumed")
+            detail = f"{consumed} bytes consumed after {self.consumed}, of {self.fed}"
+            raise InvariantError("consumption is monotone", detail, "consumed")
         self.consumed, self._dropped = consumed, self.fed - consumed - kept
         if self._dropped < 0 or (self._dropped and kept):
-            told = f"{consumed} bytes consumed and {kept} kept of {self.fed}"
-            raise Violation("no byte is lost or kept twice", told, "kept")
+            detail = f"{consumed} bytes consumed and {kept} kept of {self.fed}"
+            raise InvariantError("no byte is lost or kept twice", detail, "kept")
 
-    def reading(self, error: tuple[str, str, int | None] | None, over: bytes | None = None) -> Reading:
+    def reading(self, error: tuple[str, str, int | None] | None, over: bytes | None = None) -> StreamReading:
         """Return all of it."""
-        return Reading(tuple(self._events), error, over)
+        return StreamReading(tuple(self._events), error, over)
 
 
 def _handed_over(connection: Connection, chunks: Sequence[bytes], consumed: int) -> bytes | None:
@@ -139,23 +141,25 @@ def _handed_over(connection: Connection, chunks: Sequence[bytes], consumed: int)
     except LocalProtocolError:
         return None
     if over != b"".join(chunks)[consumed:] or connection.buffered:
-        told = f"{over.hex()} handed over of {kept} bytes kept, {connection.buffered} kept still"
-        raise Violation("no byte is lost or kept twice", told[:400], "handed over")
+        detail = f"{over.hex()} handed over of {kept} bytes kept, {connection.buffered} kept still"
+        raise InvariantError("no byte is lost or kept twice", detail[:400], "handed over")
     return over
 
 
-def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool = False) -> Reading:
+def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool = False) -> StreamReading:
     """Read `data` whole and cut at `cuts`; return the one reading, or raise `Violation`."""
     chunks = pieces(data, cuts)
     whole = read(make(), [data] if data else [], tls=tls)
     if len(chunks) > 1 and (cut := read(make(), chunks, tls=tls)) != whole:
         first = next((i for i, (a, b) in enumerate(zip(whole.events, cut.events, strict=False)) if a != b), None)
         at = min(len(whole.events), len(cut.events)) if first is None else first
-        raise Violation("whole is any segmentation", f"event {at} differs: {whole} cut is {cut}"[:400], "segmentation")
+        raise InvariantError(
+            "whole is any segmentation", f"event {at} differs: {whole} cut is {cut}"[:400], "segmentation"
+        )
     for event, (start, stop) in whole.events:
         if isinstance(event, Message) and _parts(event) > PARTS_A_BYTE * (stop - start) + PARTS_A_BYTE:
-            told = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
-            raise Violation("memory is linear in the input", told, event.NAME)
+            detail = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
+            raise InvariantError("memory is linear in the input", detail, event.NAME)
     return whole
 
 
@@ -169,15 +173,15 @@ def check_datagrams(make: Make, datagrams: Sequence[bytes]) -> None:
             together.receive_data(data)
         found = [_one(together) for _ in datagrams]
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
     alone = [read(make(), [data]) for data in datagrams]
     for number, (one, (event, wrong)) in enumerate(zip(alone, found, strict=True)):
         if wrong != (one.error and one.error[:2]) or (wrong is None and event != one.events[0][0]):
-            told = f"datagram {number} is {event or wrong} among others, {one} alone"
-            raise Violation("a datagram is read by itself", told[:400], "datagram")
+            detail = f"datagram {number} is {event or wrong} among others, {one} alone"
+            raise InvariantError("a datagram is read by itself", detail[:400], "datagram")
     if together.buffered or together.received != sum(map(len, datagrams)):
-        told = f"{together.received} bytes consumed and {together.buffered} kept of {sum(map(len, datagrams))}"
-        raise Violation("no byte is lost or kept twice", told, "kept")
+        detail = f"{together.received} bytes consumed and {together.buffered} kept of {sum(map(len, datagrams))}"
+        raise InvariantError("no byte is lost or kept twice", detail, "kept")
 
 
 def _one(connection: Connection) -> tuple[Message | None, tuple[str, str] | None]:
@@ -209,11 +213,11 @@ def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) ->
     except MalformedFrameError:
         return
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
     if message is None:
         check_want(stop, end - at, context.limit)
     elif not at < stop <= end:
-        raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
+        raise InvariantError("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
 
 
 def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
@@ -230,27 +234,27 @@ def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
                 check_want(stop, end - at, limit)
                 return
             if not at < stop <= end:
-                raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
+                raise InvariantError("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
             if encode(message) != data[at:stop]:
-                told = f"{message.NAME} read from {data[at:stop].hex()} is written {encode(message).hex()}"
-                raise Violation("encode(decode(bytes)) is bytes", told[:400], message.NAME)
+                detail = f"{message.NAME} read from {data[at:stop].hex()} is written {encode(message).hex()}"
+                raise InvariantError("encode(decode(bytes)) is bytes", detail[:400], message.NAME)
             at = stop
     except MalformedFrameError:
         return
-    except Violation:
+    except InvariantError:
         raise
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
 
 
-def check_written(encode: Callable[[Message], bytes], reading: Reading, data: bytes) -> None:
+def check_written(encode: Callable[[Message], bytes], reading: StreamReading, data: bytes) -> None:
     """Every message of a reading is written as the bytes it was read from."""
     for event, (start, stop) in reading.events:
         if isinstance(event, Message):
             written = _encoded(encode, event)
             if written != data[start:stop]:
-                told = f"{event.NAME} read from {data[start:stop].hex()} is written {written.hex()}"
-                raise Violation("encode(decode(bytes)) is bytes", told[:400], event.NAME)
+                detail = f"{event.NAME} read from {data[start:stop].hex()} is written {written.hex()}"
+                raise InvariantError("encode(decode(bytes)) is bytes", detail[:400], event.NAME)
 
 
 def check_message(encode: Callable[[Message], bytes], message: Message, make: Make) -> None:
@@ -258,7 +262,7 @@ def check_message(encode: Callable[[Message], bytes], message: Message, make: Ma
     data = _encoded(encode, message)
     found = read(make(), [data] if data else [])
     if found.error is not None or [event for event, _ in found.events if isinstance(event, Message)] != [message]:
-        raise Violation(
+        raise InvariantError(
             "decode(encode(message)) is message", f"{message!r} is {data.hex()}: {found}"[:400], message.NAME
         )
 
@@ -267,12 +271,12 @@ def _encoded(encode: Callable[[Message], bytes], message: Message) -> bytes:
     try:
         return encode(message)
     except LocalProtocolError as error:
-        told = f"{message.NAME} was read and cannot be written: {error}"
-        raise Violation("encode(decode(bytes)) is bytes", told, message.NAME) from error
+        detail = f"{message.NAME} was read and cannot be written: {error}"
+        raise InvariantError("encode(decode(bytes)) is bytes", detail, message.NAME) from error
     except ProtocolError:
         raise
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
 
 
 def _parts(value: Any) -> int:

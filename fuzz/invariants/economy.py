@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wireproof.fuzz.invariants.invariant_error import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import Connection
 from wireproof.protocols.frames import FrameContext
 
@@ -22,9 +22,9 @@ MEMORY_A_BYTE, MEMORY = 1024, 64 * 1024
 def check_want(need: int, there: int, limit: int) -> None:
     """A decoder wants more than there is, and no more than a frame may have."""
     if need <= there:
-        raise Violation("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
+        raise InvariantError("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
     if need > limit:
-        raise Violation("memory is linear in the input", f"{need} bytes wanted, {limit} are allowed", "limit")
+        raise InvariantError("memory is linear in the input", f"{need} bytes wanted, {limit} are allowed", "limit")
 
 
 class _Counted:
@@ -51,8 +51,8 @@ def counted(connection: Connection, size: int) -> Iterator[None]:
     decoder = _Counted(connection)
     yield
     if decoder.opened > OPENED_A_BYTE * size + OPENED:
-        told = f"{decoder.opened} bytes laid before the decoder of {size} that came"
-        raise Violation("time is linear in the input", told, "opened")
+        detail = f"{decoder.opened} bytes laid before the decoder of {size} that came"
+        raise InvariantError("time is linear in the input", detail, "opened")
 
 
 @contextmanager
@@ -68,5 +68,5 @@ def measured(size: int) -> Iterator[None]:
     finally:
         tracemalloc.stop()
     if peak > MEMORY_A_BYTE * size + MEMORY:
-        told = f"{peak} bytes of memory taken for {size} that came"
-        raise Violation("memory is linear in the input", told, "peak")
+        detail = f"{peak} bytes of memory taken for {size} that came"
+        raise InvariantError("memory is linear in the input", detail, "peak")

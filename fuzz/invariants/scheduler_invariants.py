@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import itemgetter
 
-from wireproof.fuzz.invariants.invariant_error import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.reference_server import buckets, scheduler
 from wireproof.reference_server.buckets import Bucket
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.scheduler import Scheduler
 
-__all__ = ["RECORDS", "Record", "ScheduleCheck", "small_steps"]
+__all__ = ["RECORDS", "ScheduleCheck", "ScheduledRecord", "small_steps"]
 
 RECORDS = 12
 
 
-class Record:
+class ScheduledRecord:
     """What is scheduled, moved and cancelled."""
 
     __slots__ = ("bucket", "due", "name")
@@ -51,14 +51,16 @@ class ScheduleCheck:
 
     def __init__(self, *, tick: int = 1, items: int = 4, start: int = 0) -> None:
         self.clock, self.tick = VirtualClock(start_monotonic_ns=start), tick
-        self.scheduler: Scheduler[Record] = Scheduler(self.clock, self._on_due, tick_ns=tick, slice_items=items)
-        self.records = [Record(number) for number in range(RECORDS)]
-        self.model: dict[Record, tuple[int, int | None, int]] = {}
+        self.scheduler: Scheduler[ScheduledRecord] = Scheduler(
+            self.clock, self._on_due, tick_ns=tick, slice_items=items
+        )
+        self.records = [ScheduledRecord(number) for number in range(RECORDS)]
+        self.model: dict[ScheduledRecord, tuple[int, int | None, int]] = {}
         """Record -> its instant, its place among ties (None once it was moved later), when that was asked for."""
-        self._told: list[tuple[int, int | None]] = []
-        self._inside: dict[Record, tuple[Record, int | None]] = {}
+        self._delivered: list[tuple[int, int | None]] = []
+        self._inside: dict[ScheduledRecord, tuple[ScheduledRecord, int | None]] = {}
         self._count, self._disturbed = 0, False
-        self._broken: Violation | None = None
+        self._broken: InvariantError | None = None
 
     def apply(self, which: int, delay: int | None) -> None:
         """Schedule a record `delay` ns from now, or cancel it (None)."""
@@ -82,38 +84,42 @@ class ScheduleCheck:
 
     def advance(self, ns: int) -> None:
         """Let time pass; `Violation` when what was delivered is not what is due."""
-        self._told, self._disturbed = [], False
+        self._delivered, self._disturbed = [], False
         self.clock.advance(ns)
         if self._broken is not None:
             raise self._broken
-        filed = [(due, order) for due, order in self._told if order is not None]
-        if not self._disturbed and (filed != sorted(filed) or self._told != sorted(self._told, key=itemgetter(0))):
-            raise Violation("in order of instant", f"delivered {self._told}", "order")
+        filed = [(due, order) for due, order in self._delivered if order is not None]
+        if not self._disturbed and (
+            filed != sorted(filed) or self._delivered != sorted(self._delivered, key=itemgetter(0))
+        ):
+            raise InvariantError("in order of instant", f"delivered {self._delivered}", "order")
         now = self.clock.monotonic_ns()
         late = [one for one, (due, _, asked) in self.model.items() if max(due, asked) + self.tick <= now]
         if late:
-            raise Violation("late by at most a tick", f"{late} still wait at {now}", "late")
+            raise InvariantError("late by at most a tick", f"{late} still wait at {now}", "late")
         self.compare()
 
     def compare(self) -> None:
         """Both hold the same records and say the same of what is overdue."""
         held = {one for one in self.records if one.bucket is not None}
         if held != set(self.model):
-            raise Violation("never lost, never kept", f"holds {held}, not {set(self.model)}", "held")
+            raise InvariantError("never lost, never kept", f"holds {held}, not {set(self.model)}", "held")
         now = self.clock.monotonic_ns()
         due = sorted(one.name for one, (instant, _, _) in self.model.items() if instant <= now)
-        told = sorted(one.name for one in self.scheduler.overdue(now))
-        if told != due:
-            raise Violation("what is overdue is told exactly", f"told {told}, not {due}", "overdue")
+        overdue = sorted(one.name for one in self.scheduler.overdue(now))
+        if overdue != due:
+            raise InvariantError(
+                "what is overdue is reported exactly", f"reported {overdue}, expected {due}", "overdue"
+            )
 
-    def _on_due(self, item: Record) -> None:
+    def _on_due(self, item: ScheduledRecord) -> None:
         if item not in self.model:
             self._break("never twice, never after a cancel", f"{item} delivered", "twice")
             return
         due, order, _ = self.model.pop(item)
         if self.clock.monotonic_ns() < due:
             self._break("never early", f"{item} delivered at {self.clock.monotonic_ns()}, due {due}", "early")
-        self._told.append((due, order))
+        self._delivered.append((due, order))
         if item in self._inside:
             self._apply(*self._inside.pop(item))
 
@@ -121,14 +127,14 @@ class ScheduleCheck:
         """Compare while a timer runs, which must not be broken off."""
         try:
             self.compare()
-        except Violation as violation:
+        except InvariantError as violation:
             self._broken = self._broken or violation
 
-    def _break(self, invariant: str, told: str, shape: str) -> None:
+    def _break(self, invariant: str, detail: str, shape: str) -> None:
         """Keep a violation met where the scheduler would swallow it."""
-        self._broken = self._broken or Violation(invariant, told, shape)
+        self._broken = self._broken or InvariantError(invariant, detail, shape)
 
-    def _apply(self, item: Record, delay: int | None) -> None:
+    def _apply(self, item: ScheduledRecord, delay: int | None) -> None:
         self._count += 1
         self._disturbed = True
         if delay is None:

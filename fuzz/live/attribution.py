@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from wireproof.conformance.model.actions import Action, Open, Shut, Write
 from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.findings.shrink import fewer, smaller
-from wireproof.fuzz.live.canaries import fresh
+from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import FRESH, SAMPLED, judged
-from wireproof.fuzz.live.token_substitution import moved
+from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, judged
+from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script
 
 __all__ = ["Attributed", "Attribution", "joined"]
@@ -51,7 +51,7 @@ class Attribution:
         """Return the smallest script found; `recent` are the last ones played on that process, the suspect last."""
         few = self._shortest(recent)
         if few is None:
-            return Attributed(self._suspicion, fresh(recent[-1]), 0, AGAIN, None)
+            return Attributed(self._suspicion, with_fresh_canaries(recent[-1]), 0, AGAIN, None)
         self._deadline = time.monotonic() + self._seconds
         few = fewer(few, self._shows, tries=SHRINK_TRIES) if len(few) > 1 else few
         whole = joined(few)
@@ -101,7 +101,7 @@ class Attribution:
         """Say whether it shows; once there is no time left nothing does."""
         if self._late and not again:
             return False
-        return self._seen(scripts, afresh=again or self._suspicion.oracle in FRESH or len(scripts) > 1)
+        return self._seen(scripts, afresh=again or self._suspicion.oracle in NEEDS_FRESH_PROCESS or len(scripts) > 1)
 
     def _seen(self, scripts: Sequence[Script], *, afresh: bool) -> bool:
         if not scripts:
@@ -114,7 +114,7 @@ class Attribution:
         self._is_fresh = False
         for number, script in enumerate(scripts, 1):
             sample = sampled and number == len(scripts)
-            play = self._live.play(fresh(script), patience=PATIENCE, sample=sample)
+            play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=sample)
             self._down = play.death is not None or not play.serves
             found = next((one for one in judged(play) if one.key == self._suspicion.key), None)
             if found is not None:
@@ -140,7 +140,7 @@ def joined(scripts: Sequence[Script]) -> Script:
         return tuple(scripts[0])
     steps: list[Action] = []
     for number, script in enumerate(scripts):
-        steps += moved(script, lambda name, number=number: f"{number}.{name}")  # type: ignore[misc]
+        steps += on_other_connections(script, lambda name, number=number: f"{number}.{name}")  # type: ignore[misc]
         names = dict.fromkeys(step.connection for step in script if isinstance(step, Open))
         steps += [Shut(f"{number}.{name}", "close") for name in names]
     return tuple(steps)

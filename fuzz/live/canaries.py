@@ -14,20 +14,20 @@ from dataclasses import replace
 from wireproof.conformance.model.actions import Write
 from wireproof.fuzz.script import Script
 
-__all__ = ["MARK", "fresh", "mark", "marks_in", "renumbered"]
+__all__ = ["CANARY", "canaries_in", "canary", "renumbered", "with_fresh_canaries"]
 
-MARK = re.compile(rb"~[0-9a-f]{8}~")
+CANARY = re.compile(rb"~[0-9a-f]{8}~")
 LARGEST = 0xFFFFFFFF
 
 
-def mark(number: int) -> bytes:
+def canary(number: int) -> bytes:
     """Return the mark of that number."""
     return b"~%08x~" % (number & LARGEST)
 
 
-def marks_in(data: bytes) -> set[bytes]:
+def canaries_in(data: bytes) -> set[bytes]:
     """Return the marks that bytes hold."""
-    return set(MARK.findall(data))
+    return set(CANARY.findall(data))
 
 
 def renumbered(script: Script, shift: int) -> Script:
@@ -35,7 +35,7 @@ def renumbered(script: Script, shift: int) -> Script:
     return _replaced(script, lambda number: number + shift)
 
 
-def fresh(script: Script) -> Script:
+def with_fresh_canaries(script: Script) -> Script:
     """Return the script with marks that nobody has used yet; equal ones stay equal."""
     drawn: dict[int, int] = {}
     return _replaced(script, lambda number: drawn.setdefault(number, secrets.randbits(32)))
@@ -43,13 +43,13 @@ def fresh(script: Script) -> Script:
 
 def _replaced(script: Script, number: Callable[[int], int]) -> Script:
     def other(found: re.Match[bytes]) -> bytes:
-        return mark(number(int(found[0][1:-1], 16)))
+        return canary(number(int(found[0][1:-1], 16)))
 
     streams: dict[str, bytes] = {}
     for action in script:
         if isinstance(action, Write):
             streams[action.connection] = streams.get(action.connection, b"") + action.data
-    streams = {name: MARK.sub(other, data) for name, data in streams.items()}
+    streams = {name: CANARY.sub(other, data) for name, data in streams.items()}
     steps = list(script)
     for at, action in enumerate(script):
         if isinstance(action, Write):

@@ -14,9 +14,9 @@ from wireproof.conformance.suite.field_boundaries import anatomy, field_boundari
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.live import seed_scripts
-from wireproof.fuzz.live.canaries import mark, renumbered
+from wireproof.fuzz.live.canaries import canary, renumbered
 from wireproof.fuzz.live.required_features import needs
-from wireproof.fuzz.live.token_substitution import SHORTEST, Echoes, has_places
+from wireproof.fuzz.live.token_substitution import SHORTEST, TokenSubstitution, has_placeholders
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import by_state, exchanges
 from wireproof.protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, Request, protocol
@@ -24,7 +24,7 @@ from wireproof.protocols.fields import Blob, Raw
 from wireproof.reference_server.model import Model
 from wireproof.reference_server.registry import model_of
 
-__all__ = ["LONGEST", "PAUSE", "Ground"]
+__all__ = ["LONGEST", "PAUSE", "FuzzContext"]
 
 PAUSE = 0.02
 """Seconds a script waits for an answer before it goes on."""
@@ -33,7 +33,7 @@ LONGEST = 4096
 
 
 @dataclass(frozen=True)
-class Ground:
+class FuzzContext:
     """One protocol under one profile and variant."""
 
     name: str
@@ -78,10 +78,10 @@ class Ground:
         return by_state(self.name, self.profile, self.variant)
 
     @cached_property
-    def echoed(self) -> frozenset[tuple[str, int]]:
+    def token_fields(self) -> frozenset[tuple[str, int]]:
         """Name and size of the fields in which requests repeat what replies told."""
         replies = self.symbols.codec.profile.replies
-        asked, told = (
+        sent, received = (
             {
                 (name, kind.size)
                 for one in some
@@ -90,7 +90,7 @@ class Ground:
             }
             for some in (replies, [one for answers in replies.values() for one in answers])
         )
-        return frozenset(asked & told)
+        return frozenset(sent & received)
 
     @cached_property
     def probe(self) -> tuple[Request, ...]:
@@ -102,9 +102,9 @@ class Ground:
         """Return what reads both directions of a new line."""
         return Following(self.symbols.protocol.link_of(link), self.symbols.codec, by_state=self.by_state)
 
-    def filling(self, script: Script) -> Echoes | None:
+    def substitution(self, script: Script) -> TokenSubstitution | None:
         """Return what fills the places of a script; None where it has none."""
-        return Echoes(self.following, self.echoed) if has_places(script) else None
+        return TokenSubstitution(self.following, self.token_fields) if has_placeholders(script) else None
 
     def edges(self, script: Script, at: int) -> tuple[int, ...]:
         """Return where the requests and fields of a write begin and end, its own ends left out."""
@@ -114,15 +114,15 @@ class Ground:
             return anatomy(self.symbols, write.data).boundaries
         mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
         line = self.read(mine).get(write.connection) or self.following()
-        before, known, marks = line.sent_size, len(line.stops), set[int]()
+        before, known, edges = line.sent_size, len(line.stops), set[int]()
         start = line.stops[-1] if known else 0
         for request, stop in zip(line.sent(write.data), line.stops[known:], strict=False):
             layout = self.symbols.codec.layout(type(request))
-            marks.update(
+            edges.update(
                 one - before for one in (start, stop, *(start + at for at in field_boundaries(layout, request)))
             )
             start = stop
-        return tuple(sorted(one for one in marks if 0 < one < len(write.data)))
+        return tuple(sorted(one for one in edges if 0 < one < len(write.data)))
 
     def read(self, script: Script) -> dict[str, Following]:
         """Return the lines of a script by name, read as far as that can be done without answers."""
@@ -173,14 +173,14 @@ class Ground:
             yield from seed_scripts.seeds(self)
             return
         for exchange in exchanges(self.name, self.profile, self.variant):
-            writes = [self._marked(request) for request in exchange.asked]
+            writes = [self._with_canaries(request) for request in exchange.asked]
             if writes and sum(map(len, writes)) <= LONGEST:
                 yield (Open("a"), *(step for data in writes for step in (Write("a", data), Read("a", PAUSE))))
 
-    def marked(self, data: bytes) -> bytes:
+    def with_canaries(self, data: bytes) -> bytes:
         """Return bytes with the names in their requests marked; what is nothing but requests, the rest as it is."""
         found, whole = self.requests(data)
-        return b"".join(map(self._marked, found)) if whole else data
+        return b"".join(map(self._with_canaries, found)) if whole else data
 
     def apart(self, script: Script) -> Script:
         """Return the script with a write for each request, where a write is nothing but requests."""
@@ -193,16 +193,16 @@ class Ground:
         else:
             yield step
 
-    def _marked(self, request: Request) -> bytes:
+    def _with_canaries(self, request: Request) -> bytes:
         """Return a request's bytes with a mark before each name and value, cut to its size where that does not fit."""
         for name in self.blobs(request):
             value: bytes = getattr(request, name)
             inner, whole = self.requests(value)
             if whole and inner:
-                request = self._with(request, name, b"".join(map(self._marked, inner)), value)
+                request = self._with(request, name, b"".join(map(self._with_canaries, inner)), value)
             elif value:
-                marked = mark(crc32(value) >> 8) + value
-                request = self._with(request, name, marked, marked[: len(value)])
+                with_canaries = canary(crc32(value) >> 8) + value
+                request = self._with(request, name, with_canaries, with_canaries[: len(value)])
         return self.encode(request)
 
     def _with(self, request: Request, name: str, value: bytes, otherwise: bytes) -> Request:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.fuzz.connection_reader import Following
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError, Request
 from wireproof.protocols.links import Link
 
@@ -22,7 +22,7 @@ class Line:
     """One connection from its opening to its end."""
 
     name: str
-    ground: Ground
+    context: FuzzContext
     link_name: str = ""
     sent: bytearray = field(default_factory=bytearray)
     received: bytearray = field(default_factory=bytearray)
@@ -54,11 +54,11 @@ class Line:
     @property
     def link(self) -> Link:
         """What is spoken on it."""
-        return self.ground.symbols.protocol.link_of(self.link_name)
+        return self.context.symbols.protocol.link_of(self.link_name)
 
     @cached_property
     def _new(self) -> Following:
-        return self.ground.following(self.link_name)
+        return self.context.following(self.link_name)
 
     @property
     def _following(self) -> Following:
@@ -89,7 +89,7 @@ class Line:
         """Say whether what comes next is TLS, an alert perhaps; that is tried elsewhere, so as not to turn."""
         if not self.link.tls or self.due <= 0:
             return False
-        reader = self.ground.following(self.link_name)
+        reader = self.context.following(self.link_name)
         for kind, data in self._said:
             (reader.sent if kind is Kind.SENT else reader.came)(data)
         try:
@@ -134,13 +134,13 @@ class Line:
         return self._following.client.settled
 
 
-def lines(trace: Iterable[TraceEvent], ground: Ground) -> list[Line]:
+def lines(trace: Iterable[TraceEvent], context: FuzzContext) -> list[Line]:
     """Return every connection of a trace, in the order they were opened; a name that was opened again is another."""
     found: list[Line] = []
     now: dict[str, Line] = {}
     for event in trace:
         if event.kind is Kind.OPENED:
-            now[event.connection] = Line(event.connection, ground, event.link)
+            now[event.connection] = Line(event.connection, context, event.link)
             found.append(now[event.connection])
         elif event.connection in now:
             now[event.connection].see(event)

@@ -11,7 +11,7 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.player.connections import Asking, Result
 from wireproof.conformance.run.processes import ServerProcess, Usage
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET
 from wireproof.fuzz.live.execution import PROBE, playing
 from wireproof.fuzz.live.observation import Play
@@ -30,9 +30,9 @@ SLOWEST_DEATH = 1.0
 class LiveTarget:
     """One server; `play` may be called until it is left as a context."""
 
-    def __init__(self, ground: Ground, address: Address | None, server: ServerProcess | None = None) -> None:
+    def __init__(self, context: FuzzContext, address: Address | None, server: ServerProcess | None = None) -> None:
         """`address` may be None for a server of our own."""
-        self.ground = ground
+        self.context = context
         self.server = server
         self._address = address
         self._loop = asyncio.Runner()
@@ -71,12 +71,12 @@ class LiveTarget:
     def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
         """Play a script as it is; `sample` watches the process at rest, which takes a tenth of a second."""
         sample, is_ours = sample and self.server is not None, self.server is not None
-        trace = self._perform(playing(script, self.ground, patience=patience, measure=is_ours), patience)
+        trace = self._perform(playing(script, self.context, patience=patience, measure=is_ours), patience)
         self._fed += size(script)
         idle = self._busy_when_idle() if sample else None
         words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
-        return Play(script, trace, self.ground, patience, death, words, self._before, self._fed, idle)
+        return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle)
 
     def perform(self, asking: Asking[Result]) -> Result:
         """Carry out on sockets what is asked for, and return what comes of it."""
@@ -103,6 +103,6 @@ class LiveTarget:
             return None
         left = any(event.connection == PROBE and event.kind in BY_TARGET for event in trace)
         deadline = time.monotonic() + (SLOWEST_DEATH if left else 0)
-        while (told := self.server.death()) is None and time.monotonic() < deadline:
+        while (death := self.server.death()) is None and time.monotonic() < deadline:
             time.sleep(0.01)
-        return told
+        return death

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wireproof.conformance.model.actions import Action, Open, Read, Write
-from wireproof.fuzz.live.token_substitution import place
+from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
-from wireproof.fuzz.state_paths import both, examples, ways
+from wireproof.fuzz.state_paths import connections_after, examples, state_paths
 from wireproof.protocols import LocalProtocolError, ProtocolError, Request
 from wireproof.protocols.fields import BYTES, Kind, Raw, UInt
 from wireproof.protocols.links import Link
 
 if TYPE_CHECKING:
-    from wireproof.fuzz.live.context import Ground
+    from wireproof.fuzz.live.context import FuzzContext
 
-__all__ = ["Drawing"]
+__all__ = ["ScriptGenerator"]
 
 PAUSE, GLANCE = 0.02, 0.003
 """Seconds a script waits for an answer before it goes on, and for what came elsewhere."""
@@ -33,18 +33,18 @@ ENDS, OLD, OTHER_LINK, AGAIN = 0.1, 0.6, 0.7, 0.3
 FIRST, SECOND = "a", "z"
 
 
-class Drawing:
+class ScriptGenerator:
     """Draws scripts; the same source of randomness gives the same ones."""
 
-    def __init__(self, ground: Ground, random: Random) -> None:
-        self._ground = ground
+    def __init__(self, context: FuzzContext, random: Random) -> None:
+        self._context = context
         self._random = random
-        self._spoken = ground.symbols.protocol
+        self._spoken = context.symbols.protocol
         self._names: list[bytes] = []
 
     def script(self) -> Script:
         """Return a script."""
-        first, *others = (one for one in self._spoken.links if not self._ground.may_refuse(one, ()))
+        first, *others = (one for one in self._spoken.links if not self._context.may_refuse(one, ()))
         lines, self._names = {FIRST: first}, []
         lines.update(
             {name: link for name, link in zip("bcdefgh", others, strict=False) if self._random.random() < OTHER_LINK}
@@ -65,12 +65,12 @@ class Drawing:
         usual = self._spoken.links[link] is self._spoken.link
         yield Open(name, "" if usual else link, self._spoken.links[link].transport)
         for request in self._opening(link):
-            echoes = {
-                field: place(FIRST, kind.size)
+            tokens = {
+                field: placeholder(FIRST, kind.size)
                 for field, kind in self._fields(request)
-                if isinstance(kind, Raw) and (field, kind.size) in self._ground.echoed
+                if isinstance(kind, Raw) and (field, kind.size) in self._context.token_fields
             }
-            yield Write(name, self._ground.encode(msgspec.structs.replace(request, **echoes)))
+            yield Write(name, self._context.encode(msgspec.structs.replace(request, **tokens)))
             yield Read(name, PAUSE)
 
     def _opening(self, link: str) -> Sequence[Request]:
@@ -78,11 +78,11 @@ class Drawing:
         found = self._spoken.links[link].opening()
         if found:
             return found
-        longest = max(ways(self._ground.name, self._ground.profile, self._ground.variant, link), key=len)
+        longest = max(state_paths(self._context.name, self._context.profile, self._context.variant, link), key=len)
         return [one for one in longest if isinstance(one, Request)]
 
     def _fields(self, request: Request) -> Sequence[tuple[str, Kind]]:
-        fields: Sequence[tuple[str, Kind]] = self._ground.symbols.codec.layout(type(request)).fields
+        fields: Sequence[tuple[str, Kind]] = self._context.symbols.codec.layout(type(request)).fields
         return fields
 
     @cached_property
@@ -91,14 +91,14 @@ class Drawing:
 
         The request of a link that is answered at once stands for all of its kind.
         """
-        known = examples(self._ground.name, self._ground.profile, self._ground.variant)
+        known = examples(self._context.name, self._context.profile, self._context.variant)
         found: dict[str, tuple[list[list[Request]], list[list[Request]]]] = {}
         for name, link in self._spoken.links.items():
             usual, ending = found[name] = [], []
             barrier, opening = _barrier(link), tuple(self._opening(name))
             for some in known.values():
                 kin = [barrier] if barrier is not None and type(some[0]) is type(barrier) else some
-                asked = [one for one in kin if isinstance(one, Request) and not self._ground.may_refuse(name, (one,))]
+                asked = [one for one in kin if isinstance(one, Request) and not self._context.may_refuse(name, (one,))]
                 here = [one for one in asked if self._may_follow(link, (*opening, one))]
                 goes_on = barrier is None or any(self._may_follow(link, (*opening, one, barrier)) for one in here)
                 if here:
@@ -107,7 +107,7 @@ class Drawing:
 
     def _may_follow(self, link: Link, asked: tuple[Request, ...]) -> bool:
         try:
-            both(link, self._ground.symbols.codec, asked)
+            connections_after(link, self._context.symbols.codec, asked)
         except (ProtocolError, LookupError):
             return False
         return True
@@ -124,9 +124,9 @@ class Drawing:
             if self._random.random() < self._share(field, kind):
                 changed[field] = self._value(kind)
         try:
-            return self._ground.encode(msgspec.structs.replace(example, **changed))
+            return self._context.encode(msgspec.structs.replace(example, **changed))
         except LocalProtocolError:
-            return self._ground.encode(example)
+            return self._context.encode(example)
 
     def _share(self, field: str, kind: Kind) -> float:
         """Return how often a field gets any value: what names something often, what an enum names or nobody seldom."""

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from random import Random
 
 from wireproof.fuzz.live.attribution import Attributed, Attribution
-from wireproof.fuzz.live.canaries import fresh
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import with_fresh_canaries
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.mutators import mutated
-from wireproof.fuzz.live.novelty import Seen
+from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.script import Script
 
-__all__ = ["Bounds", "Campaign", "Found", "Progress"]
+__all__ = ["Campaign", "CampaignFinding", "CampaignLimits", "CampaignProgress"]
 
 PATIENCE = 1.0
 """Seconds to wait for an answer before there is a suspicion."""
@@ -36,7 +36,7 @@ MOST_SUSPICIONS = 5
 
 
 @dataclass(frozen=True)
-class Bounds:
+class CampaignLimits:
     """When a campaign ends, and how fast it may be."""
 
     seconds: float = 0
@@ -50,7 +50,7 @@ class Bounds:
 
 
 @dataclass
-class Progress:
+class CampaignProgress:
     """What a campaign did so far."""
 
     executions: int = 0
@@ -65,12 +65,12 @@ class Progress:
         return self.executions / max(time.monotonic() - self.began, 1e-9)
 
     def __str__(self) -> str:
-        told = f"{self.executions} executions, {self.per_second:.0f} a second, {self.states} states"
-        return f"{told}, {self.pool} scripts, {self.findings} findings"
+        counts = f"{self.executions} executions, {self.per_second:.0f} a second, {self.states} states"
+        return f"{counts}, {self.pool} scripts, {self.findings} findings"
 
 
 @dataclass(frozen=True)
-class Found:
+class CampaignFinding:
     """One thing that was found, and after how many executions."""
 
     what: Attributed
@@ -81,22 +81,27 @@ class Campaign:
     """One campaign; `run` yields what it finds, as it finds it. Raises `StartError` when the server starts no more."""
 
     def __init__(
-        self, live: LiveTarget, *, seed: int, bounds: Bounds, report: Callable[[Progress], None] = lambda _: None
+        self,
+        live: LiveTarget,
+        *,
+        seed: int,
+        limits: CampaignLimits,
+        report: Callable[[CampaignProgress], None] = lambda _: None,
     ) -> None:
         self._live = live
-        self._ground: Ground = live.ground
-        self._bounds = bounds
+        self._context: FuzzContext = live.context
+        self._limits = limits
         self._report = report
         self._random = Random(f"wireproof fuzz {seed}")
-        self._seeds = list(self._ground.seeds())
+        self._seeds = list(self._context.seeds())
         self._random.shuffle(self._seeds)
-        self._ground.others[:] = self._seeds[:SEEDS]
-        self._seen = Seen()
+        self._context.others[:] = self._seeds[:SEEDS]
+        self._seen = SeenShapes()
         self._novel: list[Script] = []
         self._first: deque[Script] = deque()
         self._recent: deque[Script] = deque(maxlen=WINDOW)
         self._known: dict[tuple[str, str, str], int] = {}
-        self.progress = Progress()
+        self.progress = CampaignProgress()
         self.stopped = ""
         """Why it ended before its time."""
 
@@ -109,38 +114,38 @@ class Campaign:
         """Play these first, as they are; they belong to the pool if they show anything."""
         self._first.extend(scripts)
 
-    def run(self) -> Iterator[Found]:
+    def run(self) -> Iterator[CampaignFinding]:
         """Fuzz until a bound is reached."""
         self._live.begin()
-        while self._goes_on():
+        while self._may_continue():
             play = self._next()
             for suspicion in judged(play):
                 if (found := self._look_into(suspicion)) is not None:
                     yield found
-            self._revive(play)
-            self._tell()
+            self._restart_if_needed(play)
+            self._report_progress()
 
-    def _goes_on(self) -> bool:
-        bounds, done = self._bounds, self.progress
+    def _may_continue(self) -> bool:
+        limits, done = self._limits, self.progress
         spent = time.monotonic() - done.began
-        if self._live.restarts > bounds.restarts:
+        if self._live.restarts > limits.restarts:
             self.stopped = f"the server was started {self._live.restarts} times again"
-        if done.findings >= bounds.findings:
+        if done.findings >= limits.findings:
             self.stopped = f"{done.findings} findings are enough"
-        over = bool(bounds.runs and done.executions >= bounds.runs) or bool(bounds.seconds and spent >= bounds.seconds)
+        over = bool(limits.runs and done.executions >= limits.runs) or bool(limits.seconds and spent >= limits.seconds)
         return not (self.stopped or over)
 
     def _next(self) -> Play:
         """Play the next script and note what it showed."""
-        if self._bounds.rate:
-            due = self.progress.began + self.progress.executions / self._bounds.rate
+        if self._limits.rate:
+            due = self.progress.began + self.progress.executions / self._limits.rate
             time.sleep(max(0.0, due - time.monotonic()))
         script, number = self._script(), self.progress.executions + 1
         self._recent.append(script)
-        play = self._live.play(fresh(script), patience=PATIENCE, sample=number % SAMPLE == 0)
+        play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=number % SAMPLE == 0)
         if self._seen.is_new(play.lines):
             self._novel.append(script)
-            self._ground.others.append(script)
+            self._context.others.append(script)
         self.progress.executions = number
         return play
 
@@ -150,16 +155,16 @@ class Campaign:
         seed = self._seeds[self.progress.executions % len(self._seeds)]
         if self._random.random() < UNCHANGED:
             return seed
-        pool = self._novel if self._novel and self._random.random() < 0.5 else self._ground.others
-        return mutated(self._random, self._random.choice(pool), self._ground)
+        pool = self._novel if self._novel and self._random.random() < 0.5 else self._context.others
+        return mutated(self._random, self._random.choice(pool), self._context)
 
-    def _look_into(self, suspicion: Suspicion) -> Found | None:
+    def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
         """Return what a suspicion turned out to be; None for one that is known, or that never shows again."""
         times = self._known.get(suspicion.key, 0)
         if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._was_slow()):
             return None
         restarts = self._live.restarts
-        what = Attribution(self._live, suspicion, seconds=self._bounds.shrink_s).of(list(self._recent))
+        what = Attribution(self._live, suspicion, seconds=self._limits.shrink_s).of(list(self._recent))
         self._live.restarts = restarts
         believed = what.seen > 0 or suspicion.oracle == "the process stays"
         self._known[suspicion.key] = MOST_SUSPICIONS if believed else times + 1
@@ -167,9 +172,9 @@ class Campaign:
         if not believed:
             return None
         self.progress.findings += 1
-        return Found(what, self.progress.executions)
+        return CampaignFinding(what, self.progress.executions)
 
-    def _revive(self, play: Play) -> None:
+    def _restart_if_needed(self, play: Play) -> None:
         if play.death is not None and self._recent:
             self._restart(f"it {play.death}")
         elif not play.serves:
@@ -181,7 +186,7 @@ class Campaign:
 
     def _was_slow(self) -> bool:
         """Say whether others are served after all beside the script that was played last, given more time."""
-        return self._live.play(fresh(self._recent[-1]), patience=5 * PATIENCE).serves
+        return self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
 
     def _is_served(self) -> bool:
         return self._live.play((), patience=5 * PATIENCE).serves
@@ -192,6 +197,6 @@ class Campaign:
             self._recent.clear()
         return done
 
-    def _tell(self) -> None:
-        self.progress.states, self.progress.pool = len(self._seen), len(self._ground.others)
+    def _report_progress(self) -> None:
+        self.progress.states, self.progress.pool = len(self._seen), len(self._context.others)
         self._report(self.progress)

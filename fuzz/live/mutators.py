@@ -12,13 +12,13 @@ from random import Random
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import renumbered
-from wireproof.fuzz.live.context import PAUSE, Ground
-from wireproof.fuzz.live.token_substitution import moved
+from wireproof.fuzz.live.context import PAUSE, FuzzContext
+from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, size
 
 __all__ = ["MUTATORS", "Mutator", "mutated"]
 
-Mutator = Callable[[Random, Script, Ground], Script]
+Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
 MANY = 200
 """Fields of one write from which on it is not repeated again: servers are to be confused, not kept busy."""
@@ -31,11 +31,11 @@ SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26)
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 
-def mutated(random: Random, script: Script, ground: Ground) -> Script:
+def mutated(random: Random, script: Script, context: FuzzContext) -> Script:
     """Return the script after one to four mutations; one that became too large is the last smaller one."""
     for _ in range(random.choice((1, 1, 1, 2, 2, 3, 4))):
         name = random.choice(list(MUTATORS))
-        changed = MUTATORS[name](random, script, ground)
+        changed = MUTATORS[name](random, script, context)
         if size(changed) <= MOST_BYTES and len(changed) <= MOST_STEPS:
             script = changed
     return script
@@ -55,11 +55,13 @@ Edges = Callable[[], tuple[int, ...]]
 """Tells where the fields of a write begin and end."""
 
 
-def _in_a_write(random: Random, script: Script, ground: Ground, change: Callable[[bytes, Edges], bytes]) -> Script:
+def _in_a_write(
+    random: Random, script: Script, context: FuzzContext, change: Callable[[bytes, Edges], bytes]
+) -> Script:
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
-    changed = change(action.data, lambda: ground.edges(script, at))
+    changed = change(action.data, lambda: context.edges(script, at))
     return (*script[:at], replace(action, data=changed), *script[at + 1 :])
 
 
@@ -70,7 +72,7 @@ def _at_a_field(random: Random, data: bytes, edges: Edges) -> tuple[int, int]:
     return places[number], places[number + 1]
 
 
-def lie_in_a_field(random: Random, script: Script, ground: Ground) -> Script:
+def lie_in_a_field(random: Random, script: Script, context: FuzzContext) -> Script:
     """Make a field, a length among them, a number from the edge of its width, or off by one."""
 
     def change(data: bytes, edges: Edges) -> bytes:
@@ -80,19 +82,19 @@ def lie_in_a_field(random: Random, script: Script, ground: Ground) -> Script:
         lie = random.choice((0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)) & most
         return data[:first] + lie.to_bytes(last - first, "little") + data[last:]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def flip_a_type(random: Random, script: Script, ground: Ground) -> Script:
+def flip_a_type(random: Random, script: Script, context: FuzzContext) -> Script:
     """Make the first byte of a request another one."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         return bytes([random.choice((data[0] ^ 1 << random.randrange(8), random.randrange(256)))]) + data[1:]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def flip_bytes(random: Random, script: Script, ground: Ground) -> Script:
+def flip_bytes(random: Random, script: Script, context: FuzzContext) -> Script:
     """Change one to three bytes anywhere."""
 
     def change(data: bytes, edges: Edges) -> bytes:
@@ -101,21 +103,21 @@ def flip_bytes(random: Random, script: Script, ground: Ground) -> Script:
             changed[random.randrange(len(changed))] = random.choice((random.randrange(256), random.choice(EDGES)))
         return bytes(changed)
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def truncate(random: Random, script: Script, ground: Ground) -> Script:
+def truncate(random: Random, script: Script, context: FuzzContext) -> Script:
     """Cut a write short, at a boundary of a field or anywhere; nothing follows, or all that did."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         return data[: random.choice((_at_a_field(random, data, edges)[0], random.randrange(len(data))))]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def splice(random: Random, script: Script, ground: Ground) -> Script:
+def splice(random: Random, script: Script, context: FuzzContext) -> Script:
     """Put a piece of another script into a write, or its steps behind this one's."""
-    other = random.choice(ground.others or [script])
+    other = random.choice(context.others or [script])
     if (found := _a_write(random, other)) is None:
         return script
     _, foreign = found
@@ -127,10 +129,10 @@ def splice(random: Random, script: Script, ground: Ground) -> Script:
         rest = random.choice((data[at:], data[at + len(foreign.data) :], b""))
         return data[:at] + foreign.data + rest
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def repeat(random: Random, script: Script, ground: Ground) -> Script:
+def repeat(random: Random, script: Script, context: FuzzContext) -> Script:
     """Do a step again, some times."""
     if (found := _a_write(random, script)) is None:
         return script
@@ -138,13 +140,13 @@ def repeat(random: Random, script: Script, ground: Ground) -> Script:
     return (*script[:at], *[action] * random.choice((1, 1, 2, 5)), *script[at:])
 
 
-def leave_out(random: Random, script: Script, ground: Ground) -> Script:
+def leave_out(random: Random, script: Script, context: FuzzContext) -> Script:
     """Leave one step out."""
     at = random.randrange(len(script))
     return script[:at] + script[at + 1 :]
 
 
-def reorder(random: Random, script: Script, ground: Ground) -> Script:
+def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
     """Let two writes change places."""
     places = _writes(script)
     if len(places) < 2:
@@ -155,15 +157,15 @@ def reorder(random: Random, script: Script, ground: Ground) -> Script:
     return tuple(steps)
 
 
-def interleave(random: Random, script: Script, ground: Ground) -> Script:
+def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
     """Play another script (or this one) on connections of its own at the same time, on the same names or others."""
-    other = random.choice((script, random.choice(ground.others or [script])))
+    other = random.choice((script, random.choice(context.others or [script])))
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))
     taken = {step.connection for step in script if isinstance(step, Open)}
     names = {step.connection for step in other if isinstance(step, Open | Write | Read | Shut)}
     called = {name: _apart(name, taken) for name in names}
-    two = moved(other, lambda name: called[name])
+    two = on_other_connections(other, lambda name: called[name])
     one, mixed = list(script), list[Action]()
     while one and two:
         mixed.append((one if random.random() < 0.5 else two).pop(0))
@@ -177,7 +179,7 @@ def _apart(name: str, taken: set[str]) -> str:
     return f"{name}{number}"
 
 
-def pipeline(random: Random, script: Script, ground: Ground) -> Script:
+def pipeline(random: Random, script: Script, context: FuzzContext) -> Script:
     """Send one request very often in one write: the same, or each with names of its own."""
     number = random.choice((16, 16, 100, 500, 2000))
 
@@ -185,29 +187,29 @@ def pipeline(random: Random, script: Script, ground: Ground) -> Script:
         times = max(1, min(number, MOST_BYTES // 4 // len(data)))
         if len(edges()) > MANY:
             return data
-        return data * times if random.random() < 0.5 else ground.many(data, times)
+        return data * times if random.random() < 0.5 else context.many(data, times)
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def join(random: Random, script: Script, ground: Ground) -> Script:
+def join(random: Random, script: Script, context: FuzzContext) -> Script:
     """Send all writes of the script as if nothing was waited for."""
     return tuple(step for step in script if not isinstance(step, Read | Sleep))
 
 
-def burst(random: Random, script: Script, ground: Ground) -> Script:
+def burst(random: Random, script: Script, context: FuzzContext) -> Script:
     """Make very many of one thing at one instant, let time pass, and ask again: equal expiries, if they expire."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
-    if len(ground.edges(script, at)) > MANY:
+    if len(context.edges(script, at)) > MANY:
         return script
     times = max(1, min(random.choice((20, 100, 500)), MOST_BYTES // 4 // len(action.data)))
-    many = Write(action.connection, ground.many(action.data, times))
+    many = Write(action.connection, context.many(action.data, times))
     return (*script[:at], many, Read(action.connection, PAUSE), Sleep(LONGEST_WAIT), *script[at:])
 
 
-def announce_much(random: Random, script: Script, ground: Ground) -> Script:
+def announce_much(random: Random, script: Script, context: FuzzContext) -> Script:
     """End a write right after a field that says a large number, or the largest there is: a size without its body.
 
     At times many connections do that and stay, so that what each of them reserves adds up.
@@ -216,19 +218,19 @@ def announce_much(random: Random, script: Script, ground: Ground) -> Script:
         return script
     at, action = found
     data = action.data
-    first, last = _at_a_field(random, data, lambda: ground.edges(script, at))
+    first, last = _at_a_field(random, data, lambda: context.edges(script, at))
     last = min(last, first + 8)
     most = (1 << 8 * (last - first)) - 1
     announced = min(most, random.choice((most, *SIZES)))
     rest = data[last : last + random.choice((0, 0, 16))]
     changed = replace(action, data=data[:first] + announced.to_bytes(last - first, "little") + rest)
     number = random.choice((0, 0, 0, CROWD))
-    each = (*ground.opened(script, at), changed)
-    crowd = [one for n in range(number) for one in moved(each, lambda _, n=n: f"crowd{n}")]  # type: ignore[misc]
+    each = (*context.opened(script, at), changed)
+    crowd = [one for n in range(number) for one in on_other_connections(each, lambda _, n=n: f"crowd{n}")]  # type: ignore[misc]
     return (*script[:at], changed, *crowd, *script[at + 1 :])
 
 
-def fill(random: Random, script: Script, ground: Ground) -> Script:
+def fill(random: Random, script: Script, context: FuzzContext) -> Script:
     """Put a run of equal bytes into a write, at a boundary of a field."""
     number, byte = random.choice((16, 255, 600, 5000)), random.choice((*EDGES, random.randrange(256)))
 
@@ -236,16 +238,16 @@ def fill(random: Random, script: Script, ground: Ground) -> Script:
         at = _at_a_field(random, data, edges)[0]
         return data[:at] + bytes([byte]) * number + data[at:]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def crowd(random: Random, script: Script, ground: Ground) -> Script:
+def crowd(random: Random, script: Script, context: FuzzContext) -> Script:
     """Let many connections be open all the while, before the script's own or from somewhere on."""
     number, at = random.choice((8, 40, 120)), random.choice((0, random.randrange(len(script) + 1)))
     return (*script[:at], *(Open(f"crowd{one}") for one in range(number)), *script[at:])
 
 
-def drip(random: Random, script: Script, ground: Ground) -> Script:
+def drip(random: Random, script: Script, context: FuzzContext) -> Script:
     """Send a write in pieces with time between them."""
     if (found := _a_write(random, script)) is None:
         return script
@@ -258,7 +260,7 @@ def drip(random: Random, script: Script, ground: Ground) -> Script:
     return (*script[:at], *pieces, *script[at + 1 :])
 
 
-def hang_up(random: Random, script: Script, ground: Ground) -> Script:
+def hang_up(random: Random, script: Script, context: FuzzContext) -> Script:
     """End a connection somewhere, in one of the ways there are."""
     names = sorted({step.connection for step in script if isinstance(step, Open)})
     if not names:
@@ -269,7 +271,7 @@ def hang_up(random: Random, script: Script, ground: Ground) -> Script:
     return (*script[:at], Shut(name, random.choice(("half", "half", "close", "reset"))), *again, *script[at:])
 
 
-def wait(random: Random, script: Script, ground: Ground) -> Script:
+def wait(random: Random, script: Script, context: FuzzContext) -> Script:
     """Let a little time pass somewhere."""
     at = random.randint(0, len(script))
     return (*script[:at], Sleep(random.choice((0.001, 0.01, LONGEST_WAIT))), *script[at:])

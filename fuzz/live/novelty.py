@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from wireproof.fuzz.live.exchanges import Line, shape_of
 from wireproof.fuzz.live.execution import PROBE
 
-__all__ = ["Seen", "shapes"]
+__all__ = ["SeenShapes", "shapes"]
 
 
 def shapes(found: Iterable[Line]) -> Iterator[str]:
@@ -16,9 +16,9 @@ def shapes(found: Iterable[Line]) -> Iterator[str]:
         if line.name == PROBE:
             continue
         before = "nothing"
-        ground = line.ground
-        enums = ground.symbols.protocol.names if ground.by_state else ()
-        yield from {f"push {shape_of(one)}" for one, request in line.messages if request is None and ground.by_state}
+        context = line.context
+        enums = context.symbols.protocol.names if context.by_state else ()
+        yield from {f"push {shape_of(one)}" for one, request in line.messages if request is None and context.by_state}
         for request, reply in line.answered:
             shape = shape_of(reply, enums)
             yield f"{before} > {request.NAME} > {shape}"
@@ -27,7 +27,7 @@ def shapes(found: Iterable[Line]) -> Iterator[str]:
         yield f"{before} > {end}{'' if line.valid else ' after what is no request'}{', due' if line.due > 0 else ''}"
 
 
-class Seen:
+class SeenShapes:
     """The shapes seen so far."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.run.processes import Usage
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import Line, lines
 from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.script import Script
@@ -23,7 +23,7 @@ class Suspicion:
     """What an oracle noticed; it is believed once it shows again."""
 
     oracle: str
-    told: str
+    detail: str
     shape: str
     clause: str | None = None
 
@@ -39,7 +39,7 @@ class Play:
 
     script: Script
     trace: Trace
-    ground: Ground
+    context: FuzzContext
     patience: float
     death: str | None = None
     """How the process ended, where it is ours."""
@@ -55,12 +55,12 @@ class Play:
     @cached_property
     def lines(self) -> list[Line]:
         """Every connection, the probe's left out."""
-        return [line for line in lines(self.trace, self.ground) if line.name != PROBE]
+        return [line for line in lines(self.trace, self.context) if line.name != PROBE]
 
     @cached_property
     def probe(self) -> Line | None:
         """The connection that was opened last; None when it could not be opened."""
-        found = [line for line in lines(self.trace, self.ground) if line.name == PROBE]
+        found = [line for line in lines(self.trace, self.context) if line.name == PROBE]
         return found[-1] if found else None
 
     @property
@@ -71,8 +71,8 @@ class Play:
     @property
     def memory(self) -> int | None:
         """Resident bytes while the connections were open, where that was measured."""
-        told = [event.data for event in self.trace if event.kind is Kind.MEASURED and event.data]
-        return int(json.loads(told[-1])["memory"]) if told else None
+        measured = [event.data for event in self.trace if event.kind is Kind.MEASURED and event.data]
+        return int(json.loads(measured[-1])["memory"]) if measured else None
 
 
 def normalised(text: str) -> str:

@@ -18,7 +18,7 @@ from wireproof.fuzz.live.reply_oracles import disagreement, leak
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.protocols import Request
 
-__all__ = ["FRESH", "ORACLES", "SAMPLED", "judged"]
+__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "judged"]
 
 Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
@@ -35,10 +35,10 @@ LARGE = 1024
 
 def sanitizer(play: Play) -> Suspicion | None:
     """A sanitizer said something."""
-    said = [line for line in play.words if SANITIZER.search(line)]
-    if not said:
+    reports = [line for line in play.words if SANITIZER.search(line)]
+    if not reports:
         return None
-    line = next((one for one in said if "SUMMARY" in one), said[0])
+    line = next((one for one in reports if "SUMMARY" in one), reports[0])
     return Suspicion("a sanitizer is silent", line.strip(), normalised(line.partition("SUMMARY:")[2] or line))
 
 
@@ -74,8 +74,8 @@ def stuck(play: Play) -> Suspicion | None:
     """A connection is not served while others are."""
     for line in _undisturbed(play):
         if line.ended is None and line.due > 0 and line.last is Kind.SILENT:
-            told = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
-            return Suspicion("a connection is served on", told, f"at {_first_due(line)}")
+            detail = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
+            return Suspicion("a connection is served on", detail, f"at {_first_due(line)}")
     return None
 
 
@@ -84,22 +84,24 @@ def lost(play: Play) -> Suspicion | None:
     for line in _undisturbed(play):
         asked_again = line.requests[-1:] == [barrier_of(line)]
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
-            told = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
-            return Suspicion("every request is answered", told, " ".join(sorted({one.NAME for one in line.requests})))
+            detail = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
+            return Suspicion("every request is answered", detail, " ".join(sorted({one.NAME for one in line.requests})))
     return None
 
 
 def ended(play: Play) -> Suspicion | None:
     """The target ended a connection that asked nothing wrong, and that the reference server does not end."""
     gone = [line for line in _undisturbed(play) if line.ended in BY_TARGET and line.link.transport == "stream"]
-    refused = _ended_by_reference(play) if gone and play.ground.by_state else frozenset()
+    refused = _ended_by_reference(play) if gone and play.context.by_state else frozenset()
     for line in gone:
-        if line.link.drops_slow_readers or play.ground.may_refuse(line.link_name, line.requests):
+        if line.link.drops_slow_readers or play.context.may_refuse(line.link_name, line.requests):
             continue
         if line.requests and line.name not in refused and not any(map(_is_large, line.requests)):
-            told = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
+            detail = (
+                f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
+            )
             where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
-            return Suspicion("valid requests end no connection", told, where)
+            return Suspicion("valid requests end no connection", detail, where)
     return None
 
 
@@ -108,7 +110,7 @@ def _ended_by_reference(play: Play) -> frozenset[str]:
 
     There are two: set up as for the cases, with accounts and narrow limits, and as it comes.
     """
-    plays = (simulated(play.ground, play.script, bare=bare) for bare in (False, True))
+    plays = (simulated(play.context, play.script, bare=bare) for bare in (False, True))
     return frozenset(line.name for one in plays for line in one.lines if line.ended in BY_TARGET)
 
 
@@ -121,7 +123,7 @@ def broken(play: Play) -> Suspicion | None:
     """What came is no reply to what was asked: the monitor reads both sides."""
     if play.death is not None:
         return None
-    symbols = play.ground.symbols
+    symbols = play.context.symbols
     report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
     in_tls = {line.name for line in play.lines if line.turns_to_tls}
     wrong = [one.violation for one in report.connections if one.violation and one.connection not in in_tls]
@@ -129,8 +131,8 @@ def broken(play: Play) -> Suspicion | None:
     if not found:
         return None
     first = min(found, key=lambda one: one.order())
-    told = f"on connection {first.connection}, byte {first.offset} of what came: {first.told}"
-    return Suspicion("replies are well formed", told, f"{first.error}: {normalised(first.told)}", first.clause)
+    detail = f"on connection {first.connection}, byte {first.offset} of what came: {first.told}"
+    return Suspicion("replies are well formed", detail, f"{first.error}: {normalised(first.told)}", first.clause)
 
 
 def memory(play: Play) -> Suspicion | None:
@@ -140,8 +142,8 @@ def memory(play: Play) -> Suspicion | None:
     grown = play.memory - play.before.memory
     if grown <= GROWTH + A_BYTE_TAKES * play.fed:
         return None
-    told = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
-    return Suspicion("memory is linear in the input", told, "growth")
+    detail = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
+    return Suspicion("memory is linear in the input", detail, "growth")
 
 
 def spin(play: Play) -> Suspicion | None:
@@ -158,7 +160,7 @@ ORACLES: Mapping[str, Oracle] = {
 """Name -> oracle, the most telling first."""
 SAMPLED = frozenset({"memory is linear in the input", "an idle server rests"})
 """What is only seen where the process is measured."""
-FRESH = frozenset({"a sanitizer is silent", "memory is linear in the input", "an idle server rests"})
+NEEDS_FRESH_PROCESS = frozenset({"a sanitizer is silent", "memory is linear in the input", "an idle server rests"})
 """What stays for the rest of a process, so that only a fresh one can show it again."""
 
 

@@ -41,8 +41,8 @@ def needs(protocol: str) -> Needs:
 
 def links_in(steps: Iterable[Any]) -> set[str]:
     """Return the links that steps name."""
-    told = (step.get("connect") for step in steps)
-    return {one["link"] for one in told if isinstance(one, dict) and "link" in one}
+    connects = (step.get("connect") for step in steps)
+    return {one["link"] for one in connects if isinstance(one, dict) and "link" in one}
 
 
 def asked_in(steps: Iterable[Any]) -> set[str]:

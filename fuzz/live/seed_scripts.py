@@ -7,15 +7,15 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
-from wireproof.fuzz.live.generation import Drawing
-from wireproof.fuzz.live.token_substitution import place, told_in
+from wireproof.fuzz.live.generation import ScriptGenerator
+from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
 
 if TYPE_CHECKING:
-    from wireproof.fuzz.live.context import Ground
+    from wireproof.fuzz.live.context import FuzzContext
 
-__all__ = ["actions", "drawn", "seeds"]
+__all__ = ["generated_scripts", "script_actions", "seeds"]
 
 PAUSE = 0.02
 MOST_WAITED = 0.3
@@ -26,18 +26,18 @@ DRAWN = 200
 SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
 
 
-def seeds(ground: Ground) -> Iterator[Script]:
+def seeds(context: FuzzContext) -> Iterator[Script]:
     """Yield the conversations that are short and in clear, then scripts that ask anything; the same each time."""
-    for one, _ in usable(ground):
-        yield tuple(actions(one["steps"], ground))
-    yield from drawn(ground)
+    for one, _ in usable(context):
+        yield tuple(script_actions(one["steps"], context))
+    yield from generated_scripts(context)
 
 
-def usable(ground: Ground) -> Iterator[tuple[Mapping[str, Any], float]]:
+def usable(context: FuzzContext) -> Iterator[tuple[Mapping[str, Any], float]]:
     """Yield the conversations that are short, quick and in clear, each with the seconds that it waits."""
-    for one in conversations(ground.name, ground.profile, ground.variant):
+    for one in conversations(context.name, context.profile, context.variant):
         steps = one["steps"]
-        if ground.may_fail(one["id"]):
+        if context.may_fail(one["id"]):
             continue
         waited = sum(step.get("seconds", 0.0) for step in steps)
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
@@ -45,43 +45,45 @@ def usable(ground: Ground) -> Iterator[tuple[Mapping[str, Any], float]]:
             yield one, waited
 
 
-def drawn(ground: Ground) -> Iterator[Script]:
+def generated_scripts(context: FuzzContext) -> Iterator[Script]:
     """Yield scripts that ask anything; the same each time."""
-    drawing = Drawing(ground, Random("wireproof talks"))
+    generator = ScriptGenerator(context, Random("wireproof talks"))
     for _ in range(DRAWN):
-        yield drawing.script()
+        yield generator.script()
 
 
-def actions(steps: Iterable[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
+def script_actions(steps: Iterable[Mapping[str, Any]], context: FuzzContext) -> Iterator[Action]:
     """Yield the actions of a conversation, names marked where requests stand by themselves.
 
     What a reply told is asked for again by its place; of several answers that are due together the first is waited for.
     """
     before: Action | None = None
-    for action in _each(steps, ground):
+    for action in _each(steps, context):
         if not (isinstance(action, Read) and action == before):
             yield action
         before = action
 
 
-def _each(steps: Iterable[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
-    lines, places = {}, dict[bytes, bytes]()
+def _each(steps: Iterable[Mapping[str, Any]], context: FuzzContext) -> Iterator[Action]:
+    lines, placeholders = {}, dict[bytes, bytes]()
     for step in steps:
         name, data = step["connection"], bytes.fromhex(step.get("hex", ""))
         match step["do"]:
             case "connect":
-                link = ground.symbols.protocol.link_of(step.get("link", ""))
-                lines[name] = ground.following(step.get("link", ""))
+                link = context.symbols.protocol.link_of(step.get("link", ""))
+                lines[name] = context.following(step.get("link", ""))
                 yield Open(name, step.get("link", ""), link.transport)
             case "send":
                 if name in lines:
                     lines[name].sent(data)
-                for told, stands in places.items():
-                    data = data.replace(told, stands)
-                yield Write(name, data if ground.by_state else ground.marked(data))
+                for token, stand_in in placeholders.items():
+                    data = data.replace(token, stand_in)
+                yield Write(name, data if context.by_state else context.with_canaries(data))
             case "receive" | "closed":
                 for message in lines[name].came(data) if name in lines else ():
-                    places.update((told, place(name, len(told))) for told in told_in(message, ground.echoed))
+                    placeholders.update(
+                        (token, placeholder(name, len(token))) for token in tokens_in(message, context.token_fields)
+                    )
                 yield Read(name, PAUSE)
             case "wait":
                 yield Sleep(step["seconds"])

@@ -7,7 +7,7 @@ from functools import partial
 from wireproof.conformance.drivers.simulation import Simulation
 from wireproof.conformance.player.connections import Asking, Result
 from wireproof.conformance.run.reference_target import service
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.script import Script
@@ -20,14 +20,14 @@ __all__ = ["carried_out", "new_server", "simulated"]
 PATIENCE = 1.0
 
 
-def new_server(ground: Ground, mutant: str | None = None, *, bare: bool = False) -> Simulation:
+def new_server(context: FuzzContext, mutant: str | None = None, *, bare: bool = False) -> Simulation:
     """Return a server of its own, set up as the cases of its protocol say; `mutant` names one to take its place.
 
     `bare`: it has the limits it comes with, and nothing else.
     """
-    made = partial(create_service, ids=seeded_ids(1), patch=server_patch(ground.name, mutant))
+    made = partial(create_service, ids=seeded_ids(1), patch=server_patch(context.name, mutant))
     make = made if bare else partial(service, mutant=mutant)
-    return Simulation(lambda clock: make(ground.name, profile=ground.profile, variant=ground.variant, clock=clock))
+    return Simulation(lambda clock: make(context.name, profile=context.profile, variant=context.variant, clock=clock))
 
 
 def carried_out(asking: Asking[Result], server: Simulation) -> Result:
@@ -41,7 +41,7 @@ def carried_out(asking: Asking[Result], server: Simulation) -> Result:
         return result
 
 
-def simulated(ground: Ground, script: Script, mutant: str | None = None, *, bare: bool = False) -> Play:
+def simulated(context: FuzzContext, script: Script, mutant: str | None = None, *, bare: bool = False) -> Play:
     """Return the play of a script on a server of its own, see `new_server`."""
-    trace = carried_out(playing(script, ground, patience=PATIENCE), new_server(ground, mutant, bare=bare))
-    return Play(script, trace, ground, PATIENCE)
+    trace = carried_out(playing(script, context, patience=PATIENCE), new_server(context, mutant, bare=bare))
+    return Play(script, trace, context, PATIENCE)

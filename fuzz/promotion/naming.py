@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wireproof.fuzz.live.canaries import MARK
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import CANARY
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.protocols import Message
 from wireproof.protocols.fields import Absent, Repeated, Rows
 
@@ -25,12 +25,12 @@ SLACK = 20_000_000_000
 class Naming:
     """What the names of one script are called in a case."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._spoken = ground.symbols.protocol
+    def __init__(self, context: FuzzContext) -> None:
+        self._context = context
+        self._spoken = context.symbols.protocol
         self._called: dict[bytes, str] = {}
         self._used: dict[str, dict[bytes, None]] = {}
-        self._told: dict[bytes, str] = {}
+        self._saved_names: dict[bytes, str] = {}
 
     def request(self, message: Message) -> Any:
         """Return a request as `send` takes it."""
@@ -38,7 +38,7 @@ class Naming:
             self._used.setdefault(field, {})[getattr(message, field)] = None
         fields = {
             field: self._value(field, getattr(message, field))
-            for field, kind in self._ground.symbols.codec.layout(type(message)).fields
+            for field, kind in self._context.symbols.codec.layout(type(message)).fields
             if not isinstance(kind, Absent)
         }
         return {message.NAME: fields} if fields else message.NAME
@@ -65,15 +65,19 @@ class Naming:
         found = {}
         for field in message.__struct_fields__:
             value = getattr(message, field)
-            if self._ground.by_state and isinstance(value, bytes) and (field, len(value)) in self._ground.echoed:
-                self._told[value] = f"{called}_{field}"
-                found[field] = {"save": self._told[value]}
+            if (
+                self._context.by_state
+                and isinstance(value, bytes)
+                and (field, len(value)) in self._context.token_fields
+            ):
+                self._saved_names[value] = f"{called}_{field}"
+                found[field] = {"save": self._saved_names[value]}
         return found
 
     def fields(self, message: Message) -> Mapping[str, Any]:
         """Return field -> matcher for the fields that are the same on every right server."""
         found: dict[str, Any] = {}
-        for field, kind in self._ground.symbols.codec.layout(type(message)).fields:
+        for field, kind in self._context.symbols.codec.layout(type(message)).fields:
             value = getattr(message, field)
             if isinstance(kind, Repeated):
                 found["rows"] = self._table([row for part in value for row in part.rows])
@@ -112,10 +116,10 @@ class Naming:
         return {"between": [least, value]} if least > 0 else {"at_most": value}
 
     def _value(self, field: str, value: Any) -> Any:
-        if isinstance(value, bytes) and value in self._told:
-            return f"@{self._told[value]}"
+        if isinstance(value, bytes) and value in self._saved_names:
+            return f"@{self._saved_names[value]}"
         if isinstance(value, bytes):
-            own = field in self._spoken.named_by and not self._ground.by_state
+            own = field in self._spoken.named_by and not self._context.by_state
             return self._name(value) if own else self._blob(value)
         names = self._spoken.names.get(field)
         if names is not None and value in list(names):
@@ -125,7 +129,7 @@ class Naming:
     def _name(self, data: bytes) -> Any:
         if not data:
             return ""
-        found = MARK.search(data)
+        found = CANARY.search(data)
         own = found[0] if found else data
         called = self._called.setdefault(own, f"$m{len(self._called) + 1}")
         if len(data) >= LONG:
@@ -135,8 +139,8 @@ class Naming:
 
     def _blob(self, data: bytes) -> Any:
         """Return any bytes; requests inside them as messages, so that they name the same things."""
-        inner, whole = self._ground.requests(data)
-        if whole and inner and MARK.search(data):
+        inner, whole = self._context.requests(data)
+        if whole and inner and CANARY.search(data):
             return {"join": [{"message": self.request(one)} for one in inner]}
         if len(data) > 8 and len(set(data)) == 1:
             return {"fill": data[0], "size": len(data)}

@@ -14,7 +14,7 @@ from typing import Any
 
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.simulated import new_server, simulated
 from wireproof.fuzz.promotion.naming import Naming
 from wireproof.fuzz.script import Script
@@ -36,7 +36,7 @@ class StepsError(ValueError):
 
 
 @dataclass
-class _Line:
+class _CaseConnection:
     """One connection, from its opening to its end."""
 
     called: str
@@ -55,10 +55,10 @@ Stream = tuple[list[tuple[int, Request]], int]
 """The whole requests at the beginning of a stream with their ends, and where anything else begins."""
 
 
-def _streams(script: Script, ground: Ground) -> list[Stream]:
+def _streams(script: Script, context: FuzzContext) -> list[Stream]:
     """Return how what each connection sends is read, by order of opening; by what is answered where that matters."""
-    if ground.by_state:
-        return [_ended(list(zip(one.stops, one.requests, strict=True))) for one in simulated(ground, script).lines]
+    if context.by_state:
+        return [_ended(list(zip(one.stops, one.requests, strict=True))) for one in simulated(context, script).lines]
     found: list[bytearray] = []
     now: dict[str, bytearray] = {}
     for step in script:
@@ -67,21 +67,21 @@ def _streams(script: Script, ground: Ground) -> list[Stream]:
             found.append(now[step.connection])
         elif isinstance(step, Write) and step.connection in now:
             now[step.connection] += step.data
-    return [_read(ground, bytes(one)) for one in found]
+    return [_read(context, bytes(one)) for one in found]
 
 
-class _Writer:
+class _CaseWriter:
     """Plays a script on the reference server and writes down the steps."""
 
-    def __init__(self, ground: Ground, script: Script) -> None:
-        self._ground = ground
+    def __init__(self, context: FuzzContext, script: Script) -> None:
+        self._context = context
         self._script = script
-        self._names = Naming(ground)
-        self._server = new_server(ground)
-        self._filling = ground.filling(script)
-        self._streams = iter(_streams(script, ground))
+        self._names = Naming(context)
+        self._server = new_server(context)
+        self._filling = context.substitution(script)
+        self._streams = iter(_streams(script, context))
         self._opened: dict[str, int] = {}
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _CaseConnection] = {}
         self._sends: list[Any] = []
         self.steps: list[dict[str, Any]] = []
 
@@ -111,9 +111,9 @@ class _Writer:
         if name in self._lines:
             return
         number = self._opened[name] = self._opened.get(name, 0) + 1
-        symbols = self._ground.symbols
+        symbols = self._context.symbols
         called = name if number == 1 else f"{name}-{number}"
-        line = _Line(called, symbols.protocol.link_of(step.link).client(symbols.codec))
+        line = _CaseConnection(called, symbols.protocol.link_of(step.link).client(symbols.codec))
         line.requests, line.foreign_at = next(self._streams, ([], 0))
         self._lines[name] = line
         self._perform(step)
@@ -129,7 +129,7 @@ class _Writer:
 
     def _write(self, name: str, data: bytes) -> None:
         line = self._lines[name]
-        data = data if self._filling is None else self._filling.filled(data)
+        data = data if self._filling is None else self._filling.substituted(data)
         first, last = line.written, line.written + len(data)
         line.written = last
         for stop, request in line.requests:
@@ -157,16 +157,16 @@ class _Writer:
         if self._sends:
             line = self._lines[name]
             sent, self._sends = self._sends, []
-            self._step(line, {"send": _runs(sent)}, self._heard(name))
+            self._step(line, {"send": _runs(sent)}, self._replies(name))
         for other in [one for one in self._lines if one not in mine]:
-            if heard := self._heard(other):
-                self._step(self._lines[other], {}, heard)
+            if replies := self._replies(other):
+                self._step(self._lines[other], {}, replies)
 
-    def _step(self, line: _Line, does: dict[str, Any], heard: list[Any]) -> None:
+    def _step(self, line: _CaseConnection, does: dict[str, Any], replies: list[Any]) -> None:
         where = {"on": line.called} if line.called != DEFAULT else {}
-        self.steps.append({**does, **where, **({"expect": _runs(heard)} if heard else {})})
+        self.steps.append({**does, **where, **({"expect": _runs(replies)} if replies else {})})
 
-    def _heard(self, name: str) -> list[Any]:
+    def _replies(self, name: str) -> list[Any]:
         line, found = self._lines[name], list[Any]()
         while not line.ended:
             due = bool(line.client.pending) and line.framed
@@ -178,11 +178,11 @@ class _Writer:
             found += self._messages(line)
         return found
 
-    def _messages(self, line: _Line) -> Iterator[Any]:
+    def _messages(self, line: _CaseConnection) -> Iterator[Any]:
         try:
             while isinstance(event := line.client.next_event(), Message):
                 if isinstance(event, Push):
-                    yield from self._pushed(event)
+                    yield from self._expected_push(event)
                 else:
                     yield self._names.reply(event, line.called)
         except ProtocolError:
@@ -190,17 +190,17 @@ class _Writer:
         if line.client.ambiguous_at is not None:
             raise StepsError("what comes can be read in two ways: a push and a bare reply may stand on one connection")
 
-    def _pushed(self, push: Push) -> Iterator[Any]:
+    def _expected_push(self, push: Push) -> Iterator[Any]:
         """Yield what is expected of a push; nothing of one that holds nothing: it comes by the clock."""
         fields = dict(self._names.fields(push))
-        if not self._ground.by_state:
+        if not self._context.by_state:
             yield {"push": fields}
         elif push.__struct_fields__:
             yield {push.NAME: fields}
 
 
-def _read(ground: Ground, stream: bytes) -> Stream:
-    reader = ground.symbols.protocol.link.server(ground.symbols.codec)
+def _read(context: FuzzContext, stream: bytes) -> Stream:
+    reader = context.symbols.protocol.link.server(context.symbols.codec)
     found: list[tuple[int, Request]] = []
     reader.receive_data(stream)
     try:
@@ -227,9 +227,9 @@ def _runs(items: Iterable[Any]) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def steps_of(script: Script, ground: Ground) -> list[dict[str, Any]]:
+def steps_of(script: Script, context: FuzzContext) -> list[dict[str, Any]]:
     """Return the steps of a case that does what a script does and expects what the reference answers; `StepsError`."""
-    steps = _Writer(ground, script).write()
+    steps = _CaseWriter(context, script).write()
     if not any("send" in step for step in steps):
         raise StepsError("the script sends nothing")
     return steps

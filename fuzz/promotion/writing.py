@@ -12,9 +12,9 @@ import yaml
 from wireproof.conformance.suite.cases import CaseError, Suite, frames_in, vectors_root
 from wireproof.conformance.suite.yaml_documents import checked
 from wireproof.fuzz.corpus import merge
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.promotion.entry import PromotionError, check_frame, legal_case
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.promotion.entry import PromotionError, check_frame, conforming_case
 
 __all__ = ["add", "keep_input", "regressions"]
 
@@ -37,7 +37,7 @@ def regressions(protocol: str, engine: str) -> Path:
     return vectors_root() / protocol / "regressions" / engine
 
 
-def keep_input(found: Finding, folder: Path | None) -> Path:
+def keep_input(found: FuzzFinding, folder: Path | None) -> Path:
     """Keep the input of a finding that no case can say; return the folder; raises `PromotionError`, `OSError`."""
     if not found.data:
         raise PromotionError(f"a finding of engine {found.engine} without an input cannot be kept")
@@ -54,25 +54,25 @@ def add(path: Path, kind: str, entry: Mapping[str, Any], suite: Suite) -> tuple[
     taken = {one.id for one in suite.cases} | {one.id for one in suite.frames}
     if entry["id"] in taken:
         raise PromotionError(f"the id {entry['id']!r} is taken: name another one with --id")
-    ground = Ground(suite.protocol, entry["profiles"][0], entry["variants"][0])
-    opened: tuple[str, ...] = ()
+    context = FuzzContext(suite.protocol, entry["profiles"][0], entry["variants"][0])
+    left_open: tuple[str, ...] = ()
     head = f"{HEADS[kind]}protocol: {suite.protocol}\n{kind}:\n"
     before = path.read_text(encoding="utf-8") if path.exists() else head
     rules = (vectors_root() / "schema" / "cases.schema.json").read_text(encoding="utf-8")
     try:
         if kind == "cases":
-            entry, opened = legal_case(entry, suite, ground)
+            entry, left_open = conforming_case(entry, suite, context)
         text = before + ("" if before.endswith("\n") else "\n") + _written(entry)
         document = checked(text, rules, path.name)
         if (document.get(kind) or [None])[-1] != entry:
             raise CaseError(f"expected {kind} to be the last key of the file, so that one can be added at its end")
         for frame in frames_in({kind: [entry]}, suite.clauses, path.name):
-            check_frame(frame, suite, ground)
+            check_frame(frame, suite, context)
     except CaseError as error:
         raise PromotionError(f"{path}: cannot take it: {error}") from None
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return opened
+    return left_open
 
 
 _Dumper.yaml_implicit_resolvers = {

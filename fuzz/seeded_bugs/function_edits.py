@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["Edit", "planted"]
+__all__ = ["Edit", "applied"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _edited(edits: list[Edit]) -> Any:
 
 
 @contextmanager
-def planted(edits: tuple[Edit, ...]) -> Iterator[list[FunctionType]]:
+def applied(edits: tuple[Edit, ...]) -> Iterator[list[FunctionType]]:
     """Let our code be wrong within; gives the functions that are. What was made of it before stays as it is."""
     by_function: dict[FunctionType, list[Edit]] = {}
     for edit in edits:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from wireproof.fuzz.seeded_bugs.function_edits import Edit
 
-__all__ = ["Planting"]
+__all__ = ["BugEntry"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planting:
+class BugEntry:
     """One fault, the engine that is to find it, and in how many executions."""
 
     mutant: str
-    told: str
+    description: str
     """What is wrong, in one sentence."""
     part: str
     """Where: parser, scheduler, store, transport."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import atheris
 
-__all__ = ["PLANTED", "fuzz", "instrument_generated", "instrument_package", "named_protocol", "plant"]
+__all__ = ["SEEDED_BUG", "fuzz", "instrument_generated", "instrument_package", "named_protocol", "seed_bug"]
 
-PLANTED = "WIREPROOF_PLANTED"
+SEEDED_BUG = "WIREPROOF_SEEDED_BUG"
 PROTOCOL = "WIREPROOF_PROTOCOL"
-FOR_GOOD = ExitStack()
+WHOLE_PROCESS = ExitStack()
 
 ENCODER = "encode"
 
@@ -67,13 +67,13 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
                 yield found
 
 
-def plant() -> None:
+def seed_bug() -> None:
     """Make this process wrong as the fault that WIREPROOF_PLANTED names is; before any codec or scheduler is made."""
-    if name := os.environ.get(PLANTED):
+    if name := os.environ.get(SEEDED_BUG):
         from wireproof.fuzz.seeded_bugs.catalogue import own_bugs
-        from wireproof.fuzz.seeded_bugs.function_edits import planted
+        from wireproof.fuzz.seeded_bugs.function_edits import applied
 
-        for function in FOR_GOOD.enter_context(planted(own_bugs()[name].edits)):
+        for function in WHOLE_PROCESS.enter_context(applied(own_bugs()[name].edits)):
             atheris.instrument_func(function)
 
 

@@ -7,8 +7,8 @@ The protocol is that of WIREPROOF_PROTOCOL.
 
 from __future__ import annotations
 
-from wireproof.fuzz.parser_input import check_one, combinations, renew
-from wireproof.fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, named_protocol, plant
+from wireproof.fuzz.parser_input import check_one, combinations, rebuild_codecs
+from wireproof.fuzz.targets.instrumented import fuzz, instrument_generated, instrument_package, named_protocol, seed_bug
 from wireproof.protocols.registry import PACKAGES
 
 OPTIONS = ("-max_len=300", "-reduce_inputs=0")
@@ -18,9 +18,9 @@ OPTIONS = ("-max_len=300", "-reduce_inputs=0")
 def main() -> None:
     """Run the target."""
     name = named_protocol()
-    alone = all(side.stands_alone for side in combinations(name))
-    renew(name)
-    plant()
+    alone = all(endpoint.stands_alone for endpoint in combinations(name))
+    rebuild_codecs(name)
+    seed_bug()
     instrument_generated()
     if not alone:
         instrument_package(PACKAGES[name], "wireproof.protocols.onepass")

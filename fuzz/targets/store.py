@@ -21,7 +21,7 @@ def main() -> None:
         from wireproof.fuzz.store_input import check
 
         check(name, bytes(2))
-    mutant = os.environ.get("WIREPROOF_IMPOSTOR") or None
+    mutant = os.environ.get("WIREPROOF_MUTANT") or None
     fuzz(lambda data: check(name, data, mutant))
 
 

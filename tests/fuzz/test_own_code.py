@@ -12,22 +12,22 @@ from wireproof.fuzz.commands import own_code
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.findings.finding import FindingError
-from wireproof.fuzz.findings.shrink import fewer, smaller
 from wireproof.fuzz.findings.findings_folder import load, load_all
-from wireproof.fuzz.invariants.invariant_error import Violation
-from wireproof.fuzz.known_targets import TARGETS, Target, dictionary, usual
+from wireproof.fuzz.findings.shrink import fewer, smaller
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import TARGETS, CodeTarget, default_protocol, dictionary
 
 
 def check_planted(name: str, data: bytes) -> None:
     if b"\x07" in data and len(data) > 4:
-        raise Violation("no sevens", f"7 at {data.index(7)}", "seven")
+        raise InvariantError("no sevens", f"7 at {data.index(7)}", "seven")
 
 
-PLANTED = Target("parser", "wireproof.fuzz.targets.parser", check_planted, lambda name: [b"abcdef", b"ab\x06def"])
+PLANTED = CodeTarget("parser", "wireproof.fuzz.targets.parser", check_planted, lambda name: [b"abcdef", b"ab\x06def"])
 
 
 @pytest.fixture
-def planted(monkeypatch: pytest.MonkeyPatch) -> Target:
+def planted(monkeypatch: pytest.MonkeyPatch) -> CodeTarget:
     known = {**TARGETS, "parser": PLANTED}
     for module in (known_targets, own_code):
         monkeypatch.setattr(module, "TARGETS", known)
@@ -41,20 +41,20 @@ def run(*arguments: str) -> Result:
     return result
 
 
-def test_what_is_found_is_shrunk_kept_once_and_replayed(planted: Target, tmp_path: Path) -> None:
+def test_what_is_found_is_shrunk_kept_once_and_replayed(planted: CodeTarget, tmp_path: Path) -> None:
     arguments = ("parser", "throttr", "--engine", "hypothesis", "--runs", "5000", "--findings", str(tmp_path))
     first, second = run(*arguments), run(*arguments)
 
     (found,) = load_all(tmp_path)
     assert (first.exit_code, second.exit_code) == (1, 1)
     assert f"known already as {found.id}" in second.output
-    assert (len(found.data), found.data.count(7), found.again) == (5, 1, (3, 3))
+    assert (len(found.data), found.data.count(7), found.reproduced) == (5, 1, (3, 3))
     assert set(found.data) == {0, 7}
     again = CliRunner().invoke(replay, [str(tmp_path / found.id)])
     assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED")
 
 
-def test_a_mended_bug_is_gone(planted: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mended_bug_is_gone(planted: CodeTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("parser", "throttr", "--engine", "hypothesis", "--runs", "5000", "--findings", str(tmp_path))
     monkeypatch.setattr("wireproof.fuzz.commands.replay_finding.TARGETS", TARGETS)
 
@@ -64,7 +64,7 @@ def test_a_mended_bug_is_gone(planted: Target, tmp_path: Path, monkeypatch: pyte
     assert (result.exit_code, result.output.split()[0]) == (0, "GONE")
 
 
-def test_the_corpus_is_replayed_before_anything_is_fuzzed(planted: Target, tmp_path: Path) -> None:
+def test_the_corpus_is_replayed_before_anything_is_fuzzed(planted: CodeTarget, tmp_path: Path) -> None:
     corpus.merge(tmp_path / "corpus", [b"fine", b"long and\x07 wrong"])
 
     result = run("parser", "throttr", "--runs", "1", "--corpus", str(tmp_path / "corpus"), "--findings", str(tmp_path))
@@ -186,4 +186,4 @@ def test_what_has_no_model_is_not_held_to_one(command: str, monkeypatch: pytest.
 
 
 def test_where_no_protocol_is_named_the_one_that_every_engine_can_fuzz_is_meant() -> None:
-    assert usual() == "throttr"
+    assert default_protocol() == "throttr"

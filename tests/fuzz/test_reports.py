@@ -18,9 +18,9 @@ from wireproof.fuzz.commands import notes
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings import capture, evidence
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 URI = {"type": "object", "required": ["uri"], "properties": {"uri": {"type": "string", "format": "uri-reference"}}}
@@ -81,7 +81,7 @@ SARIF: dict[str, Any] = {
     },
 }
 """The parts of SARIF 2.1.0 that are used here, as its schema has them."""
-FINDING = Finding(
+FINDING = FuzzFinding(
     "server", "the process stays", "it died\x00 of <this> & [b]that[/b]", "x", "throttr", "7.1.0", "uint16", seed=1
 ).rerun(3, 3)
 FLAKY = replace(FINDING, clause="THR-QUERY-6", shape="y").rerun(1, 3)
@@ -186,7 +186,7 @@ def test_a_capture_is_read_back_with_its_streams_and_times(tmp_path: Path) -> No
     from scapy.utils import rdpcap
 
     finding = replace(FINDING, script=(Open("a"), Write("a", b"x")))
-    write_evidence(tmp_path, finding, Ground("throttr", "7.1.0", "uint16"), TRACE)
+    write_evidence(tmp_path, finding, FuzzContext("throttr", "7.1.0", "uint16"), TRACE)
 
     packets = list(rdpcap(str(tmp_path / "capture.pcapng")))
     first = [packet for packet in packets if 40000 in (packet[TCP].sport, packet[TCP].dport)]
@@ -206,7 +206,7 @@ def test_without_scapy_it_is_said_once(
     monkeypatch.setattr(capture, "find_spec", lambda name: None)
     notes.say_what_is_missing.cache_clear()
 
-    write_evidence(tmp_path, FINDING, Ground("throttr", "7.1.0", "uint16"), TRACE)
+    write_evidence(tmp_path, FINDING, FuzzContext("throttr", "7.1.0", "uint16"), TRACE)
     notes.say_what_is_missing()
     notes.say_what_is_missing()
 

@@ -25,22 +25,22 @@ from wireproof.fuzz.campaign.engines import shares
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
 from wireproof.fuzz.commands import campaign as module
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load_all, save
-from wireproof.fuzz.invariants.invariant_error import Violation
-from wireproof.fuzz.known_targets import Target
-from wireproof.fuzz.live.canaries import mark
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import CodeTarget
+from wireproof.fuzz.live.canaries import canary
+from wireproof.fuzz.live.context import FuzzContext
 
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
 SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
-GROUND = Ground("throttr", "7.1.0", "uint16")
-KEY = mark(5) + b"k"
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
+KEY = canary(5) + b"k"
 
 
 def no_sevens(name: str, data: bytes) -> None:
     if b"\x07" in data:
-        raise Violation("no sevens", f"7 at {data.index(7)}", "seven")
+        raise InvariantError("no sevens", f"7 at {data.index(7)}", "seven")
 
 
 def anything(name: str, data: bytes) -> None:
@@ -55,7 +55,7 @@ def without_atheris(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, check: Callable[[str, bytes], None]) -> None:
-    known = {"parser": Target("parser", "none", check, lambda name: [b"fine", b"\x07 is not"])}
+    known = {"parser": CodeTarget("parser", "none", check, lambda name: [b"fine", b"\x07 is not"])}
     monkeypatch.setattr(module, "TARGETS", known)
 
 
@@ -118,12 +118,12 @@ def test_inputs_made_of_findings_are_replayed_whatever_the_corpus(
 ) -> None:
     monkeypatch.setattr("wireproof.fuzz.promotion.writing.vectors_root", lambda: tmp_path)
     corpora.merge(tmp_path / "throttr" / "regressions" / "parser", [b"\x07"])
-    target = Target("parser", "none", no_sevens, lambda name: [])
+    target = CodeTarget("parser", "none", no_sevens, lambda name: [])
 
     (one,) = inputs(target, "throttr", tmp_path / "nowhere")
 
     assert one.data == b"\x07"
-    assert one.told is not None
+    assert one.failure is not None
 
 
 def test_cases_made_of_findings_are_played() -> None:
@@ -135,10 +135,10 @@ def test_cases_made_of_findings_are_played() -> None:
         replace(ok, id="written/by-hand"),
     ))  # fmt: skip
 
-    right, wrong = cases_made_of_findings(suite, GROUND, None)
+    right, wrong = cases_made_of_findings(suite, CONTEXT, None)
 
     assert right == Replayed("case found/right")
-    assert (wrong.name, wrong.told) == ("case found/wrong", "expected STATUS.ok = True, got False")
+    assert (wrong.name, wrong.failure) == ("case found/wrong", "expected STATUS.ok = True, got False")
 
 
 def test_a_server_is_fuzzed_and_its_scripts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +160,7 @@ def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.M
     spoken = "throttr", "7.1.0", "uint16"
     shape = "QUERY: QUERY_REPLY.quota differs"
     found = {"state": "QUERY: QUERY_REPLY.quota", "script": script}
-    mine = Finding("differential", "servers answer alike", "told", shape, *spoken, **found)  # type: ignore[arg-type]
+    mine = FuzzFinding("differential", "servers answer alike", "told", shape, *spoken, **found)  # type: ignore[arg-type]
     save(tmp_path / "findings", mine)
     save(tmp_path / "findings", replace(mine, variant="uint8", shape="x"))
     save(tmp_path / "findings", replace(mine, engine="another"))
@@ -177,7 +177,7 @@ def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.M
     assert (alone.exit_code, "replayed: 0, 0 of them show, 3 left out" in alone.output) == (0, True)
 
 
-@pytest.mark.parametrize(
+@pytest.canary.parametrize(
     ("arguments", "told"),
     [
         (("simulation",), "a simulation is no live server"),
@@ -208,7 +208,7 @@ def test_a_broken_finding_is_said(tmp_path: Path) -> None:
     assert (run(tmp_path).exit_code, "expected JSON" in run(tmp_path).output) == (2, True)
 
 
-@pytest.mark.parametrize(
+@pytest.canary.parametrize(
     ("engines", "seconds", "given"),
     [
         (["parser", "scheduler", "server"], 100, [("parser", 25), ("scheduler", 25), ("server", 50)]),

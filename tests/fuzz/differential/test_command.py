@@ -16,7 +16,7 @@ from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.differential import diff_campaign
 from wireproof.fuzz.differential.conversations import Source, sources
 from wireproof.fuzz.findings.findings_folder import load_all
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
 SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
@@ -24,8 +24,8 @@ SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    def chosen(ground: Ground, suite: Suite) -> Iterator[Source]:
-        some = [one for one in sources(ground, suite) if one.requests == {"INSERT", "QUERY"} and one.waited == 0]
+    def chosen(context: FuzzContext, suite: Suite) -> Iterator[Source]:
+        some = [one for one in sources(context, suite) if one.requests == {"INSERT", "QUERY"} and one.waited == 0]
         return iter(some[::4])
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -55,7 +55,7 @@ def test_an_impostor_is_told_by_clause_kept_and_replayed(tmp_path: Path) -> None
 
     assert result.exit_code == 1, result.output
     (found,) = load_all(tmp_path)
-    assert (found.engine, found.clause, found.again) == ("differential", "THR-QUERY-6", (3, 3))
+    assert (found.engine, found.clause, found.reproduced) == ("differential", "THR-QUERY-6", (3, 3))
     assert "THR-QUERY-6" in result.output
     assert "B unlike the reference" in result.output
     again = CliRunner().invoke(replay, [str(tmp_path / found.id), "--target-command", wrong])

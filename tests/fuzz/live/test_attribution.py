@@ -7,12 +7,12 @@ from typing import Any
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Trace
 from wireproof.fuzz.live.attribution import Attribution, joined
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import death
 from wireproof.fuzz.script import Script, size
 
-GROUND = Ground("throttr", "7.1.0", "uint16")
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
 DEATH = Suspicion("the process stays", "the server died", "died")
 
 
@@ -36,7 +36,7 @@ class Fragile:
         self.deaths += dead
         if dead and self.spared and self.deaths % self.spared == 0:
             dead = False
-        return Play(script, Trace(), GROUND, 1.0, "died" if dead else None)
+        return Play(script, Trace(), CONTEXT, 1.0, "died" if dead else None)
 
 
 def writing(*data: bytes) -> Script:
