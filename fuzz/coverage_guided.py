@@ -1,4 +1,4 @@
-"""Runs a target under atheris in a process of its own, and tells what it says while it runs."""
+"""Runs a target under atheris (libFuzzer) in a process of its own and parses its progress lines."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["FuzzerProgress", "FuzzerResult", "is_available", "run"]
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+(?:cov: (\d+) ft: (\d+) )?corp: (\d+)/\S+.*exec/s: (\d+)")
 EXECUTED = re.compile(rb"^stat::number_of_executed_units: (\d+)")
 PATIENCE = 30.0
-"""Seconds beyond its time after which the process is ended."""
+"""Seconds after the end of its time at which the process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FuzzerProgress:
-    """What a fuzzer says of itself."""
+    """Counters of a running fuzzer."""
 
     executions: int
     coverage: int
@@ -37,17 +37,17 @@ class FuzzerProgress:
 
 @dataclass(frozen=True)
 class FuzzerResult:
-    """How a run ended."""
+    """The outcome of one run of a fuzzer."""
 
     progress: FuzzerProgress
     crash: bytes | None
-    """The input that broke an invariant."""
+    """The input that broke an invariant; None when there is none."""
     output: str
-    """The last lines, with the stack."""
+    """The last lines that the process printed, with the traceback."""
 
 
 def is_available() -> bool:
-    """Say whether atheris is installed."""
+    """Return whether atheris is installed."""
     return find_spec("atheris") is not None
 
 
@@ -62,7 +62,11 @@ def run(
     environment: Mapping[str, str] = MappingProxyType({}),
     report: Callable[[FuzzerProgress], None] = lambda progress: None,
 ) -> FuzzerResult:
-    """Fuzz for `seconds` or `executions` (0: no limit of that kind), growing `corpus`; ends at the first violation."""
+    """Fuzz `target` and add new inputs to `corpus`; stop at the first broken invariant.
+
+    `name` is the protocol. `seconds` and `executions` are limits, 0 for none; `environment` is added to that of the
+    process. Raises `OSError` if the process cannot be started.
+    """
     with TemporaryDirectory(prefix="wireproof-fuzz-") as place:
         words = Path(place, "words.dict")
         words.write_text(dictionary(name), encoding="ascii")
@@ -103,7 +107,7 @@ def run(
 
 
 def _lines(process: subprocess.Popen[bytes], seconds: float | None) -> Iterator[bytes]:
-    """Yield what the process prints, until it ends or is `seconds` old."""
+    """Yield the lines that the process prints until it ends or `seconds` have passed."""
     assert process.stderr is not None
     os.set_blocking(process.stderr.fileno(), False)
     deadline = None if seconds is None else time.monotonic() + seconds

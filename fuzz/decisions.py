@@ -1,4 +1,4 @@
-"""What engines of steps choose from, whatever chooses."""
+"""Values that every engine of steps draws from: connections, waits, known ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAITS = (0, 1, 999, 1000, MS, 10 * MS, 250 * MS, S, 2 * S, 59 * S, 60 * S, 61 * 
 
 
 def until_due(check: StoreCheck, which: int, beside: int) -> int:
-    """Return the ns to one of the next instants at which something is due, and `beside`; 0 when nothing is."""
+    """Return the ns until one of the next four instants at which something is due, plus `beside`; 0 if nothing is."""
     now = check.transport.now_ns()
     ahead = [one - now + beside for one in check.model.instants() if one - now + beside > 0][:4]
     return ahead[which % len(ahead)] if ahead else 0
@@ -30,7 +30,11 @@ def until_due(check: StoreCheck, which: int, beside: int) -> int:
 def with_known_id(
     request: Request, context: FuzzContext, known_ids: Mapping[int, Sequence[bytes]], which: int
 ) -> Request:
-    """Return a request that names an id which was told: as it is where one belongs, else in hexadecimal as a name."""
+    """Return `request` with an id that the server has sent before.
+
+    `known_ids` maps a size in bytes to the ids of that size. An id replaces a field of its size; without such a field
+    it is written in hexadecimal into the first field of any bytes.
+    """
     layout = context.symbols.codec.layout(type(request))
     changed: dict[str, Any] = {}
     for name, kind in layout.fields:

@@ -1,4 +1,4 @@
-"""Settings of live servers, and whether a kept failure still shows."""
+"""Settings for live servers, and replaying a kept failure of steps."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ from wireproof.fuzz.store_steps import steps_of
 __all__ = ["TOLERANCE_NS", "broken_now", "live_setting"]
 
 LONGEST_WAIT_NS = 300 * 10**6
-"""Time that a live server is given for one step at most."""
+"""Longest single wait on a live server, in ns."""
 TOLERANCE_NS = 250 * 10**6
+"""How late a live server may be, in ns."""
 PATIENCE = 2.0
+"""Seconds that a live server has for a reply."""
 
 
 def live_setting(
     context: FuzzContext, target: Target, *, tolerance_ns: int = TOLERANCE_NS, patience: float = PATIENCE
 ) -> Setting:
-    """Return the setting of a live server; one of ours is started again once it died. It may raise `StartError`."""
+    """Return the setting of a live server; a server that we started is restarted after it died.
+
+    `patience` is in seconds. Making a transport raises `StartError` if the server does not start again and
+    `TargetError` if there is no address.
+    """
 
     def transport() -> OverSockets:
         if target.server is not None and (why := target.server.death()) is not None:
@@ -36,7 +42,10 @@ def live_setting(
 
 
 def broken_now(found: FuzzFinding, context: FuzzContext, target: Target | None) -> str | None:
-    """Return what a kept failure breaks now, None when it is gone; in this process unless a target is named."""
+    """Play the steps of a kept finding again; return what they break, None if they no longer break it.
+
+    Without `target` they are played in this process. Raises `StartError`, `TargetError`.
+    """
     if target is None:
         setting = Setting(context, lambda: InProcess(context.name, context.profile, context.variant))
     else:

@@ -1,4 +1,4 @@
-"""The same targets driven by Hypothesis, where there is no atheris: inputs are seeds, damaged and joined."""
+"""Runs the same targets under Hypothesis where atheris is missing: inputs are seeds, mutated and concatenated."""
 
 from __future__ import annotations
 
@@ -33,9 +33,13 @@ def run(
     seed: int = 1,
     report: Callable[[FuzzerProgress], None] = lambda progress: None,
 ) -> FuzzerResult:
-    """Run until a violation, or for so long; Hypothesis shrinks what it finds. Raises `ImportError` without it."""
+    """Run until an invariant breaks or a limit (`seconds`, `executions`; 0: none) is reached; Hypothesis shrinks the
+    input.
+
+    `name` is the protocol. Raises `ImportError` if Hypothesis is not installed.
+    """
     if not IS_AVAILABLE:
-        raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
+        raise ImportError("Hypothesis is not installed: install wireproof[fuzz]")
     known = list(target.seeds(name))[:MOST_SEEDS]
     inputs = _inputs(known)
     began, done = time.monotonic(), 0
@@ -52,11 +56,11 @@ def run(
 def _inputs(known: list[bytes]) -> st.SearchStrategy[bytes]:
     some = st.sampled_from(known) if known else st.just(b"")
 
-    def damaged(data: bytes, at: int, by: bytes, drop: int) -> bytes:
-        place = at % (len(data) + 1)
-        return data[:place] + by + data[place + drop :]
+    def mutated(data: bytes, at: int, by: bytes, drop: int) -> bytes:
+        offset = at % (len(data) + 1)
+        return data[:offset] + by + data[offset + drop :]
 
-    kin = st.builds(damaged, some, st.integers(0, 1 << 16), st.binary(max_size=8), st.integers(0, 8))
+    kin = st.builds(mutated, some, st.integers(0, 1 << 16), st.binary(max_size=8), st.integers(0, 8))
     return st.one_of(st.binary(max_size=200), some, kin, st.builds(lambda a, b: a + b[3:], some, kin))
 
 

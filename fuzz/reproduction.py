@@ -1,4 +1,4 @@
-"""Plays steps once more: whether they still break something, and with how few of them."""
+"""Plays steps again: do they still break an invariant, and with how few of them?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ TRIES = 300
 
 
 def play_steps(steps: Sequence[Step], setting: Setting) -> StepFailure | None:
-    """Do steps on a place of their own; return what they break. On a shared server they get marks of their own."""
+    """Play steps on a transport of their own; return the failure, None without any.
+
+    On a shared server the names get fresh canaries.
+    """
     context = setting.context
     if setting.shared:
         steps = list(steps_of(with_fresh_canaries(script_of(steps, context)), context))
@@ -38,7 +41,7 @@ def play_steps(steps: Sequence[Step], setting: Setting) -> StepFailure | None:
 
 @dataclass(frozen=True, slots=True)
 class SmallestFailure:
-    """A failure by few steps, seen again so often."""
+    """The smallest failure found, reproduced `seen` of `of` times."""
 
     failure: StepFailure
     seen: int
@@ -46,7 +49,7 @@ class SmallestFailure:
 
 
 def smallest(failure: StepFailure, setting: Setting) -> SmallestFailure:
-    """Return the failure by as few steps as are found in the time that a setting has for it, and play that again."""
+    """Reduce the steps of a failure for at most `setting.shrink_s` seconds, then replay the result."""
     best, deadline = failure, time.monotonic() + setting.shrink_s
 
     def holds(steps: Sequence[Step]) -> bool:

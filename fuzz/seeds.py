@@ -1,4 +1,4 @@
-"""What fuzzing starts from: the derived vectors, as requests, as streams of either side, as words for dictionaries."""
+"""Seeds of fuzzing from the derived vectors: requests, whole streams of both sides, conversations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Exchange", "by_state", "conversations", "exchanges", "requests"]
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What one connection of a conversation saw, without the time: whole streams of both sides."""
+    """Both streams of one connection of a conversation, without times."""
 
     asked: tuple[Request, ...]
     sent: bytes
     received: bytes
     link: str = ""
-    """What is spoken there; empty: what is meant where nothing is said."""
+    """The name of its link; "" is the default link."""
 
 
 def _documents(name: str, profile: str, variant: str) -> Iterator[Mapping[str, Any]]:
@@ -36,15 +36,15 @@ def _documents(name: str, profile: str, variant: str) -> Iterator[Mapping[str, A
 
 @cache
 def by_state(name: str, profile: str, variant: str) -> bool:
-    """Say whether a protocol's requests are read by what was said before them, on any of its lines."""
+    """Return whether any link of a protocol decodes requests depending on earlier messages."""
     return any(len(state_paths(name, profile, variant, link)) > 1 for link in protocol(name).links)
 
 
 @cache
 def requests(name: str, profile: str, variant: str) -> tuple[Request, ...]:
-    """Return the requests of all valid frames, without repetition, in the order of the files.
+    """Return the distinct requests of all valid frames, in the order of the files.
 
-    Where requests do not stand for themselves, those of the conversations and examples of all instead.
+    Where decoding depends on earlier messages: examples of all requests, and the requests of the conversations.
     """
     found: dict[Request, None] = {}
     if by_state(name, profile, variant):
@@ -62,7 +62,7 @@ def requests(name: str, profile: str, variant: str) -> tuple[Request, ...]:
 
 @cache
 def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
-    """Return the exchanges of all conversations, one for each connection that said something in clear."""
+    """Return the distinct exchanges of all conversations, one for each connection that sent something in clear."""
     found: dict[Exchange, None] = {}
     for document in _documents(name, profile, variant):
         for conversation in document["conversations"]:
@@ -81,13 +81,13 @@ def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
 
 @cache
 def conversations(name: str, profile: str, variant: str) -> tuple[Mapping[str, Any], ...]:
-    """Return all conversations as the files have them, those that want a server of their own left out."""
+    """Return all conversations as the files hold them, without those that need a server of their own."""
     found = (one for document in _documents(name, profile, variant) for one in document["conversations"])
     return tuple(one for one in found if not one["exclusive"])
 
 
 def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[str, list[tuple[bool, bytes]]]]:
-    """Return for each connection what is spoken there and what is said, whether by us or not, until TLS begins."""
+    """Return (link, [(sent by the client, bytes)]) for each connection, up to the beginning of TLS."""
     links: dict[str, str] = {}
     parts: dict[str, list[tuple[bool, bytes]]] = {}
     secured: set[str] = set()

@@ -1,7 +1,6 @@
-"""A stateful machine of Hypothesis over `StoreCheck`: it chooses steps, shrinks those that break something, keeps them.
-
-The same machine drives a server in this process, on a virtual clock, and one behind an address, where every name and
-value begins with a mark of the example's own and no wait is long. Needs the extra `wireproof[fuzz]`.
+"""A stateful machine of Hypothesis over `StoreCheck`: it draws steps and shrinks those that break an invariant.
+The same machine drives a server in this process, on a virtual clock, and a server behind an address. There, names and
+values begin with a canary of the example and no wait is long. Needs the extra `wireproof[fuzz]`.
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ try:
     from hypothesis.errors import Flaky
     from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 except ImportError as error:
-    raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]") from error
+    raise ImportError("Hypothesis is not installed: install wireproof[fuzz]") from error
 
 __all__ = ["PRESETS", "Preset", "machine", "run"]
 
 SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
 WHICH = st.integers(0, 7)
 BATCH = 200
-"""Examples of one run of Hypothesis, which keeps about a megabyte of each until it ends."""
+"""Examples of one run of Hypothesis, which keeps about a megabyte of each until the run ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """How much is tried."""
+    """How much is tried: examples, steps of one example, and whether each run is the same."""
 
     examples: int
     steps: int
@@ -56,19 +55,19 @@ PRESETS = {"ci": Preset(40, 30, derandomized=True), "deep": Preset(2000, 80, der
 
 
 class TimeIsUp(BaseException):
-    """Raised when the time is up."""
+    """Raised to leave Hypothesis when the time is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Strategies:
-    """What is drawn from."""
+    """The strategies that requests are drawn from."""
 
     requests: st.SearchStrategy[list[Request]]
     dialogues: st.SearchStrategy[list[Request]]
 
 
 class Machine(RuleBasedStateMachine):
-    """Chooses steps; a subclass says on what (`machine`)."""
+    """Draws steps; `machine` makes the subclass for a setting."""
 
     setting: ClassVar[Setting]
     chosen: ClassVar[_Strategies]
@@ -84,7 +83,7 @@ class Machine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """Two connections are there."""
+        """Open two connections."""
         setting = self.setting
         self.check = StoreCheck(
             setting.context, self.transport, tolerance_ns=setting.tolerance_ns, shared=setting.shared
@@ -94,18 +93,18 @@ class Machine(RuleBasedStateMachine):
 
     @rule(data=st.data(), which=WHICH)
     def ask_about_one_name(self, data: st.DataObject, which: int) -> None:
-        """Requests that meet, on one connection or on each in turn."""
+        """Send requests about one name, on one connection or on two in turn."""
         for number, one in enumerate(data.draw(self.chosen.dialogues)):
             self.send(which + number * (which > 3), [one])
 
     @rule(data=st.data(), which=WHICH)
     def ask(self, data: st.DataObject, which: int) -> None:
-        """Requests in one write."""
+        """Send requests in one write."""
         self.send(which, data.draw(self.chosen.requests))
 
     @rule(data=st.data(), which=WHICH, which_id=WHICH)
     def ask_with_a_known_id(self, data: st.DataObject, which: int, which_id: int) -> None:
-        """A request with an id that a reply told."""
+        """Send a request with an id that a reply contained."""
         (request, *_) = data.draw(self.chosen.requests)
         if not self.over:
             self.do(
@@ -116,19 +115,19 @@ class Machine(RuleBasedStateMachine):
 
     @rule(ns=st.sampled_from(WAITS))
     def wait(self, ns: int) -> None:
-        """Time passes."""
+        """Let time pass."""
         if ns <= self.setting.longest_wait_ns:
             self.do(AdvanceStep(ns))
 
     @rule(which=WHICH, beside=st.sampled_from([-1, 0, 1]))
     def wait_until_something_is_due(self, which: int, beside: int) -> None:
-        """Time passes to one of the next instants, or a nanosecond beside it."""
+        """Let time pass until one of the next due instants, or a nanosecond before or after it."""
         if not self.over and (ns := until_due(self.check, which, beside)) <= self.setting.longest_wait_ns:
             self.do(AdvanceStep(ns))
 
     @rule(name=st.sampled_from(CONNECTIONS), how=st.sampled_from(["close", "half", "reset"]))
     def come_or_go(self, name: str, how: str) -> None:
-        """A connection is opened, or ended where it is not the last one."""
+        """Open a connection, or end one that is not the last."""
         if self.over:
             return
         if name not in self.check.connections:
@@ -137,17 +136,17 @@ class Machine(RuleBasedStateMachine):
             self.do(DisconnectStep(name, how))
 
     def name(self, which: int) -> str:
-        """Return one of the open connections."""
+        """Return the name of one of the open connections."""
         return self.check.connections[which % len(self.check.connections)]
 
     def connect(self, name: str) -> None:
-        """Open a connection and ask who it is."""
+        """Open a connection and send the greeting."""
         self.do(ConnectStep(name))
         if not self.over:
             self.do(RequestStep(name, self.check.model.greeting()))
 
     def send(self, which: int, asked: Sequence[Request]) -> None:
-        """Ask in one write."""
+        """Send requests in one write."""
         if not self.over:
             self.setting.asked += len(asked)
             self.do(
@@ -157,7 +156,7 @@ class Machine(RuleBasedStateMachine):
             )
 
     def do(self, step: Step) -> None:
-        """Do a step; a failure that is not the first one again ends the example in silence."""
+        """Do a step; a failure other than the first one of the run ends the example silently."""
         if self.setting.is_over():
             raise TimeIsUp
         self.over = self.over or self.is_too_late(step)
@@ -171,16 +170,16 @@ class Machine(RuleBasedStateMachine):
                 raise
 
     def is_too_late(self, step: Step) -> bool:
-        """Say whether a step would make the run too long."""
+        """Return whether a step would make the run longer than LONGEST_RUN_NS."""
         return isinstance(step, AdvanceStep) and self.check.elapsed_ns + step.ns > LONGEST_RUN_NS
 
     def teardown(self) -> None:
-        """Leave the server."""
+        """Close the connections."""
         self.transport.close()
 
 
 def machine(setting: Setting) -> type[Machine]:
-    """Return the machine of a setting."""
+    """Return the machine class of a setting."""
     codec, names = setting.context.symbols.codec, setting.context.symbols.protocol.names
     pool = [*SHORT_NAMES, *((b"k" * 200,) if setting.shared else (b"", b"k" * 255))]
     some = st.lists(requests(codec, names, pool), min_size=1, max_size=5)
@@ -188,7 +187,7 @@ def machine(setting: Setting) -> type[Machine]:
 
 
 def with_canary(request: Request, context: FuzzContext, prefix: bytes) -> Request:
-    """Return a request whose names and values begin with `prefix`; those of a request it carries, too."""
+    """Return a request whose names and values begin with `prefix`, also inside a request that it carries."""
     if not prefix:
         return request
     codec = context.symbols.codec
@@ -202,9 +201,9 @@ def with_canary(request: Request, context: FuzzContext, prefix: bytes) -> Reques
 
 
 def run(setting: Setting, preset: Preset, *, seed: int = 1, database: Path | None = None) -> StepFailure | None:
-    """Run until something breaks, until `effort` is done or `setting.ends`; return what broke, as small as it gets.
+    """Run until something breaks, `preset` is done or `setting.ends` is reached; return the smallest failure found.
 
-    What Hypothesis keeps is kept in `database`, where one is named: its notes, and of a deep run examples that failed.
+    `database` is the folder of Hypothesis' example database, used by presets that are not derandomised.
     """
     batch = preset.examples if preset.derandomized else BATCH
     set_hypothesis_home_dir(database)

@@ -1,4 +1,4 @@
-"""What engines of steps run on, and what they found."""
+"""What an engine of steps runs on (`Setting`) and what it finds (`StepFailure`)."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ from wireproof.fuzz.store_steps import RequestStep, Step
 __all__ = ["LONGEST_RUN_NS", "Setting", "StepFailure"]
 
 LONGEST_RUN_NS = 20 * 86_400 * 10**9
-"""Time that a run may take: beyond, seconds as floating point hold no nanoseconds."""
+"""Longest run in ns of virtual time: beyond it, seconds as a float no longer resolve nanoseconds."""
 
 
 @dataclass(frozen=True)
 class StepFailure:
-    """What broke, by the fewest steps found."""
+    """A broken invariant and the steps that break it."""
 
     violation: InvariantError
     check: StoreCheck
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The steps, the last of which broke it."""
+        """The steps; the last one breaks the invariant."""
         return self.check.done
 
     @property
     def key(self) -> tuple[str, str | None, str]:
-        """What makes two failures one."""
+        """The identity of the failure: invariant, clause, shape."""
         return self.violation.invariant, self.violation.clause, self.violation.shape
 
     @property
     def weight(self) -> tuple[int, int]:
-        """How much there is to read."""
+        """The size of the failure for a reader: (steps and requests, characters of the requests)."""
         asked = [one for step in self.steps if isinstance(step, RequestStep) for one in step.requests]
         return len(self.steps) + len(asked), sum(len(repr(one)) for one in asked)
 
 
 @dataclass
 class Setting:
-    """What a machine runs on, and what it has found."""
+    """The server and limits that a machine runs with, and the counters and failure of the run."""
 
     context: FuzzContext
     transport: Callable[[], Transport]
-    """Makes the place of one example."""
+    """Makes the transport of one example."""
     tolerance_ns: int = 0
     shared: bool = False
-    """Others use the server, and time is real: names are marked, waits are short."""
+    """Whether other clients use the server in real time: names carry canaries and waits are short."""
     longest_wait_ns: int = LONGEST_RUN_NS
     shrink_s: float = 20.0
-    """Seconds from the first failure on after which it is made no smaller."""
+    """Seconds after the first failure during which smaller ones are searched."""
     ends: float = float("inf")
-    """When to stop, on the monotonic clock."""
+    """When to stop, in seconds of the monotonic clock."""
     failure: StepFailure | None = None
     examples: int = 0
     asked: int = 0
-    """Requests."""
+    """Requests sent."""
     _late: float = field(default=float("inf"), repr=False)
 
     def is_over(self) -> bool:
-        """Say whether nothing more is to be done."""
+        """Return whether the time of the run or of shrinking is over."""
         return time.monotonic() > min(self._late, self.ends)
 
     def failed(self, failure: StepFailure) -> bool:
-        """Keep a failure, the smallest of those that are the first one again; say whether this is one."""
+        """Keep `failure` if it is the smallest so far; return whether it equals the first failure of the run."""
         if self.failure is None:
             self._late = time.monotonic() + self.shrink_s
         elif failure.key != self.failure.key:

@@ -1,6 +1,5 @@
-"""The input of the store's fuzz target: a profile and variant, then steps, each an operation and what belongs to it.
-
-Requests stand in an input as they are on the wire, so every conversation of the vectors can be written as one.
+"""The input of the store's fuzz target: a byte for profile and variant, then steps: an operation and its data.
+Requests are encoded as on the wire, so every conversation of the vectors can be written as an input.
 """
 
 from __future__ import annotations
@@ -21,7 +20,10 @@ from wireproof.protocols.frames import FrameContext
 __all__ = ["check", "contexts", "seeds"]
 
 KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
-"""Operations; those below ask. TOLD asks for an id that was told, JOINED waits for the next one to ask with it."""
+"""Operations; values below KNOWN_ID send a request.
+
+KNOWN_ID sends a request with an id that the server sent, JOINED keeps a request to be sent with the next one.
+"""
 FRAME_LIMIT = 4096
 MOST_STEPS = 200
 HOW = ("close", "half", "reset")
@@ -29,7 +31,7 @@ HOW = ("close", "half", "reset")
 
 @cache
 def contexts(name: str) -> tuple[FuzzContext, ...]:
-    """Return every profile and variant."""
+    """Return a context for every profile and variant of a protocol."""
     return tuple(
         FuzzContext(name, profile.name, variant)
         for profile in protocol(name).profiles.values()
@@ -38,7 +40,7 @@ def contexts(name: str) -> tuple[FuzzContext, ...]:
 
 
 class _StepReader:
-    """Steps out of bytes; they end where the bytes say nothing more."""
+    """Reads steps from bytes."""
 
     def __init__(self, check: StoreCheck, data: bytes) -> None:
         self._check, self._data, self._at = check, data, 1
@@ -49,7 +51,7 @@ class _StepReader:
         return self._data[self._at - 1] if self._at <= len(self._data) else 0
 
     def next(self) -> Step | None:
-        """Return the next step; None when there is none."""
+        """Return the next step; None at the end."""
         while self._at < len(self._data):
             operation = self._byte()
             kind, which = operation & 7, operation >> 3
@@ -93,9 +95,9 @@ class _StepReader:
 
 
 def check(name: str, data: bytes, mutant: str | None = None) -> None:
-    """Do what `data` says to a server in this process and to its model; raises `Violation`.
+    """Apply the steps in `data` to a server in this process and to its model. Raises `InvariantError`.
 
-    `fault` is one that the server has, of those its protocol knows.
+    `mutant` names a mutant of the server; None is the correct server.
     """
     if len(data) < 2:
         return
@@ -114,7 +116,7 @@ def check(name: str, data: bytes, mutant: str | None = None) -> None:
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """Yield every exchange of the vectors as an input, asked on two connections in turn."""
+    """Yield every exchange of the vectors as an input, sent on two connections in turn."""
     for number, context in enumerate(contexts(name)):
         for one in exchanges(name, context.profile, context.variant):
             asked = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]

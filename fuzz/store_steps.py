@@ -1,4 +1,4 @@
-"""What a play of a server is made of: connect, ask, let time pass, disconnect; in words, and as a script."""
+"""The steps of a stateful test of a server: connect, request, advance, disconnect; as text and as a script."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConnectStep:
 
 @dataclass(frozen=True, slots=True)
 class RequestStep:
-    """Send requests in one write, and wait for their replies."""
+    """Send requests in one write and wait for their replies."""
 
     connection: str
     requests: tuple[Request, ...]
@@ -31,14 +31,14 @@ class RequestStep:
 
 @dataclass(frozen=True, slots=True)
 class AdvanceStep:
-    """Let time pass."""
+    """Let `ns` nanoseconds pass."""
 
     ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class DisconnectStep:
-    """End a connection: `close`, `reset`, or `half`: our sending side first."""
+    """End a connection: `close`, `reset`, or `half` (shut down our sending side first)."""
 
     connection: str
     how: str = "close"
@@ -48,12 +48,12 @@ Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep
 
 
 def describe_step(step: Step) -> str:
-    """Return a step in words."""
+    """Return a step as text."""
     match step:
         case ConnectStep(connection):
             return f"{connection} connects"
         case RequestStep(connection, requests):
-            return f"{connection} asks {', '.join(map(describe, requests))}"
+            return f"{connection} sends {', '.join(map(describe, requests))}"
         case AdvanceStep(ns):
             return f"{ns / 1e9:.9f}".rstrip("0").rstrip(".") + " s pass"
         case DisconnectStep(connection, how):
@@ -61,7 +61,7 @@ def describe_step(step: Step) -> str:
 
 
 def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
-    """Return steps as a script, without reads; raises `LocalProtocolError` for what cannot be written."""
+    """Return steps as a script without reads. Raises `LocalProtocolError` for a request that cannot be encoded."""
     return tuple(_action(step, context) for step in steps)
 
 
@@ -78,7 +78,7 @@ def _action(step: Step, context: FuzzContext) -> Action:
 
 
 def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:
-    """Yield the steps that a kept script was made of; what is read is not in them, it is read again."""
+    """Yield the steps of a kept script; its reads are left out, since playing steps reads by itself."""
     for action in script:
         match action:
             case Open(connection):

@@ -204,8 +204,8 @@ def _check_engines() -> None:
     if coverage_guided.is_available():
         return
     if not property_based.IS_AVAILABLE:
-        raise EngineError("neither atheris nor Hypothesis is installed here: add the extra, wireproof[fuzz]")
-    click.echo("atheris is not installed here: Hypothesis does it, without coverage")
+        raise EngineError("neither atheris nor Hypothesis is installed: install wireproof[fuzz]")
+    click.echo("atheris is not installed: fuzzing with Hypothesis, without coverage")
 
 
 @contextmanager

@@ -82,11 +82,11 @@ class _CodeFuzzing:
         use_atheris = coverage_guided.is_available() and self.engine != "hypothesis"
         if not use_atheris:
             if self.engine == "atheris":
-                raise click.UsageError("--engine atheris: it is not installed; add the extra: wireproof[fuzz]")
+                raise click.UsageError("--engine atheris: atheris is not installed; install wireproof[fuzz]")
             if self.engine == "auto":
-                console.print("atheris is not installed here: Hypothesis does it, without coverage")
+                console.print("atheris is not installed: fuzzing with Hypothesis, without coverage")
             if not property_based.IS_AVAILABLE:
-                raise click.UsageError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
+                raise click.UsageError("Hypothesis is not installed: install wireproof[fuzz]")
         with console.status("fuzzing") as status, TemporaryDirectory(prefix="wireproof-corpus-") as scratch:
 
             def report(progress: FuzzerProgress) -> None:

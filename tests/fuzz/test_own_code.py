@@ -105,8 +105,8 @@ def test_without_atheris_the_other_engine_is_said_and_used(monkeypatch: pytest.M
     refused = run("scheduler", "--runs", "500", "--findings", str(tmp_path), "--engine", "atheris")
 
     assert (used.exit_code, refused.exit_code) == (0, 2)
-    assert "atheris is not installed here: Hypothesis does it" in used.output
-    assert "add the extra: wireproof[fuzz]" in refused.output
+    assert "atheris is not installed: fuzzing with Hypothesis, without coverage" in used.output
+    assert "install wireproof[fuzz]" in refused.output
 
 
 def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.Monkey
     result = run("store", "throttr", "--runs", "500", "--findings", str(tmp_path), "--engine", "hypothesis")
 
     assert result.exit_code == 2
-    assert "Hypothesis is not installed here: add the extra, wireproof[fuzz]" in result.output
+    assert "Hypothesis is not installed: install wireproof[fuzz]" in result.output
 
 
 def test_the_store_agrees_under_hypothesis(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def transports(context: FuzzContext, mutant: str | None = None) -> Callable[[], 
     return lambda: InProcess(context.name, context.profile, context.variant, mutant=mutant)
 
 
-@pytest.mark.parametrize("ground", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
+@pytest.mark.parametrize("context", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
 def test_the_reference_agrees(context: FuzzContext) -> None:
     setting = Setting(context, transports(context))
 

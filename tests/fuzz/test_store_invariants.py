@@ -87,7 +87,7 @@ LIFE: tuple[Step, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("ground", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
+@pytest.mark.parametrize("context", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
 def test_a_life_agrees(context: FuzzContext) -> None:
     assert len(play(context.profile, context.variant, LIFE).done) == len(BEGIN + LIFE)
 

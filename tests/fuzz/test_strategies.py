@@ -16,14 +16,14 @@ from wireproof.fuzz.state_machine import with_canary
 from wireproof.fuzz.store_input import contexts
 
 POOL = [b"a", b"b", b"", b"k" * 255]
-every_ground = pytest.mark.parametrize("ground", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
+every_context = pytest.mark.parametrize("context", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
 
 
 def drawn(context: FuzzContext) -> tuple[Any, Any]:
     return context.symbols.codec, context.symbols.protocol.names
 
 
-@every_ground
+@every_context
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
 def test_all_that_is_drawn_can_be_written(context: FuzzContext, data: st.DataObject) -> None:
@@ -33,7 +33,7 @@ def test_all_that_is_drawn_can_be_written(context: FuzzContext, data: st.DataObj
     assert context.requests(context.encode(request)) == ([request], True)
 
 
-@every_ground
+@every_context
 def test_every_request_is_drawn_and_some_carry_another(context: FuzzContext) -> None:
     codec, names = drawn(context)
     seen = set[str]()
@@ -75,5 +75,5 @@ def test_without_hypothesis_the_extra_is_named(module: str, monkeypatch: pytest.
     monkeypatch.delitem(sys.modules, "wireproof.fuzz.strategies")
     monkeypatch.delitem(sys.modules, "wireproof.fuzz.state_machine")
 
-    with pytest.raises(ImportError, match=r"Hypothesis is not installed here: add the extra, wireproof\[fuzz\]"):
+    with pytest.raises(ImportError, match=r"Hypothesis is not installed: install wireproof\[fuzz\]"):
         importlib.import_module(module)

@@ -177,7 +177,7 @@ def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.M
     assert (alone.exit_code, "replayed: 0, 0 of them show, 3 left out" in alone.output) == (0, True)
 
 
-@pytest.canary.parametrize(
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (("simulation",), "a simulation is no live server"),
@@ -198,7 +198,7 @@ def test_without_any_engine_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
     result = run(tmp_path)
 
     assert result.exit_code == 2
-    assert "add the extra, wireproof[fuzz]" in result.output
+    assert "install wireproof[fuzz]" in result.output
 
 
 def test_a_broken_finding_is_said(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_broken_finding_is_said(tmp_path: Path) -> None:
     assert (run(tmp_path).exit_code, "expected JSON" in run(tmp_path).output) == (2, True)
 
 
-@pytest.canary.parametrize(
+@pytest.mark.parametrize(
     ("engines", "seconds", "given"),
     [
         (["parser", "scheduler", "server"], 100, [("parser", 25), ("scheduler", 25), ("server", 50)]),

@@ -39,7 +39,7 @@ def listed(*rows: tuple[bytes, int, int]) -> bytes:
     return (1).to_bytes(8, "little") * 2 + number + body
 
 
-@pytest.canary.parametrize(
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         (played(came(b"\x01\x07\x00\x04\x3c\x00")), played(came(b"\x01\x07\x00\x04\x3b\x00"))),
@@ -56,7 +56,7 @@ def test_what_two_right_servers_may_answer_is_alike(one: Play, other: Play) -> N
     assert found(one, other) is None
 
 
-@pytest.canary.parametrize(
+@pytest.mark.parametrize(
     ("one", "other", "shape"),
     [
         (played(came(b"\x00")), played(came(b"\x01\x07\x00\x04\x3c\x00")), "QUERY: STATUS ok=False | QUERY_REPLY"),

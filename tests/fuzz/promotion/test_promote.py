@@ -95,7 +95,7 @@ def outcome(name: str, mutant: str | None) -> Outcome:
     return play(Player(case, symbols, delivery=WHOLE), new_server(CONTEXT, mutant).perform)
 
 
-@pytest.canary.parametrize("mutant", ["quota-low-byte", "insert-overwrites-a-counter", "insert-stores-nothing"])
+@pytest.mark.parametrize("mutant", ["quota-low-byte", "insert-overwrites-a-counter", "insert-stores-nothing"])
 def test_the_case_passes_on_the_reference_and_fails_on_the_impostor(mutant: str, root: Path, tmp_path: Path) -> None:
     finding = found_on(mutant)
 
@@ -139,7 +139,7 @@ def test_a_case_says_where_it_comes_from(root: Path, tmp_path: Path) -> None:
 SERVER = FuzzFinding("server", "x", "told", "x", "throttr", "7.1.0", "uint16", script=(Open("a"), Write("a", QUERY)))
 
 
-@pytest.canary.parametrize(
+@pytest.mark.parametrize(
     ("finding", "arguments", "told"),
     [
         (SERVER.rerun(0, 3), ("--clause", "THR-QUERY-6"), "is GONE: it never showed again (3 times tried)"),
