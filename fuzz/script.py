@@ -1,4 +1,5 @@
 """Scripts: what clients do to a server, without expectations. Fuzzers make them, findings hold them, replays play them.
+
 A script is a tuple of the player's actions. A driver plays it on sockets or in simulation and gives a trace.
 """
 

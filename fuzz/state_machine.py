@@ -1,4 +1,5 @@
 """A stateful machine of Hypothesis over `StoreCheck`: it draws steps and shrinks those that break an invariant.
+
 The same machine drives a server in this process, on a virtual clock, and a server behind an address. There, names and
 values begin with a canary of the example and no wait is long. Needs the extra `wireproof[fuzz]`.
 """

@@ -1,4 +1,22 @@
-"""Where a kind of line can stand, and the shortest way there: found by letting both sides say all they may say."""
+"""The states that a connection of a link can reach, and a shortest message path to each of them.
+
+How the paths are found: breadth-first search over message sequences, with the codec and connection classes as the only
+source. No list of states exists anywhere else, so a protocol package that adds a state is covered at once.
+
+1. `examples` builds a few messages of each class: every member of its enums, all other fields short and plain. Messages
+   that hold tables or other messages are left out.
+2. The search begins with the empty path. Each round takes a path from the queue and appends every example of every
+   request; requests of the link's opening come first, because they carry valid credentials.
+3. A path is legal if both sides can play it: `connections_after` encodes each message on one side, decodes it on the
+   other, and compares. A side that raises makes the path illegal, and it is dropped.
+4. A legal path is tried with each reply that the request may get and then without a reply. Answered paths come first:
+   where both lead to the same state, the connection without pending requests is the better place to start.
+5. The state is the `state` attribute of the server's connection. A state that is not known yet keeps its path, and the
+   path joins the queue; a known one is dropped, so each state has one path and it is a shortest one.
+
+Paths are tuples of messages, not of connections: each user plays them on connections of its own. A link without states
+has one path, the empty one. The result is cached for each protocol, profile, variant and link.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +35,14 @@ from wireproof.protocols.links import Link
 __all__ = ["StatePath", "connections_after", "examples", "state_paths"]
 
 StatePath = tuple[Message, ...]
-"""What both sides say, in the order in which it is said."""
+"""Messages of both sides in the order in which they are sent."""
 MOST_EXAMPLES = 32
-"""Messages of one class: enums with many names in one message make more."""
+"""Most examples of one message class; several enums in one message would make more."""
 
 
 @cache
 def examples(name: str, profile: str, variant: str) -> Mapping[type[Message], tuple[Message, ...]]:
-    """Return a few of each message of a profile: every name of its enums, all else short and plain.
+    """Return a few examples of each message of a profile: every member of its enums, other fields short.
 
     Messages that hold tables or other messages are left out.
     """
@@ -72,7 +90,10 @@ def _is_written(codec: Any, message: Message) -> bool:
 def connections_after(
     link: Link, codec: Any, path: StatePath, *, max_frame: int = 1 << 20
 ) -> tuple[Client, Connection]:
-    """Return both sides of a line after what is said in `way`; `ProtocolError` when it cannot be said."""
+    """Return the client and server connection after the messages of `path`.
+
+    Raises `ProtocolError` if a side refuses a message, `LookupError` if the other side reads a request as another one.
+    """
     client, server = link.client(codec, max_frame=max_frame), link.server(codec, max_frame=max_frame)
     for message in path:
         if isinstance(message, Request):
@@ -87,9 +108,9 @@ def connections_after(
 
 @cache
 def state_paths(name: str, profile: str, variant: str, link_name: str) -> tuple[StatePath, ...]:
-    """Return the shortest way to each state that a line's server may come into, the first of no words.
+    """Return a shortest path to each state of a link's server; the first one is empty.
 
-    Answered ways are preferred; a line without states has one.
+    Paths whose requests are answered are preferred.
     """
     spoken = protocol(name)
     link, codec = spoken.links[link_name], spoken.codec(spoken.profiles[profile], variant)
@@ -117,7 +138,7 @@ def _answered(
     answers: Sequence[type[Message]],
     known: Mapping[type[Message], Sequence[Message]],
 ) -> Iterator[StatePath]:
-    """Yield a way with each answer that the last request may get, then without one; nothing if it cannot be said."""
+    """Yield `path` with each reply that its last request may get, then without one; nothing if it is illegal."""
     if not _is_legal(link, codec, path):
         return
     for reply in (one for kind in answers for one in known.get(kind, ())):

@@ -1,4 +1,5 @@
 """The input of the store's fuzz target: a byte for profile and variant, then steps: an operation and its data.
+
 Requests are encoded as on the wire, so every conversation of the vectors can be written as an input.
 """
 

@@ -1,4 +1,5 @@
 """Hypothesis strategies derived from layouts: every message that a codec can write, and nothing else.
+
 The only source is `codec.layout(message)`; no strategy names a field, a message or a protocol. Numbers are often
 boundary values; values of enums are mostly named ones. Needs the extra `wireproof[fuzz]`.
 """

@@ -1,4 +1,4 @@
-"""How a campaign stands: a row for each engine, as a table that is drawn anew or as a plain line."""
+"""Progress of a campaign: one row for each engine, drawn as a table or printed as a line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ COLUMNS = ("engine", "", "seconds", "executions", "exec/s", "coverage", "states"
 
 @dataclass
 class EngineRow:
-    """One engine."""
+    """The progress of one engine."""
 
     engine: str
     share: int
-    """Seconds it is given; 0 where executions are counted."""
-    state: str = "waits"
+    """Its seconds; 0 where executions are counted."""
+    state: str = "waiting"
     seconds: float = 0.0
     executions: int = 0
     per_second: int = 0
@@ -30,13 +30,13 @@ class EngineRow:
     findings: int = 0
 
     def cells(self) -> tuple[str, ...]:
-        """Return what a table shows."""
+        """Return the cells of its table row."""
         numbers = (self.executions, self.per_second, self.coverage, self.states, self.corpus, self.findings)
         spent = f"{self.seconds:.0f}/{self.share}" if self.share else f"{self.seconds:.0f}"
         return self.engine, self.state, spent, *(str(one) if one else "-" for one in numbers)
 
     def line(self) -> str:
-        """Return the row as a sentence."""
+        """Return the row as a line of text."""
         text = f"{self.engine} {self.state}: {self.executions} executions, {self.per_second} a second"
         more = {"coverage": self.coverage, "states": self.states, "corpus": self.corpus, "findings": self.findings}
         return text + "".join(f", {name} {number}" for name, number in more.items() if number)
@@ -44,7 +44,7 @@ class EngineRow:
 
 @dataclass
 class Board:
-    """All engines; `changed` is called with the row that moved, `tick` at most every `interval` seconds."""
+    """The rows of all engines; `tick` is called with the changed row at most every `interval` seconds."""
 
     rows: list[EngineRow]
     tick: Callable[[Board, EngineRow], None]
@@ -52,7 +52,7 @@ class Board:
     _last: float = field(default_factory=time.monotonic)
 
     def changed(self, row: EngineRow) -> None:
-        """Say that a row is another one now."""
+        """Report that a row has changed."""
         now = time.monotonic()
         if now - self._last >= self.interval:
             self._last = now
@@ -67,5 +67,5 @@ class Board:
 
     @staticmethod
     def of(shares: Iterable[tuple[str, int]], tick: Callable[[Board, EngineRow], None], interval: float) -> Board:
-        """Return a board for engines and their seconds."""
+        """Return a board for (engine, seconds) pairs."""
         return Board([EngineRow(engine, share) for engine, share in shares], tick, interval)

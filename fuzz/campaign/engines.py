@@ -1,4 +1,4 @@
-"""Runs each engine for its share of the time, keeps what it grows and what it finds."""
+"""Runs each engine for its share of the time and keeps its corpus and its findings."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ SERVER = "server"
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What every engine is given."""
+    """Options that all engines share."""
 
     protocol: str
     corpus: Path
     seed: int
     runs: int = 0
-    """Executions of each engine, instead of a time."""
+    """Executions of each engine, instead of a time; 0 for none."""
 
 
 def shares(engines: list[str], seconds: int) -> list[tuple[str, int]]:
-    """Return the seconds of each engine, all of them together: a server gets half, at least one second each."""
+    """Return (engine, seconds) pairs: half for a server, the rest split evenly, at least one second each."""
     own = [one for one in engines if one != SERVER]
     for_server = seconds // 2 if SERVER in engines and own else seconds if SERVER in engines else 0
     each, left = divmod(seconds - for_server, len(own)) if own else (0, 0)
@@ -49,7 +49,10 @@ def shares(engines: list[str], seconds: int) -> list[tuple[str, int]]:
 def fuzz_own_code(
     target: CodeTarget, engine_options: EngineOptions, board: Board, row: EngineRow
 ) -> FuzzFinding | None:
-    """Fuzz one target of our own code, growing its corpus; return what was found, at which it ends."""
+    """Fuzz one target of our own code and grow its corpus; return its first finding, None without any.
+
+    Raises `OSError` if the corpus cannot be written.
+    """
     began, corpus = time.monotonic(), engine_options.corpus / target.name
 
     def report(progress: FuzzerProgress) -> None:
@@ -57,7 +60,7 @@ def fuzz_own_code(
         row.coverage, row.corpus = progress.coverage, progress.corpus
         board.changed(row)
 
-    row.state = "runs"
+    row.state = "running"
     if coverage_guided.is_available():
         corpora.seed(corpus, target.seeds(engine_options.protocol), MOST_SEEDS)
         result = coverage_guided.run(
@@ -94,7 +97,10 @@ def fuzz_server(
     keep: Callable[[CampaignFinding], None],
     restarts: int,
 ) -> str:
-    """Fuzz a live server, beginning with the scripts of its corpus; return why it ended early, or nothing."""
+    """Fuzz a live server, beginning with the scripts of its corpus; return why it ended early, "" if it did not.
+
+    `keep` is called with each finding. Raises `StartError`, `OSError`.
+    """
     began, folder = time.monotonic(), engine_options.corpus / SERVER / f"{live.context.profile}-{live.context.variant}"
 
     def report(progress: CampaignProgress) -> None:
@@ -103,7 +109,7 @@ def fuzz_server(
         row.corpus, row.findings = len(campaign.novel), progress.findings
         board.changed(row)
 
-    row.state = "runs"
+    row.state = "running"
     limits = CampaignLimits(row.share, engine_options.runs, restarts=restarts)
     campaign = Campaign(live, seed=engine_options.seed, limits=limits, report=report)
     campaign.begin_with(_scripts(folder))
@@ -117,7 +123,7 @@ def fuzz_server(
 
 
 def _scripts(folder: Path) -> list[Script]:
-    """Return the scripts of a corpus; what is none any more is left out."""
+    """Return the scripts of a corpus; files that hold no valid script are skipped."""
     found: list[Script] = []
     if folder.is_dir():
         for data in corpora.inputs(folder).values():

@@ -1,4 +1,4 @@
-"""What a campaign plays before it fuzzes: corpora, inputs and cases made of findings, and findings that were kept."""
+"""What a campaign replays before it fuzzes: corpora, inputs and cases made from findings, kept findings."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ __all__ = ["Replayed", "cases_made_of_findings", "inputs", "kept_findings"]
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One thing that was played again."""
+    """The result of one replay."""
 
     name: str
     failure: str | None = None
-    """What it shows; None when nothing is wrong."""
+    """What fails, as text; None if nothing does."""
     data: bytes = b""
     """An input that breaks an invariant."""
     skipped: str = ""
-    """Why it was not played."""
+    """Why it was not played; "" if it was."""
 
 
 def inputs(target: CodeTarget, name: str, corpus: Path) -> Iterator[Replayed]:
-    """Check the inputs of an engine's corpus and those that were made of findings."""
+    """Check the inputs of an engine's corpus and those made from findings. Raises `OSError`."""
     for folder in (corpus, regressions(name, target.name)):
         if folder.is_dir():
             for file, data in corpora.inputs(folder).items():
@@ -54,7 +54,7 @@ def inputs(target: CodeTarget, name: str, corpus: Path) -> Iterator[Replayed]:
 
 
 def cases_made_of_findings(suite: Suite, context: FuzzContext, live: LiveTarget | None) -> Iterator[Replayed]:
-    """Play the cases that were promoted: on the target, or on the reference server where there is none."""
+    """Play the promoted cases on the target, or on the reference server if there is none."""
     for case in suite.cases:
         if case.found and context.profile in case.profiles and context.variant in (case.variants or (context.variant,)):
             outcome = _outcome(case, context, live)
@@ -73,7 +73,10 @@ def _outcome(case: Case, context: FuzzContext, live: LiveTarget | None) -> Outco
 def kept_findings(
     kept: list[tuple[Path, FuzzFinding]], targets: Mapping[str, CodeTarget], live: LiveTarget | None
 ) -> Iterator[Replayed]:
-    """Play findings again: those of our own code by its `targets`; what needs a server is left out without one."""
+    """Replay findings: those of our own code by `targets`; those of servers are skipped without a live server.
+
+    Raises `TargetError`, `StartError`.
+    """
     for _, one in kept:
         name = f"finding {one.id}"
         if one.engine in targets:
@@ -82,7 +85,7 @@ def kept_findings(
         elif one.engine == STEP_ENGINE and not one.target:
             yield Replayed(name, broken_now(one, FuzzContext(one.protocol, one.profile, one.variant), None))
         elif one.engine not in (*SCRIPT_ENGINES, STEP_ENGINE):
-            yield Replayed(name, skipped=f"engine {one.engine} takes no part here")
+            yield Replayed(name, skipped=f"campaigns do not replay findings of engine {one.engine}")
         elif live is None:
             yield Replayed(name, skipped="it needs a target")
         elif (one.protocol, one.profile, one.variant) != (
@@ -103,7 +106,7 @@ def _on_server(found: FuzzFinding, live: LiveTarget) -> str | None:
 
 
 def _serving(live: LiveTarget) -> None:
-    """Start a server of ours again that what was played has ended, or keeps from serving."""
+    """Restart the server if the last play ended it or keeps it from serving."""
     probe = live.play((), patience=1.0)
     if probe.death is not None or not probe.serves:
-        live.restart("after a finding was played")
+        live.restart("after a finding was replayed")

@@ -1,4 +1,4 @@
-"""`wireproof fuzz campaign`: everything that is known first, then every engine for its share of the time, as in CI."""
+"""`wireproof fuzz campaign`: replays what is known, then runs every engine for its share of the time, as in CI."""
 
 from __future__ import annotations
 
@@ -39,29 +39,41 @@ from wireproof.protocols import protocol, protocol_names
 @click.command(context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
-@click.option("--target-command", help="Start this server and fuzz it, too, as `wireproof test` does.")
-@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
-@click.option("--restarts", type=click.IntRange(0), default=200, help="How often it is started again at most.")
+@click.option("--target-command", help="Command that starts the server to fuzz; {port} is replaced by a free port.")
+@click.option(
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
+)
+@click.option("--restarts", type=click.IntRange(0), default=200, help="Most restarts of the server.")
 @click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz, all engines together.  [default: 60]")
 @click.option("--runs", type=click.IntRange(1), help="Executions of each engine, instead of a time.")
-@click.option("--corpus", type=click.Path(path_type=Path, file_okay=False), default=Path("corpus"), help="Kept, grown.")
-@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("corpus"),
+    help="Folder of inputs for each engine; replayed, then extended.",
+)
+@click.option(
+    "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
+)
 @click.option("--seed", type=int, default=1, help="Seed of all engines.")
 @click.option(
-    "--interval", type=click.FloatRange(0.1), default=10.0, help="Seconds from line to line, without terminal."
+    "--interval", type=click.FloatRange(0.1), default=10.0, help="Seconds between progress lines without a terminal."
 )
-@click.option("--profile", default="auto", help="What the target speaks; auto asks it.")
-@click.option("--variant", default="auto", help="Layout variant; auto asks the target.")
+@click.option("--profile", default="auto", help="Profile that the server speaks; auto detects it.")
+@click.option("--variant", default="auto", help="Layout variant; auto detects it.")
 @FEATURES
-@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @OUTPUTS[0]
 @OUTPUTS[1]
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
-    """Replay what is known about PROTOCOL, then fuzz: our own code, and the server at TARGET or started for it.
+    """Replay what is known about PROTOCOL, then fuzz our own code and the server at TARGET (or --target-command).
 
-    Replayed are the corpus, inputs and cases that findings were made of, and the findings that are kept; what still
-    shows counts as found. Exit codes: 0 nothing found, 1 something was, 2 usage.
+    TARGET is tcp://HOST:PORT or unix:///PATH. Replayed are the corpus, the inputs and cases made from findings, and the
+    findings in --findings; what still fails counts as found. With a server, it gets half of the time and our own code
+    the other half.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b
     wireproof fuzz campaign throttr --time 300 --corpus corpus --findings findings
@@ -99,13 +111,13 @@ class _Campaign:
     target: Target | None = None
     version: str = ""
     gone: list[str] = field(default_factory=list)
-    """What was replayed and shows nothing."""
+    """Replays that no longer fail, and engines that found nothing."""
     shown: dict[str, str] = field(default_factory=dict)
-    """What was replayed, or found, and shows: name -> in words."""
+    """Name -> description of what fails."""
     skipped: int = 0
 
     def __call__(self) -> int:
-        """Replay, fuzz, tell; return the exit code."""
+        """Replay, fuzz and report; return the exit code."""
         folder: Path = self.options["findings"]
         kept = kept_in(folder) if folder.is_dir() else []
         interrupted = False
@@ -123,14 +135,14 @@ class _Campaign:
         for one in self._known(kept):
             if one.skipped:
                 self.skipped += 1
-                click.echo(f"{one.name} is left out: {one.skipped}")
+                click.echo(f"{one.name} skipped: {one.skipped}")
             elif one.failure is None:
                 self.gone.append(one.name)
             else:
                 self.shown[one.name] = one.failure
-                click.echo(f"{one.name} shows: {one.failure}")
-        more = f", {self.skipped} left out" if self.skipped else ""
-        click.echo(f"replayed: {len(self.gone) + len(self.shown)}, {len(self.shown)} of them show{more}")
+                click.echo(f"{one.name} fails: {one.failure}")
+        more = f", {self.skipped} skipped" if self.skipped else ""
+        click.echo(f"replayed: {len(self.gone) + len(self.shown)}, {len(self.shown)} of them fail{more}")
 
     def _known(self, kept: list[tuple[Path, FuzzFinding]]) -> Iterator[Replayed]:
         for target in self._targets().values():
@@ -147,7 +159,7 @@ class _Campaign:
         yield from kept_findings(kept, TARGETS, self.live)
 
     def _targets(self) -> Mapping[str, CodeTarget]:
-        """Return the engines of our own code that there are for the protocol."""
+        """Return the targets of our own code that support the protocol."""
         return {key: one for key, one in TARGETS.items() if not one.needs_model or has_model(self.name)}
 
     def _fuzz(self) -> None:
@@ -155,7 +167,7 @@ class _Campaign:
         seconds = options["seconds"] or (0 if options["runs"] else 60)
         targets = self._targets()
         for left_out in TARGETS.keys() - targets.keys():
-            click.echo(f"engine {left_out} is left out: {self.name} has no model of a whole server")
+            click.echo(f"engine {left_out} skipped: {self.name} has no model of a whole server")
         engines = [*targets, SERVER] if self.live else [*targets]
         _check_engines()
         engine_options = EngineOptions(self.name, options["corpus"], options["seed"], options["runs"] or 0)
@@ -185,7 +197,7 @@ class _Campaign:
 
     def _print_finding(self, found: FuzzFinding, place: Path | None) -> None:
         self.shown[f"finding {found.id}"] = found.detail
-        where = f"kept in {place}" if place else f"known already as {found.id}"
+        where = f"kept in {place}" if place else f"already known as {found.id}"
         click.echo(f"{found.engine}: {found.oracle}: {found.detail}\n  {found.label}, {where}")
 
     def _outputs(self, folder: Path) -> None:
@@ -197,7 +209,7 @@ class _Campaign:
 
 
 class EngineError(RuntimeError):
-    """Raised when nothing is installed that could fuzz our own code."""
+    """Raised when no engine for our own code is installed."""
 
 
 def _check_engines() -> None:
@@ -210,7 +222,7 @@ def _check_engines() -> None:
 
 @contextmanager
 def _drawn(engines: list[tuple[str, int]], interval: float) -> Iterator[Board]:
-    """Yield the board, drawn anew on a terminal, told in lines elsewhere."""
+    """Yield the board: redrawn on a terminal, printed line by line elsewhere."""
     console = Console(highlight=False)
     if not console.is_terminal:
         yield Board.of(engines, lambda board, row: click.echo(row.line()), interval)

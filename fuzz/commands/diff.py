@@ -1,4 +1,5 @@
-"""`wireproof fuzz diff`: the same bytes to two or more servers, and where their answers mean something else."""
+"""`wireproof fuzz diff`: sends the same bytes to two or more servers and reports where their answers differ in
+meaning."""
 
 from __future__ import annotations
 
@@ -36,28 +37,39 @@ from wireproof.protocols import protocol, protocol_names
 ORACLE = "servers answer alike"
 SHOWN = 80
 WIDTH = 140
-"""Columns of the tables where there is no terminal."""
+"""Columns of the tables without a terminal."""
 
 
 @click.command(context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("targets", metavar="TARGET...", nargs=-1)
-@click.option("--target-command", "commands", multiple=True, help="Start this server, too; may be given several times.")
-@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds a server may take to listen.")
+@click.option(
+    "--target-command",
+    "commands",
+    multiple=True,
+    help="Command that starts another server; {port} is replaced by a free port. Repeatable.",
+)
+@click.option(
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that a server may take to listen."
+)
 @click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]")
 @click.option("--runs", type=click.IntRange(1), help="Scripts to play, instead of a time.")
-@click.option("--seed", type=int, default=1, help="The same seed mutates the same way.")
-@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
-@click.option("--profile", default="auto", help="What all targets speak; auto asks each.")
-@click.option("--variant", default="auto", help="Layout variant; auto asks each target.")
+@click.option("--seed", type=int, default=1, help="Seed of the mutations.")
+@click.option(
+    "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
+)
+@click.option("--profile", default="auto", help="Profile that all servers speak; auto detects each.")
+@click.option("--variant", default="auto", help="Layout variant; auto detects each.")
 @FEATURES
-@click.option("--allow-remote", is_flag=True, help="The targets may be on another machine: they are yours to break.")
+@click.option("--allow-remote", is_flag=True, help="Allow servers on other machines: their data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, targets: tuple[str, ...], **options: Any) -> None:
-    """Send the same bytes to two or more servers of PROTOCOL and compare what they answer, by meaning.
+    """Send the same bytes to two or more servers of PROTOCOL and compare the meaning of their answers.
 
-    A TARGET is tcp://HOST:PORT, unix:///PATH or simulation (the reference server). What the document leaves open is
-    learnt first and listed apart. Exit codes: 0 no difference, 1 some, 2 usage.
+    A TARGET is tcp://HOST:PORT, unix:///PATH or simulation (the reference server in this process). What the protocol's
+    document leaves open is learnt first and listed apart, as known quirks.
+
+    Exit codes: 0 no difference, 1 differences, 2 usage or a server cannot be reached, 130 interrupted.
 
     \b
     wireproof fuzz diff throttr tcp://127.0.0.1:9000 --target-command "my-server --port {port}" --time 60
@@ -85,7 +97,7 @@ def _diff(name: str, texts: Sequence[str], options: Mapping[str, Any]) -> int:
         contexts = [one.context for one in live.values()] or [_default(name, options)]
         if len({one.variant for one in contexts}) > 1:
             spoken = ", ".join(f"{one.label} {one.context.variant}" for one in live.values())
-            raise TargetError(f"the same bytes mean something else to other variants: {spoken}")
+            raise TargetError(f"the servers use different variants, so the same bytes differ in meaning: {spoken}")
         first = contexts[0]
         servers = [
             live.get(at) or SimulatedServer(one.told, replace(first, others=[])) for at, one in enumerate(started)
@@ -112,12 +124,12 @@ def _live(name: str, target: Target, options: Mapping[str, Any], stack: ExitStac
 
 
 def _report(name: str, servers: Sequence[ComparedServer], options: Mapping[str, Any]) -> int:
-    """Fuzz, keep what is found, show it; return the exit code."""
+    """Fuzz, keep and print the findings; return the exit code."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = WIDTH
     runs, seconds = options["runs"] or 0, options["seconds"] or 0
-    status = console.status("learning what may differ") if console.is_terminal else nullcontext()
+    status = console.status("learning which answers may differ") if console.is_terminal else nullcontext()
 
     def report(progress: CampaignProgress) -> None:
         if status is not None and hasattr(status, "update"):
@@ -141,24 +153,26 @@ def _report(name: str, servers: Sequence[ComparedServer], options: Mapping[str, 
             markup=False,
         )
     if campaign.quirks:
-        console.print(_table("Known quirks: what right servers may do otherwise", campaign.quirks.values(), servers))
+        console.print(
+            _table("Known quirks: answers in which conforming servers may differ", campaign.quirks.values(), servers)
+        )
     if campaign.found:
         console.print(_table("Differences", campaign.found.values(), servers))
     why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
-    flaky = f", {sum(campaign.flaky.values())} seen once only" if campaign.flaky else ""
+    flaky = f", {sum(campaign.flaky.values())} not reproduced" if campaign.flaky else ""
     click.echo(f"{why}{campaign.progress}, {len(campaign.quirks)} quirks{flaky}")
     return FOUND if campaign.found else INTERRUPTED if interrupted else QUIET
 
 
 def _table(title: str, clusters: Iterator[Cluster] | Any, servers: Sequence[ComparedServer]) -> Table:
     table = Table(title=title, title_justify="left")
-    for column in ("clause", "answer to", *ascii_uppercase[: len(servers)], "odd", "seen"):
+    for column in ("clause", "answer to", *ascii_uppercase[: len(servers)], "deviating", "seen"):
         table.add_column(column, overflow="fold")
     for one in sorted(clusters, key=lambda one: one.clause or "~"):
         deviating = [
             letter for letter, server in zip(ascii_uppercase, servers, strict=False) if server.label in one.deviating
         ]
-        why = one.why or (f"{', '.join(deviating)} unlike the reference" if deviating else "-")
+        why = one.why or (f"{', '.join(deviating)} differs from the reference" if deviating else "-")
         texts = [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in one.difference.texts]
         table.add_row(one.clause or "-", one.difference.request, *texts, why, str(one.times))
     return table

@@ -1,4 +1,4 @@
-"""`wireproof fuzz`: gathers its subcommands and imports one only when it is called."""
+"""`wireproof fuzz`: lists its subcommands and imports one only when it is called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMMANDS = {
     "machine": (
         "wireproof.fuzz.commands.machine",
         "command",
-        "Hold a server to the model of its document, step by step.",
+        "Compare a server with the model of its document, step by step.",
     ),
     "server": (
         "wireproof.fuzz.commands.server",
@@ -38,18 +38,18 @@ COMMANDS = {
     "campaign": (
         "wireproof.fuzz.commands.campaign",
         "command",
-        "Replay what is known, then run every engine: as in CI.",
+        "Replay what is known, then run every engine, as in CI.",
     ),
     "report": ("wireproof.fuzz.commands.report", "command", "List findings; write them as SARIF and JUnit XML."),
     "promote": (
         "wireproof.fuzz.commands.promote",
         "command",
-        "Write a finding as a case, with what the reference answers.",
+        "Turn a finding into a case that expects what the reference answers.",
     ),
     "seeded-bugs": (
         "wireproof.fuzz.commands.seeded_bugs",
         "command",
-        "Plant known faults: what does each engine take to find them?",
+        "Seed known bugs and count the executions that each engine needs to find them.",
     ),
     "corpus": ("wireproof.fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
@@ -57,14 +57,14 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and help without importing them."""
+    """A group that lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order above."""
+        """Return the names in the order of COMMANDS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module; None for a name that is not known. A renamed command prints a hint."""
+        """Import and return a command; None for an unknown name. A renamed command prints a hint on stderr."""
         if cmd_name in RENAMED_COMMANDS:
             hint(cmd_name, RENAMED_COMMANDS[cmd_name])
             cmd_name = RENAMED_COMMANDS[cmd_name]
@@ -75,14 +75,14 @@ class LazyGroup(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their one line of help."""
+        """List the commands with one line of help each."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup)
 def command() -> None:
-    """Look for what no case holds yet. Exit codes: 0 nothing found, 1 something was, 2 usage.
+    """Search for bugs that no case covers. Exit codes: 0 nothing found, 1 something found, 2 usage.
 
     \b
     wireproof fuzz parser throttr --time 60 --corpus corpus/parser

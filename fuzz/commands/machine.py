@@ -1,4 +1,4 @@
-"""`wireproof fuzz machine`: a stateful machine against a server in this process, or a live one."""
+"""`wireproof fuzz machine`: a stateful machine against a server in this process or a live one."""
 
 from __future__ import annotations
 
@@ -40,48 +40,60 @@ TIMEOUT = 5.0
 
 
 def default_database() -> Path:
-    """Return where examples that failed are kept, unless told otherwise."""
+    """Return the default folder of Hypothesis' example database."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wireproof" / "examples"
 
 
 @click.command(cls=CommandWithRenamedOptions, context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
-@click.option("--target-command", help="Start this server, as `wireproof test` does.")
-@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
-@click.option("--profile", default="auto", help="What is spoken; auto: asked of a live target, all in this process.")
-@click.option("--variant", default="auto", help="Layout variant; auto as above.")
+@click.option("--target-command", help="Command that starts the server; {port} is replaced by a free port.")
+@click.option(
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
+)
+@click.option("--profile", default="auto", help="Profile; auto: detected of a live server, all in this process.")
+@click.option("--variant", default="auto", help="Layout variant; auto as for --profile.")
 @click.option(
     "--preset",
     type=click.Choice(PRESETS),
     default="ci",
     help="How much to try. ci: 40 examples of 30 steps, the same each time; deep: 2000 examples of 80 steps.",
 )
-@click.option("--examples", type=click.IntRange(1), help="Examples to try, instead of what the effort says.")
-@click.option("--steps", type=click.IntRange(1), help="Steps of one example at most, instead of what the effort says.")
-@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds after which it ends, whatever the effort.")
-@click.option("--tolerance", type=click.IntRange(0), default=250, help="Milliseconds a live target may be late.")
+@click.option("--examples", type=click.IntRange(1), help="Number of examples, instead of that of the preset.")
+@click.option("--steps", type=click.IntRange(1), help="Most steps of one example, instead of those of the preset.")
+@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds after which the run ends in any case.")
+@click.option("--tolerance", type=click.IntRange(0), default=250, help="Milliseconds that a live server may be late.")
 @click.option(
-    "--reply-timeout", type=click.FloatRange(0.05), default=2.0, help="Seconds a live target has for a reply."
+    "--reply-timeout", type=click.FloatRange(0.05), default=2.0, help="Seconds that a live server has for a reply."
 )
-@click.option("--database", type=click.Path(path_type=Path, file_okay=False), help="Folder of examples that failed.")
-@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
-@click.option("--seed", type=int, default=1, help="Seed of a deep run.")
-@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@click.option(
+    "--database",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of failed examples, tried first by preset deep.  [default: ~/.cache/wireproof/examples]",
+)
+@click.option(
+    "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
+)
+@click.option("--seed", type=int, default=1, help="Seed of preset deep.")
+@click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
-    """Ask a server of PROTOCOL on several connections, subscribe, publish, let time pass, leave and come back.
+    """Send random requests to a server of PROTOCOL on several connections and compare it with the model of its
+    document.
 
-    Every answer and push must be one that the model of the document allows. Without a target the reference server runs
-    in this process, on a virtual clock; with TARGET or --target-command time is real and waits are short. What breaks
-    is told in as few steps as are found, and kept. Exit codes: 0 nothing found, 1 something was, 2 usage.
+    The machine requests, subscribes, publishes, lets time pass, disconnects and reconnects; the model must allow every
+    reply and push. Without a target the reference server runs in this process on a virtual clock, in every profile and
+    variant. With TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command time is real and waits are short. A failure
+    is reduced to few steps, printed and kept.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b
     wireproof fuzz machine throttr --preset deep --time 300
     wireproof fuzz machine throttr tcp://127.0.0.1:9000
     """
     if not has_model(name):
-        raise click.UsageError(f"{name} has no model of a whole server, which store and machine hold servers to")
+        raise click.UsageError(f"{name} has no model of a whole server, which `fuzz store` and `fuzz machine` need")
     try:
         code = (
             _in_process(name, options)
@@ -103,7 +115,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
 
 
 def _in_process(name: str, options: Mapping[str, Any]) -> int:
-    """Run every profile and variant that is asked for, in this process."""
+    """Run every selected profile and variant in this process; return the exit code."""
     combinations = list(_combinations(name, options["profile"], options["variant"]))
     share = (options["seconds"] or 0) / len(combinations)
     codes = []
@@ -161,7 +173,7 @@ def _preset(preset: Preset, options: Mapping[str, Any]) -> Preset:
 def _report(
     setting: Setting, failure: StepFailure, options: Mapping[str, Any], target: Target, version: str, where: str
 ) -> None:
-    """Print what was found by as few steps as are found, and keep it."""
+    """Reduce a failure, print it and keep it."""
     setting.ends = float("inf")
     small = smallest(failure, setting)
     finding = _finding(setting, small, options, target, version)
@@ -171,7 +183,7 @@ def _report(
     place = save(options["findings"], finding)
     if place is not None:
         write_evidence(place, finding, setting.context, small.failure.check.trace)
-    kept = f"kept in {place}" if place else f"known already as {finding.id}"
+    kept = f"kept in {place}" if place else f"already known as {finding.id}"
     click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
 
 

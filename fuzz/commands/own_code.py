@@ -1,4 +1,4 @@
-"""`wireproof fuzz parser`, `scheduler` and `store`: our own code, under atheris where it is, else Hypothesis."""
+"""`wireproof fuzz parser`, `scheduler` and `store`: fuzz our own code under atheris or Hypothesis."""
 
 from __future__ import annotations
 
@@ -27,11 +27,25 @@ QUIET, FOUND = 0, 1
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]"),
-        click.option("--runs", type=click.IntRange(1), help="Executions to make, instead of a time."),
-        click.option("--corpus", type=click.Path(path_type=Path, file_okay=False), help="Folder of inputs, kept."),
-        click.option("--findings", type=click.Path(path_type=Path, file_okay=False), help="Folder for what is found."),
+        click.option("--runs", type=click.IntRange(1), help="Number of executions, instead of a time."),
+        click.option(
+            "--corpus",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder of inputs; replayed, then extended.",
+        ),
+        click.option(
+            "--findings",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder of findings.  [default: findings]",
+        ),
         click.option("--seed", type=int, default=1, show_default=True, help="Seed of the engine."),
-        click.option("--engine", type=click.Choice(["auto", "atheris", "hypothesis"]), default="auto"),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "atheris", "hypothesis"]),
+            default="auto",
+            show_default=True,
+            help="auto: atheris if it is installed, else Hypothesis.",
+        ),
     ):
         command = option(command)
     return command
@@ -51,7 +65,7 @@ class _CodeFuzzing:
     engine: str
 
     def __call__(self) -> int:
-        """Fuzz, shrink and keep what is found; return the exit code."""
+        """Fuzz, reduce and keep the finding; return the exit code."""
         console = Console(highlight=False)
         known = self._replay_corpus(console)
         result = known or self._fuzz(console)
@@ -61,12 +75,12 @@ class _CodeFuzzing:
         finding = finding_of(self.target, self.protocol, result, self.seed)
         place = save(self.findings, finding)
         click.echo(f"{self.target.name}: {finding.detail}")
-        where = f"kept in {place}" if place else f"known already as {finding.id}"
+        where = f"kept in {place}" if place else f"already known as {finding.id}"
         click.echo(f"found after {result.progress.executions} executions, {len(finding.data)} bytes, {where}")
         return FOUND
 
     def _replay_corpus(self, console: Console) -> FuzzerResult | None:
-        """Check every input of the corpus first; return a result when one of them breaks an invariant."""
+        """Check every input of the corpus; return a result if one breaks an invariant, else None."""
         if self.corpus is None or not self.corpus.is_dir():
             return None
         kept = corpora.inputs(self.corpus)
@@ -122,9 +136,13 @@ def _run(target: str, name: str, options: dict[str, Any]) -> int:
 @_options
 @click.pass_context
 def parser(context: click.Context, /, name: str, **options: Any) -> None:
-    """Feed the codec of PROTOCOL damaged streams, both sides, every profile and variant.
+    """Feed mutated streams to the codec of PROTOCOL: both sides, every profile and variant.
 
-    Only named errors may leave it, any segmentation must read the same, and what is read must be written the same.
+    Only named errors may be raised, every segmentation must read the same, and what is read must encode to the same
+    bytes. Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz parser throttr --time 60 --corpus corpus/parser
     """
     context.exit(_run("parser", name, options))
 
@@ -133,7 +151,13 @@ def parser(context: click.Context, /, name: str, **options: Any) -> None:
 @_options
 @click.pass_context
 def scheduler(context: click.Context, /, **options: Any) -> None:
-    """Do any sequence of operations to the TTL scheduler and to its model, and compare."""
+    """Apply random operations to the TTL scheduler and to its model, and compare.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz scheduler --time 60 --corpus corpus/scheduler
+    """
     context.exit(_run("scheduler", default_protocol(), options))
 
 
@@ -142,7 +166,13 @@ def scheduler(context: click.Context, /, **options: Any) -> None:
 @_options
 @click.pass_context
 def store(context: click.Context, /, name: str, **options: Any) -> None:
-    """Ask a reference server of PROTOCOL anything on several connections, let time pass, and hold it to its model."""
+    """Send random requests to a reference server of PROTOCOL, let time pass, and compare it with its model.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz store throttr --time 60 --corpus corpus/store
+    """
     if not has_model(name):
-        raise click.UsageError(f"{name} has no model of a whole server, which store and machine hold servers to")
+        raise click.UsageError(f"{name} has no model of a whole server, which `fuzz store` and `fuzz machine` need")
     context.exit(_run("store", name, options))

@@ -1,4 +1,4 @@
-"""`wireproof replay`: does a finding still show?"""
+"""`wireproof replay`: is a finding still reproduced?"""
 
 from __future__ import annotations
 
@@ -28,15 +28,21 @@ GONE, REPRODUCED = 0, 1
 @click.command()
 @click.argument("finding", type=click.Path(path_type=Path, exists=True))
 @click.argument("target", required=False)
-@click.option("--target-command", help="Start this server for it, as `wireproof test` does.")
-@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
-@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@click.option("--target-command", help="Command that starts the server; {port} is replaced by a free port.")
+@click.option(
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
+)
+@click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, finding: Path, target: str | None, **options: Any) -> None:
-    """Play the input of FINDING (its directory, or finding.json) again: REPRODUCED exits 1, GONE exits 0.
+    """Replay FINDING (its directory or finding.json): REPRODUCED exits 1, GONE exits 0, usage errors 2.
 
-    What was found on a live server is played on the one named: TARGET or --target-command; where servers differed, its
-    answers are held against those of the reference server.
+    A finding of a live server is replayed on TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command, never on the
+    address in the file. A difference between servers is replayed as a comparison of that server with the reference.
+
+    \b
+    wireproof replay findings/ID
+    wireproof replay findings/ID tcp://127.0.0.1:9000
     """
     try:
         found = load(finding)
@@ -44,7 +50,7 @@ def command(context: click.Context, /, finding: Path, target: str | None, **opti
     except (FindingError, TargetError, StartError) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
-        raise click.UsageError(f"cannot play it: {error.strerror or error}") from None
+        raise click.UsageError(f"cannot replay: {error.strerror or error}") from None
     if detail is not None:
         click.echo(f"REPRODUCED {found.id}: {detail}")
         context.exit(REPRODUCED)
@@ -53,7 +59,7 @@ def command(context: click.Context, /, finding: Path, target: str | None, **opti
 
 
 def _shown(found: FuzzFinding, target: str | None, options: dict[str, Any]) -> str | None:
-    """Return what shows, in words; None when nothing does."""
+    """Return what is reproduced, as text; None for nothing."""
     if found.engine in SCRIPT_ENGINES:
         return _on_server(found, target, options)
     return _by_steps(found, target, options) if found.engine == "machine" else _on_own_code(found)
@@ -66,7 +72,7 @@ def _context(found: FuzzFinding) -> FuzzContext:
 
 
 def _by_steps(found: FuzzFinding, text: str | None, options: dict[str, Any]) -> str | None:
-    """Play it on the target that is named; what was found in this process is played there unless one is."""
+    """Replay steps on the named target; without one in this process, where they were found there."""
     if not found.target and text is None and options["target_command"] is None:
         return broken_now(found, _context(found), None)
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
@@ -75,9 +81,9 @@ def _by_steps(found: FuzzFinding, text: str | None, options: dict[str, Any]) -> 
 
 
 def _on_own_code(found: FuzzFinding) -> str | None:
-    """Return what shows, in words; None when nothing does."""
+    """Return the broken invariant, as text; None for nothing."""
     if found.engine not in TARGETS:
-        raise FindingError(f"a finding of engine {found.engine} cannot be replayed yet")
+        raise FindingError(f"findings of engine {found.engine} cannot be replayed")
     try:
         TARGETS[found.engine].check(found.protocol, found.data)
     except InvariantError as violation:

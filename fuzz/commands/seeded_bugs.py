@@ -1,4 +1,4 @@
-"""`wireproof fuzz seeded-bugs`: plants known faults and tells how many executions each engine takes to find them."""
+"""`wireproof fuzz seeded-bugs`: seeds known bugs and counts the executions that each engine needs to find them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from wireproof.protocols import protocol_names
 
 FOUND_ALL, MISSED = 0, 1
 PRINTED_WIDTH = 150
-"""Columns where the output is no terminal."""
+"""Columns without a terminal."""
 
 
 @click.command(cls=CommandWithRenamedOptions, context_settings={"show_default": True})
 @click.option("--protocol", "name", type=click.Choice(protocol_names()), default=default_protocol())
-@click.option("--engine", type=click.Choice(list(ENGINES)), help="Only the faults that this engine is to find.")
+@click.option("--engine", type=click.Choice(list(ENGINES)), help="Only the bugs of this engine.")
 @click.option("--bug", "pattern", default="", metavar="TEXT", help="Only bugs with this text in their name.")
-@click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Budgets times this.")
+@click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Factor for all budgets.")
 @click.option("--seed", type=int, default=1, help="Seed of the engines.")
-@click.option("--hypothesis", is_flag=True, help="Choose inputs by Hypothesis, even where atheris is installed.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the table as JSON.")
-@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), help="File for it as a page.")
+@click.option("--hypothesis", is_flag=True, help="Use Hypothesis even if atheris is installed.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as JSON to this file.")
+@click.option(
+    "--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as Markdown to this file."
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -45,17 +47,23 @@ def command(
     out: Path | None,
     markdown: Path | None,
 ) -> None:
-    """Plant each known fault in our own code or in a reference server, and see whether its engine finds it.
+    """Seed each known bug in our own code or in a reference server, and check that its engine finds it.
 
-    Each has a budget of executions, from the default seeds; a control run of each engine has nothing planted. Exit
-    codes: 0 everything was found and nothing else, 1 something was not, 2 usage.
+    Each bug has a budget of executions from the default seeds. A control run of each engine has no bug and must find
+    nothing.
+
+    Exit codes: 0 all bugs found and nothing else, 1 a bug was missed or a control run found something, 2 usage.
+
+    \b
+    wireproof fuzz seeded-bugs --engine scheduler
+    wireproof fuzz seeded-bugs --out table.json --markdown table.md
     """
     chosen = [one for one in all_bugs(name) if engine in (None, one.engine) and pattern in one.mutant]
     if not chosen:
         raise click.UsageError(f"no bug of engine {engine or 'any'} has {pattern!r} in its name")
     guided = coverage_guided.is_available() and not hypothesis
     if not guided:
-        click.echo("Hypothesis chooses inputs, without coverage: budgets are those of atheris")
+        click.echo("inputs are drawn by Hypothesis, without coverage; the budgets are those of atheris")
     found = _run(name, chosen, budget_factor, seed, guided)
     about = {"command": _command_line(context), "version": _version(), "seed": seed, "protocol": name}
     if out is not None:

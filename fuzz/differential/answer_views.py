@@ -1,4 +1,4 @@
-"""What a connection was answered, as far as two right servers must agree on it."""
+"""What a connection was answered, reduced to what two conforming servers must agree on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLOSED, SILENT, NOTHING = "the connection is closed", "no answer", "nothing"
 
 @dataclass(frozen=True, slots=True)
 class RemainingTime:
-    """A time that shrinks while a script is played."""
+    """A remaining time, which shrinks while a script is played; `unit` is its resolution in ns."""
 
     nanoseconds: int
     unit: int
@@ -29,20 +29,20 @@ class RemainingTime:
         return f"{self.nanoseconds / 1e9:g} s"
 
     def agrees(self, other: RemainingTime) -> bool:
-        """Say whether both may be the same instant: plays begin at different times and servers round."""
+        """Return whether both may mean the same instant: plays begin at different times and servers round."""
         slack = 2_000_000_000 + max(self.unit, other.unit)
         return abs(self.nanoseconds - other.nanoseconds) <= slack
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedAnswer:
-    """One answer: what kind it is, and what of it is compared."""
+    """One answer: its kind, the fields that are compared, its text."""
 
     kind: str
     fields: Mapping[str, Any]
     text: str
     clause: str | None = None
-    """The clause that bytes break which are no answer."""
+    """The clause that is broken, if the bytes are no valid answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,17 @@ class ConnectionView:
     """One connection as one server answered it."""
 
     asked: tuple[str, ...]
-    """Names of the requests, as this server's profile reads them."""
+    """Names of the requests, as this server's profile decodes them."""
     answers: tuple[ComparedAnswer, ...]
     pushes: tuple[ComparedAnswer, ...]
     end: str
-    """What stands where the next answer would."""
+    """What follows the last answer: CLOSED, SILENT or NOTHING."""
     cut: bool
-    """The script ended it, it turns to TLS, or it cannot be read in one way: what is missing says nothing."""
+    """Whether a missing answer means nothing: the script ended it, TLS follows, or its bytes are ambiguous."""
 
 
 def view_of(line: Line) -> ConnectionView:
-    """Return what one connection was answered; a push that holds nothing says nothing, and comes by the clock."""
+    """Return the view of one connection; pushes without fields are left out, because a clock triggers them."""
     answers, pushes, own = list[ComparedAnswer](), list[ComparedAnswer](), canaries_in(bytes(line.sent))
     for message, _ in line.messages:
         if not isinstance(message, Push):
@@ -83,7 +83,7 @@ def _compared_answer(message: Message, context: FuzzContext, own: set[bytes]) ->
 
 
 def _compared(message: Message, context: FuzzContext, own: set[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yield field -> value for what is compared; of tables the rows about names that the connection sent."""
+    """Yield (field, value) for the compared fields; of tables only the rows about names that the connection sent."""
     spoken = context.symbols.protocol
     for field, kind in context.symbols.codec.layout(type(message)).fields:
         value = getattr(message, field)

@@ -1,4 +1,4 @@
-"""Which clause a server breaks, by the cases about the requests of a script: those it fails tell."""
+"""Finds the clause that a server breaks by playing the cases about the requests of a script."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ TIMEOUT = 1.0
 def clause_by_cases(
     found: AnswerDifference, suite: Suite, server: ComparedServer, asked: Collection[str]
 ) -> str | None:
-    """Return the clause that the failures of cases rest on, of those at the same place first; None without any.
+    """Return the clause of the failed case that explains the others; None if no case fails.
 
-    Played are the quick cases about the requests that were `asked`.
+    Only quick cases about the requests in `asked` are played. Failures at the place of the difference come first.
     """
     failed = {case.id: (case, outcome) for case, outcome in _failed(suite, server, asked)}
     failures = [

@@ -1,4 +1,4 @@
-"""Which clause a difference is about: that of the cases which ask for the same field of the same reply."""
+"""Finds the clause of a difference: that of the cases that expect the same field of the same reply."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from wireproof.fuzz.live.required_features import names_in
 __all__ = ["ClauseAttribution"]
 
 ORIGIN = 0.25
-"""What it weighs that the conversation behind a script is about a clause."""
+"""Weight of a clause that the script's original conversation is about."""
 
 
 class ClauseAttribution:
-    """The clauses of one profile by what its cases expect."""
+    """The clauses of one profile, indexed by what their cases expect."""
 
     def __init__(self, suite: Suite, profile: str) -> None:
         self._suite = suite
@@ -31,12 +31,13 @@ class ClauseAttribution:
     def clause(
         self, found: AnswerDifference, asked: Sequence[str], origin: Collection[str], right: str = ""
     ) -> str | None:
-        """Return the clause of a difference; `asked` are the requests of the smallest script that shows it, in order.
+        """Return the clause of a difference; None if no case looks there.
 
-        `origin` are the clauses of the conversation that the script was made of, `right` is the kind of the answer
-        that the reference gives. What such a script asks beside its first request, which makes a record, and the one
-        that is answered otherwise is needed to show it: the group that stands highest on the ladder is blamed, of its
-        clauses the one whose cases look most at this field and little elsewhere, and ask most like this script.
+        `asked` are the requests of the smallest script that shows it, in order; `origin` are the clauses of the
+        conversation that the script was made from; `right` is the kind of the reference's answer. The requests after
+        the first one, which creates a record, are needed to show the difference: of their clause groups the one that
+        depends on most others is chosen. Of its clauses the best is the one whose cases expect this field most, other
+        fields least, and send the most similar requests.
         """
         if found.clause is not None:
             return found.clause
@@ -57,14 +58,14 @@ class ClauseAttribution:
 
     @cached_property
     def _looks_of(self) -> Counter[str]:
-        """Clause -> at how many places it is looked for, fields and all."""
+        """Clause -> number of fields that its cases expect."""
         return Counter(
             expectation.clause for (_, _, field), some in self._looked_at.items() if field for expectation in some
         )
 
     @cached_property
     def _looked_at(self) -> Mapping[tuple[str, str, str], list[_Expectation]]:
-        """(group, reply, field) -> the places of cases that look there."""
+        """(group, reply, field) -> the expectations of cases there."""
         found: dict[tuple[str, str, str], list[_Expectation]] = {}
         for case in self._suite.cases:
             if self._profile in case.profiles:
@@ -91,19 +92,19 @@ class ClauseAttribution:
 
 @dataclass(frozen=True, slots=True)
 class _Expectation:
-    """One step of a case that asks for an answer."""
+    """One step of a case that expects an answer."""
 
     clause: str
     asked: tuple[str, ...]
-    """What was asked up to there."""
+    """The requests sent up to that step."""
 
     def likeness(self, asked: Sequence[str]) -> float:
-        """Return how much of what was asked is the same in the same order, 0 to 1."""
+        """Return how similar two sequences of requests are, 0 to 1."""
         return SequenceMatcher(None, self.asked, asked, autojunk=False).ratio()
 
 
 def _expected_at(found: AnswerDifference, right: str) -> tuple[str, str]:
-    """Return the reply and the field of it that a case would look at to see the difference."""
+    """Return the reply and the field that a case would expect to see the difference."""
     reply, _, field = found.field.partition(".")
     if not reply:
         reply, _, field = right.partition(" ")

@@ -1,4 +1,4 @@
-"""The servers that are compared: live ones, or the reference server in this process."""
+"""The compared servers: live ones, or the reference server in this process."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from wireproof.fuzz.script import Script
 __all__ = ["ComparedServer", "LiveServer", "SimulatedServer"]
 
 PATIENCE = 1.0
-"""Seconds to wait for an answer before there is none."""
+"""Seconds to wait for an answer."""
 
 
 class ComparedServer(Protocol):
     """One of the servers."""
 
     label: str
-    """What people call it."""
+    """Its name in tables and findings."""
     version: str
     context: FuzzContext
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
-        """Play a script as it is, and wait so many seconds for each answer."""
+        """Play a script unchanged; wait `patience` seconds for each answer."""
 
     def perform(self, asking: Asking[Result]) -> Result:
-        """Carry out what is asked for, and return what comes of it."""
+        """Perform what a player asks for; return its result."""
 
     def restart(self, why: str) -> bool:
-        """Start it again, with nothing in it, if it is ours; say whether it was."""
+        """Restart the server, emptied, if we started it; return whether it was restarted. Raises `StartError`."""
 
 
 @dataclass
 class LiveServer:
-    """A server behind an address, or one that was started for this."""
+    """A server behind an address, or one that was started for this run."""
 
     label: str
     version: str
@@ -50,21 +50,21 @@ class LiveServer:
         self.context = self.live.context
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
-        """Play a script as it is."""
+        """Play a script unchanged."""
         return self.live.play(script, patience=patience)
 
     def perform(self, asking: Asking[Result]) -> Result:
-        """Carry out on sockets what is asked for."""
+        """Perform on sockets what a player asks for; return its result."""
         return self.live.perform(asking)
 
     def restart(self, why: str) -> bool:
-        """Start it again, if it is ours."""
+        """Restart the server if we started it. Raises `StartError`."""
         return self.live.restart(why)
 
 
 @dataclass
 class SimulatedServer:
-    """The reference server in this process; with `fault`, wrong on purpose."""
+    """The reference server in this process, or a mutant of it."""
 
     label: str
     context: FuzzContext
@@ -75,15 +75,15 @@ class SimulatedServer:
         self._server = new_server(self.context, self.mutant)
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
-        """Play a script as it is; no time passes but that of the script."""
+        """Play a script unchanged; only the virtual time of the script passes."""
         trace = carried_out(playing(script, self.context, patience=patience), self._server)
         return Play(script, trace, self.context, patience)
 
     def perform(self, asking: Asking[Result]) -> Result:
-        """Carry out in this process what is asked for."""
+        """Perform in simulation what a player asks for; return its result."""
         return carried_out(asking, self._server)
 
     def restart(self, why: str) -> bool:
-        """Begin again with nothing in it."""
+        """Replace the server by a new one."""
         self._server = new_server(self.context, self.mutant)
         return True

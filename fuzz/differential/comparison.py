@@ -1,4 +1,4 @@
-"""Where the answers of several servers differ first, and what that difference is called."""
+"""Finds the first difference between the answers of several servers, and names it."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ CONNECT = "connect"
 
 @dataclass(frozen=True, slots=True)
 class AnswerDifference:
-    """The first place at which not all servers answered alike."""
+    """The first place at which the answers of the servers differ."""
 
     connection: str
     index: int
-    """How many answers of that connection were alike."""
+    """The number of equal answers before it on that connection."""
     request: str
-    """Whose answer it is; PUSH, or `connect`."""
+    """The request that is answered; or PUSH, or `connect`."""
     field: str
-    """`NAME.field` where all answered with the same message, else nothing."""
+    """`NAME.field` if all servers answered with the same message, else ""."""
     kinds: tuple[str, ...]
-    """What each server answered; for a field that is true or false, that."""
+    """The kind of each answer; the value of a field that is true or false."""
     texts: tuple[str, ...]
-    """The same in words."""
+    """Each answer as text."""
     valid: bool
-    """Whether the servers agree that nothing but whole requests was sent."""
+    """Whether all servers decode only whole requests."""
     clause: str | None = None
-    """The clause that what came from one of them breaks by itself."""
+    """The clause that one of the answers breaks by itself."""
 
     @property
     def shape(self) -> str:
-        """What makes two of them one."""
+        """The identity: request, field and kinds."""
         return f"{self.request}: {self.field}{' ' if self.field else ''}{' | '.join(self.kinds)}"
 
     @property
     def where(self) -> str:
-        """Request and field, whoever answered what."""
+        """Request and field, without the answers."""
         return f"{self.request}: {self.field}"
 
 
 def differences(plays: Sequence[Play]) -> Iterator[AnswerDifference]:
-    """Yield where the plays of one script differ first, for each connection."""
+    """Yield the first difference of each connection between the plays of one script."""
     for lines in zip_longest(*(play.lines for play in plays)):
         there = [line for line in lines if line is not None]
         if len(there) < len(plays):
@@ -97,7 +97,7 @@ def _pushes(name: str, views: Sequence[ConnectionView], valid: bool) -> AnswerDi
 
 
 def _asked(views: Sequence[ConnectionView], index: int) -> str:
-    """Return the name of a request; of the first where the profiles read the bytes otherwise."""
+    """Return the name of a request, as the first profile that decodes it does."""
     return next((view.asked[index] for view in views if index < len(view.asked)), "what is no request")
 
 
@@ -105,7 +105,7 @@ Mismatch = tuple[str, tuple[str, ...], tuple[str, ...], str | None]
 
 
 def _mismatch(answers: Sequence[ComparedAnswer]) -> Mismatch | None:
-    """Return field, kinds, words and clause of what differs; None where all say the same."""
+    """Return field, kinds, texts and clause of the first mismatch; None if all agree."""
     texts = tuple(one.text for one in answers)
     if len({one.kind for one in answers}) > 1:
         kinds = tuple(_kind(one) for one in answers)
@@ -125,7 +125,7 @@ def _shown(value: Any) -> str:
 
 
 def _kind(one: ComparedAnswer) -> str:
-    """Return the kind of an answer, with what it says where it is only true or false."""
+    """Return the kind of an answer with its boolean fields."""
     flags = [f"{name}={value}" for name, value in one.fields.items() if isinstance(value, bool)]
     return " ".join([one.kind, *flags])
 

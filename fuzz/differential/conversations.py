@@ -1,4 +1,4 @@
-"""Whole conversations of the vectors as scripts, with their clauses and where the document leaves the answer open."""
+"""Conversations of the vectors as scripts, with their clauses and where the document leaves the answer open."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Source:
     script: Script
     clauses: tuple[str, ...]
     optional: bool
-    """Its case is a MAY: what it observes may differ."""
+    """Whether its case is a MAY: its observations may differ."""
     expects: Mapping[tuple[str, int], Any]
-    """(connection, number of the answer) -> what the case expects there."""
+    """(connection, index of the answer) -> what the case expects there."""
     waited: float
-    """Seconds it waits."""
+    """Seconds that it waits."""
     requests: frozenset[str]
-    """Names of what is asked."""
+    """Names of its requests."""
     asks: frozenset[str]
-    """The kinds of answers that the case asks for, those left out that only prepare."""
+    """Kinds of the answers that the case expects, preparation left out."""
 
     def leaves_open(self, found: AnswerDifference) -> bool | None:
-        """Say whether the case allows both sides of a difference; None where it says nothing."""
+        """Return whether the case allows both sides of a difference; None if it expects nothing there."""
         expect = self.expects.get((found.connection, found.index))
         if expect is None or found.request == PUSH:
             return None
@@ -51,7 +51,7 @@ class Source:
 
 
 def sources(context: FuzzContext, suite: Suite) -> Iterator[Source]:
-    """Yield the conversations that are short, quick and in clear, names marked, and scripts that ask anything."""
+    """Yield the conversations that are short, quick and in clear, then generated scripts."""
     asks = {case.id: frozenset(_asks(case.steps)) for case in suite.cases}
     for one, waited in usable(context):
         steps = one["steps"]

@@ -1,4 +1,5 @@
-"""Plays the same scripts on several servers: learns first what the document leaves open, then looks for the rest."""
+"""Plays the same scripts on several servers: learns first where answers may differ, then looks for other
+differences."""
 
 from __future__ import annotations
 
@@ -27,19 +28,19 @@ from wireproof.fuzz.script import Script
 __all__ = ["Cluster", "DiffCampaign", "DiffLimits"]
 
 CERTAIN = 3
-"""Times that a difference must show again, each time with longer waits: timing differs, servers should not."""
+"""How often a difference must be reproduced, each time with longer waits."""
 HURRIED, SERVED = 0.2, 5.0
 """Seconds to wait for an answer that may not come, and for one that must."""
 LAST = 0.05
-"""Seconds for what may still come, an end of the connection above all."""
+"""Seconds to wait for late messages, above all the end of the connection."""
 SETTLED = 0.2
-"""Seconds to wait for an answer when a difference is looked at again."""
+"""Seconds to wait for an answer when a difference is reproduced."""
 REST = 256
 SHRINK_TRIES = 150
 QUICK = 0.05
-"""Seconds that a conversation may wait to be played while learning."""
+"""Longest wait in seconds of a conversation played while learning."""
 MOST_DOUBTS = 250
-"""Conversations about what is not optional, played to doubt what was learnt."""
+"""Conversations about mandatory behaviour that are played to refute what was learnt."""
 BY_DOCUMENT = "the documents differ"
 LEFT_OPEN = "the document leaves it open"
 
@@ -56,7 +57,7 @@ class DiffLimits:
 
 @dataclass
 class Cluster:
-    """Differences that look the same."""
+    """Differences of the same shape."""
 
     difference: AnswerDifference
     clause: str | None
@@ -64,7 +65,7 @@ class Cluster:
     executions: int
     """Executions until it was found."""
     why: str = ""
-    """Why it is a quirk; empty for a finding."""
+    """Why it is a quirk; "" for a finding."""
     deviating: tuple[str, ...] = ()
     """The servers that answer unlike the reference."""
     times: int = 1
@@ -72,7 +73,9 @@ class Cluster:
 
 @dataclass
 class DiffCampaign:
-    """One campaign over two or more servers of one variant."""
+    """One campaign over two or more servers of one variant. Its methods raise `StartError` if a server does not
+    restart.
+    """
 
     servers: Sequence[ComparedServer]
     suite: Suite
@@ -83,7 +86,7 @@ class DiffCampaign:
     quirks: dict[str, Cluster] = field(default_factory=dict)
     found: dict[str, Cluster] = field(default_factory=dict)
     flaky: Counter[str] = field(default_factory=Counter)
-    """Shape -> how often it did not show again, or not on empty servers."""
+    """Shape -> how often it was not reproduced."""
     stopped: str = ""
 
     def __post_init__(self) -> None:
@@ -97,9 +100,9 @@ class DiffCampaign:
         self._pool: list[tuple[Script, tuple[str, ...]]] = []
 
     def learn(self) -> None:
-        """Play the conversations about what is optional, and keep what differs where the document leaves it open.
+        """Play the conversations about optional behaviour and keep the differences that the document leaves open.
 
-        What differs in the same way where it leaves nothing open is no quirk.
+        A difference that also occurs where nothing is left open is no quirk.
         """
         for source in self._sources:
             for found in self._differences(source.script) if source.optional else ():
@@ -122,7 +125,7 @@ class DiffCampaign:
         return list(differences([server.play(played, HURRIED) for server in self.servers]))
 
     def run(self) -> Iterator[Cluster]:
-        """Compare until a bound is reached; yield what is found, as it is found."""
+        """Compare until a limit is reached; yield each finding."""
         self.progress.began = time.monotonic()
         self._random.shuffle(self._sources)
         self._unplayed = list(self._sources)
@@ -139,13 +142,13 @@ class DiffCampaign:
     def _may_continue(self) -> bool:
         limits, done = self.limits, self.progress
         if done.findings >= limits.findings:
-            self.stopped = f"{done.findings} findings are enough"
+            self.stopped = f"{done.findings} findings reach the limit"
         spent = time.monotonic() - done.began
         over = bool(limits.runs and done.executions >= limits.runs) or bool(limits.seconds and spent >= limits.seconds)
         return not (self.stopped or over)
 
     def _script(self) -> tuple[Script, tuple[str, ...]]:
-        """Return what to play next, and its clauses: in turn a conversation as it is, and a mutated one."""
+        """Return the next script and its clauses: alternately an unchanged conversation and a mutated script."""
         if self._unplayed and self.progress.executions % 2 == 0:
             source = self._unplayed.pop()
             return source.script, source.clauses
@@ -163,17 +166,17 @@ class DiffCampaign:
             self._pool.append((script, clauses))
         for server, play in zip(self.servers, plays, strict=True):
             if not _is_served(server, play) and not server.restart("it served nobody"):
-                self.stopped = f"{server.label} serves nobody any more, and it is not ours to start again"
+                self.stopped = f"{server.label} no longer serves anybody and cannot be restarted from here"
         if self.progress.executions % REST == 0:
-            self._restart_all("with nothing in it")
+            self._restart_all("to empty it")
         return list(differences(plays))
 
     def _restart_all(self, why: str) -> bool:
-        """Start all servers again; say whether all of them could be."""
+        """Restart all servers; return whether all of them could be restarted."""
         return all([server.restart(why) for server in self.servers])
 
     def _look_into(self, found: AnswerDifference, script: Script, clauses: tuple[str, ...]) -> Cluster | None:
-        """Return a finding that is new; count one that is known, a quirk, or what does not show again."""
+        """Return a new finding; None for a known difference, a quirk, or one that is not reproduced."""
         known = self.quirks.get(found.shape) or self.found.get(found.shape)
         if known is not None:
             known.times += 1
@@ -190,7 +193,7 @@ class DiffCampaign:
         cluster = self._cluster(again, small, clauses, "")
         if not cluster.deviating and small != script:
             cluster = self._cluster(found, script, clauses, "")
-        if not cluster.deviating and self._restart_all("to see it on empty servers"):
+        if not cluster.deviating and self._restart_all("to reproduce a difference on empty servers"):
             self.flaky[found.shape] += 1
             return None
         self.found[found.shape] = cluster
@@ -200,7 +203,7 @@ class DiffCampaign:
         return any(one.shape == found.shape for one in self._compared(self.servers, script))
 
     def _compared(self, servers: Sequence[ComparedServer], script: Script) -> list[AnswerDifference]:
-        """Compare once more, with time for every answer to come, on servers that serve."""
+        """Compare again, with time for every answer, on servers that serve."""
         slow = with_fresh_canaries(tuple(_settled(script)))
         plays = [server.play(slow) for server in servers]
         for server, play in zip(servers, plays, strict=True):
@@ -209,7 +212,7 @@ class DiffCampaign:
         return list(differences(plays))
 
     def _by_document(self, found: AnswerDifference, script: Script) -> bool:
-        """Say whether the reference servers of the profiles differ there, too."""
+        """Return whether the reference servers of the profiles differ there, too."""
         if len({one.context.profile for one in self.servers}) == 1:
             return False
         return any(one.where == found.where for one in self._compared(self._references, script))
@@ -241,25 +244,25 @@ class DiffCampaign:
         return Cluster(found, clause, script, self.progress.executions, why, labels)
 
     def _deviating(self, script: Script, found: AnswerDifference) -> list[int]:
-        """Return which servers answer there unlike the reference, on emptied where they are ours."""
-        self._restart_all("to hold it against the reference")
+        """Return the indexes of the servers that answer unlike the reference, restarted where possible."""
+        self._restart_all("to compare it with the reference")
         for one in self._references:
-            one.restart("with nothing in it")
+            one.restart("to empty it")
         pairs = enumerate(zip(self.servers, self._references, strict=True))
         return [at for at, pair in pairs if any(one.where == found.where for one in self._compared(pair, script))]
 
 
 def _is_served(server: ComparedServer, play: Play) -> bool:
-    """Say whether a server took a connection behind a play; one that is only slow gets more time."""
+    """Return whether a server accepts a connection after a play; a slow one gets more time."""
     if play.death is None and play.serves:
         return True
     return play.death is None and server.play((), SERVED).serves
 
 
 def _settled(script: Script) -> Iterator[Action]:
-    """Yield the script with time for answers, and with nothing left to come when another connection is turned to.
+    """Yield the script with time for answers, and with nothing pending when it turns to another connection.
 
-    Which of two connections a server reads first is no matter of meaning.
+    Which of two connections a server reads first carries no meaning.
     """
     for at, action in enumerate(script):
         following = script[at + 1] if at + 1 < len(script) else None

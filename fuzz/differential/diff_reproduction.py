@@ -1,4 +1,4 @@
-"""Holds a server against the reference where several servers differed."""
+"""Compares a server with the reference where several servers differed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["unlike_reference"]
 
 
 def unlike_reference(live: LiveTarget, found: FuzzFinding) -> str | None:
-    """Return how a server answers unlike the reference where servers differed; None when it does not.
+    """Return how a server answers unlike the reference at the difference of a finding; None if it does not.
 
-    Raises `TargetError` for a server that serves nobody before anything was played.
+    Raises `TargetError` if the server serves nobody before anything was played.
     """
     server, reference = LiveServer("the target", "", live), SimulatedServer("the reference", live.context)
     if not server.play(()).serves:
-        raise TargetError(f"{live.address} serves nobody, before anything was played")
+        raise TargetError(f"{live.address} serves nobody")
     script = with_fresh_canaries(found.script)
     for one in differences([server.play(script), reference.play(script)]):
         if one.where == found.state:

@@ -1,6 +1,6 @@
-"""A play as a capture that Wireshark opens: connections as TCP streams, datagrams over UDP, at the times of the trace.
+"""Writes a play as a capture for Wireshark: TCP streams and UDP datagrams with the times of the trace.
 
-The trace knows bytes, not packets: handshakes, sequence numbers and acknowledgements are made up. Needs scapy.
+The trace holds bytes, not packets, so handshakes, sequence numbers and acknowledgements are made up. Needs scapy.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from wireproof.conformance.model.trace import Kind, TraceEvent
 
 __all__ = ["MISSING", "is_available", "write_capture"]
 
-MISSING = "capture.pcapng is left out: scapy is not installed (extra wireproof[fuzz])"
+MISSING = "capture.pcapng is not written: scapy is not installed (extra wireproof[fuzz])"
 HOST, FIRST_PORT = "127.0.0.1", 40_000
 LARGEST = 60_000
-"""Bytes of one segment, or of a datagram."""
+"""Most bytes of one segment or datagram."""
 ENDS = {Kind.HALF_CLOSED: (True, "FA"), Kind.CLOSED: (True, "FA"), Kind.ENDED: (False, "FA"), Kind.RESET: (False, "RA")}
-"""Event -> whether the client says it, and the flags of the segment."""
+"""Event -> (sent by the client, flags of the segment)."""
 
 
 def is_available() -> bool:
-    """Say whether scapy is installed."""
+    """Return whether scapy is installed."""
     return find_spec("scapy") is not None
 
 
 @dataclass
 class _TcpFlow:
-    """One connection: its ports and how far either side has counted."""
+    """One connection: its ports and the next sequence number of each side."""
 
     client_port: int
     server_port: int
@@ -38,7 +38,7 @@ class _TcpFlow:
     server: int = 2000
 
     def segment(self, by_client: bool, flags: str, data: bytes = b"") -> Any:
-        """Return the next segment of a side, and count on."""
+        """Return the next segment of a side."""
         from scapy.layers.inet import IP, TCP
         from scapy.packet import Raw
 
@@ -56,7 +56,7 @@ class _TcpFlow:
 
 @dataclass
 class _UdpFlow:
-    """One socket for datagrams."""
+    """One UDP socket."""
 
     client_port: int
     server_port: int
@@ -71,9 +71,9 @@ class _UdpFlow:
 
 
 def write_capture(path: Path, events: Iterable[TraceEvent], port: int, datagrams: Container[str] = ()) -> None:
-    """Write a pcapng file of a trace, the server listening on `port`; raises `OSError`, `ImportError`.
+    """Write the trace as a pcapng file; the server listens on `port`. Raises `OSError`, `ImportError`.
 
-    `datagrams` are the links that are spoken over UDP.
+    `datagrams` are the names of the links over UDP.
     """
     from scapy.utils import PcapNgWriter
 

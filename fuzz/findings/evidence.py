@@ -1,4 +1,4 @@
-"""What stands beside finding.json for people: the exchange in words and as packets, a script that replays it."""
+"""The files beside finding.json for people: the exchange as text and as packets, and a script that replays it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ __all__ = ["exchange", "write_evidence"]
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 SERVES_NOBODY = frozenset({"the process stays", "others are served"})
+"""Oracles whose failure means that the server no longer serves."""
 LONGEST = 400
-"""Characters of one line of the exchange."""
+"""Most characters of one line of the exchange."""
 
 
 def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, trace: Iterable[TraceEvent]) -> None:
-    """Write exchange.txt, replay.py and (with scapy) capture.pcapng into a finding's directory; raises `OSError`."""
+    """Write exchange.txt, replay.py and (with scapy) capture.pcapng into the folder of a finding. Raises `OSError`."""
     events = list(trace)
     text = "\n".join(line[:LONGEST] for line in exchange(events, context))
     (folder / "exchange.txt").write_text(f"{finding.oracle}: {finding.detail}\n\n{text}\n", encoding="utf-8")
@@ -58,7 +59,7 @@ def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, tra
 
 
 def _token_spans(found: Iterable[Line], context: FuzzContext) -> Iterator[tuple[str, tuple[str, int, int]]]:
-    """Yield what stands for bytes that were told, in hexadecimal, and where they lie in what a connection was sent."""
+    """Yield (placeholder in hexadecimal, (connection, start, end in the received bytes)) for each token."""
     for line in found:
         for message, _ in line.messages:
             for value in tokens_in(message, context.token_fields):
@@ -67,7 +68,7 @@ def _token_spans(found: Iterable[Line], context: FuzzContext) -> Iterator[tuple[
 
 
 def exchange(events: Iterable[TraceEvent], context: FuzzContext) -> Iterator[str]:
-    """Yield the events of a trace in words: messages where bytes are messages, hexadecimal beside them."""
+    """Yield the events of a trace as lines of text: decoded messages with their bytes in hexadecimal."""
     events = list(events)
     open_ones: dict[str, Following] = {}
     for event in events:
@@ -76,7 +77,7 @@ def exchange(events: Iterable[TraceEvent], context: FuzzContext) -> Iterator[str
             open_ones[event.connection] = context.following(event.link)
         if event.kind is Kind.SENT:
             requests, whole = _asked(event, context, open_ones)
-            parts = [*map(describe, requests), *([] if whole else ["(what follows is no whole request)"])]
+            parts = [*map(describe, requests), *([] if whole else ["(the rest is no whole request)"])]
             yield f"{when} > {'; '.join(parts)}  [{event.data.hex()}]"
         elif event.kind is Kind.RECEIVED:
             if event.connection in open_ones:
@@ -90,7 +91,7 @@ def exchange(events: Iterable[TraceEvent], context: FuzzContext) -> Iterator[str
 
 
 def _asked(event: TraceEvent, context: FuzzContext, open_ones: Mapping[str, Following]) -> tuple[list[Request], bool]:
-    """Return the requests of a write, and whether it is nothing else; by itself where requests stand by themselves."""
+    """Return the requests of a write, and whether it holds nothing else."""
     if not context.by_state or event.connection not in open_ones:
         return context.requests(event.data)
     line = open_ones[event.connection]

@@ -1,6 +1,6 @@
-"""A finding: what was broken, by what input, where, how often again; its identity is what makes two of them one.
+"""A finding: what was broken, by what input, where, and how often it was reproduced.
 
-Schema: reports/schema/finding.schema.json.
+Schema: reports/schema/finding.schema.json; `detail` is its key `told`, `reproduced` its key `again`.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ __all__ = ["SCHEMA", "SCRIPT_ENGINES", "STEP_ENGINE", "FindingError", "FuzzFindi
 SCHEMA = "wireproof.finding/1"
 
 SCRIPT_ENGINES = frozenset({"server", "differential"})
-"""Engines whose findings are scripts, judged by what servers answered to them."""
+"""Engines whose findings are scripts, judged by the servers' answers."""
 STEP_ENGINE = "machine"
 """The engine whose findings are scripts, judged while they are played."""
 DECODED = frozenset({"detail", "data", "script", "reproduced"})
-"""Fields that JSON has in another form."""
+"""Fields that JSON holds in another form."""
 
 
 class FindingError(ValueError):
-    """Raised for what is no finding; it says what was expected."""
+    """Raised for a document that is no finding; the message says what was expected."""
 
 
 @dataclass(frozen=True)
 class FuzzFinding:
-    """One thing that was found."""
+    """One finding."""
 
     engine: str
-    """What found it: parser, scheduler, store, server, differential."""
+    """The engine: parser, scheduler, store, machine, server or differential."""
     oracle: str
-    """What noticed: the name of an invariant, or of an oracle of live servers."""
+    """The name of the broken invariant, or of the oracle that reported it."""
     detail: str
-    """What was seen, in words."""
+    """What was observed, as text."""
     shape: str
-    """The same for the same bug: a normalised stack, or the shape of a reply."""
+    """Equal for equal bugs: a normalised traceback, or the shape of a reply."""
     protocol: str
     profile: str
     variant: str
     clause: str | None = None
-    """The clause it breaks, where one is known."""
+    """The broken clause, if it is known."""
     state: str = ""
-    """Where the target stood: the shape of what it had answered before."""
+    """The state of the target: the shape of its previous answers."""
     target: str = ""
-    """Address or command; empty for our own code."""
+    """Address or command; "" for our own code."""
     implementation: str = ""
     data: bytes = b""
     """The input of an engine that feeds bytes."""
     script: Script = ()
-    """The input of an engine that talks to servers."""
+    """The input of an engine that plays scripts."""
     reproduced: tuple[int, int] = (0, 0)
-    """Seen again k of n times."""
+    """(k, n): reproduced k of n times."""
     found_at: str = field(default_factory=now_text)
     executions: int = 0
     """Executions until it was found."""
@@ -65,28 +65,28 @@ class FuzzFinding:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What makes two findings one."""
+        """What identifies a finding."""
         return self.protocol, self.engine, self.oracle, self.clause or "", self.state, self.shape
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits of the key."""
+        """The first 16 hexadecimal digits of the SHA-256 of the key."""
         return sha256("\0".join(self.key).encode()).hexdigest()[:16]
 
     @property
     def label(self) -> str:
-        """`stable`, `flaky` or `gone`, with k of n; `not re-run` before that."""
+        """`stable`, `flaky` or `gone` with k of n; `not re-run` before any replay."""
         seen, of = self.reproduced
         if not of:
             return "not re-run"
         return f"{'stable' if seen == of else 'flaky' if seen else 'gone'} ({seen} of {of})"
 
     def rerun(self, seen: int, of: int) -> FuzzFinding:
-        """Return it with how often it was seen again."""
+        """Return the finding, reproduced `seen` of `of` times."""
         return replace(self, reproduced=(seen, of))
 
     def to_json(self) -> dict[str, Any]:
-        """Return finding.json."""
+        """Return the content of finding.json."""
         return {
             "schema": SCHEMA,
             "id": self.id,
@@ -112,7 +112,7 @@ class FuzzFinding:
 
     @staticmethod
     def from_json(document: Mapping[str, Any]) -> FuzzFinding:
-        """Return the finding that `to_json` told; raises `FindingError`, `ScriptError`."""
+        """Return the finding of a document from `to_json`. Raises `FindingError`, `ScriptError`."""
         if document.get("schema") != SCHEMA:
             raise FindingError(f"expected a finding of schema {SCHEMA}, got {document.get('schema')!r}")
         try:

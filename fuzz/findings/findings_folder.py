@@ -1,4 +1,4 @@
-"""Findings on disk: one directory each, named by its id; what was found before is not found again."""
+"""Findings on disk: one directory each, named by its id, so that a known bug is not written again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["load", "load_all", "save"]
 
 
 def save(folder: Path, finding: FuzzFinding) -> Path | None:
-    """Write a finding below `folder`; return its directory, None when that bug is there already; raises `OSError`."""
+    """Write a finding below `folder`; return its directory, None if it is known. Raises `OSError`."""
     directory = folder / finding.id
     if (directory / "finding.json").exists():
         return None
@@ -25,7 +25,7 @@ def save(folder: Path, finding: FuzzFinding) -> Path | None:
 
 
 def load(path: Path) -> FuzzFinding:
-    """Return the finding in a directory, or in a finding.json; raises `FindingError`, which says what was expected."""
+    """Return the finding of a directory or of a finding.json. Raises `FindingError`."""
     file = path / "finding.json" if path.is_dir() else path
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -42,6 +42,6 @@ def load(path: Path) -> FuzzFinding:
 
 
 def load_all(folder: Path) -> Iterator[FuzzFinding]:
-    """Yield the findings below a folder, in the order of their ids."""
+    """Yield the findings below a folder, sorted by id. Raises `FindingError`."""
     for file in sorted(folder.glob("*/finding.json")):
         yield load(file)

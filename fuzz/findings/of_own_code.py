@@ -1,4 +1,4 @@
-"""An input that breaks an invariant of our own code, as a finding: as small as it gets, and seen again."""
+"""Turns an input that breaks an invariant of our own code into a finding: reduced and replayed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGAIN = 3
 
 
 def broken(target: CodeTarget, name: str, data: bytes) -> InvariantError | None:
-    """Return what an input breaks; None when nothing."""
+    """Return the invariant that an input breaks; None for none."""
     try:
         target.check(name, data)
     except InvariantError as violation:
@@ -24,7 +24,7 @@ def broken(target: CodeTarget, name: str, data: bytes) -> InvariantError | None:
 
 
 def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -> FuzzFinding:
-    """Return what an engine found; its result must hold an input."""
+    """Return the finding of a result of an engine; the result must hold an input."""
     assert result.crash is not None
     found = broken(target, name, result.crash)
     spoken = protocol(name)

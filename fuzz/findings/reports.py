@@ -1,4 +1,4 @@
-"""Findings as other tools read them: SARIF 2.1.0 for code scanning, JUnit XML for CI."""
+"""Findings for other tools: SARIF 2.1.0 for code scanning, JUnit XML for CI."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from wireproof.fuzz.findings.finding import FuzzFinding
 __all__ = ["Clauses", "sarif", "write_junit", "write_sarif"]
 
 Clauses = Mapping[str, str]
-"""Clause -> its text."""
+"""Clause id -> text."""
 Kept = Sequence[tuple[Path, FuzzFinding]]
-"""Findings, each with its directory."""
+"""(directory, finding) pairs."""
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MODULE = re.compile(r"[^a-z0-9]+")
 
 
 def rule_of(one: FuzzFinding) -> str:
-    """Return what a finding breaks: its clause, else the oracle that noticed."""
+    """Return the rule that a finding breaks: its clause, or the oracle as a slug."""
     return one.clause or MODULE.sub("-", one.oracle.lower()).strip("-")
 
 
 def sarif(kept: Kept, clauses: Clauses) -> dict[str, Any]:
-    """Return findings as one SARIF run; a rule is a clause, or an oracle where no clause is known."""
+    """Return findings as a SARIF run; a rule is a clause, or an oracle where no clause is known."""
     rules = list(dict.fromkeys(rule_of(one) for _, one in kept))
     texts = {rule_of(one): clauses.get(one.clause or "", one.oracle) for _, one in kept}
     return {
@@ -80,19 +80,19 @@ def _message(one: FuzzFinding) -> str:
 
 
 def _uri(path: Path) -> str:
-    """Return a path below the working directory as relative, any other one as a file's address."""
+    """Return a path below the working directory as a relative URI, any other as a file URI."""
     full = path.resolve()
     return full.relative_to(Path.cwd()).as_posix() if full.is_relative_to(Path.cwd()) else full.as_uri()
 
 
 def write_sarif(path: Path, kept: Kept, clauses: Clauses) -> None:
-    """Write a SARIF file; raises `OSError`."""
+    """Write a SARIF file. Raises `OSError`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(sarif(kept, clauses), indent=1) + "\n", encoding="utf-8")
 
 
 def write_junit(path: Path, kept: Kept, checked: Iterable[str] = ()) -> None:
-    """Write JUnit XML: a failed case for each finding, a passed one for each name in `checked`; raises `OSError`."""
+    """Write JUnit XML: a failed case for each finding, a passed one for each name in `checked`. Raises `OSError`."""
     passed = list(checked)
     suite = ElementTree.Element("testsuite", name="wireproof.fuzz", errors="0", skipped="0")
     suite.attrib.update(tests=str(len(kept) + len(passed)), failures=str(len(kept)))

@@ -1,8 +1,8 @@
-"""Invariants of any codec: of a stream read by one side of a connection, and of a message written.
+"""Invariants of every codec: of a stream that one side of a connection reads, and of a message that is encoded.
 
-A stream cut anywhere is the stream whole; only named errors leave; what was consumed never shrinks and is what events
-were made of; what is kept is no more than what came; what was read is written as the same bytes, and the other way. A
-side that reads no more may drop what comes, all of it; one that hands over to TLS gives up what it kept, as it came.
+Every segmentation of a stream reads the same; only named errors are raised; consumption never goes back and covers the
+bytes of the events; no more is kept than came; what is read encodes to the same bytes, and the other way round. A side
+that no longer reads may drop all that comes; one that hands over to TLS gives up what it kept, unchanged.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ __all__ = [
 ]
 
 Make = Callable[[], Connection]
-"""Makes a connection in the state from which a stream is read."""
+"""Makes a connection in the state in which a stream is read."""
 PARTS_A_BYTE = 8
-"""Field values that one byte of a stream may turn into, at most: more is memory that grows faster than its input."""
+"""Most field values from one byte of a stream: more would be memory that grows faster than its input."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ class StreamReading:
     events: tuple[tuple[Message | EndOfStream, tuple[int, int]], ...]
     """Each event and its span in the stream."""
     error: tuple[str, str, int | None] | None
-    """Code, message and offset of the error it ended with."""
+    """Code, message and offset of the error at its end."""
     over: bytes | None = None
-    """What it handed over to TLS."""
+    """The bytes that it handed over to TLS."""
 
 
 def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
-    """Return `data` cut at these offsets; those outside it and empty pieces are left out."""
+    """Return `data` cut at the offsets `cuts`; offsets outside and empty pieces are ignored."""
     places = [0, *sorted({cut for cut in cuts if 0 < cut < len(data)}), len(data)]
     return [data[start:stop] for start, stop in pairwise(places) if start < stop]
 
 
 def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) -> StreamReading:
-    """Feed chunks and the end of the stream, reading all events after each; `Violation` for what may never happen.
+    """Feed chunks and the end of the stream, and read all events after each chunk. Raises `InvariantError`.
 
-    Offsets count from where the connection stands; `tls` says that it may hand over to TLS.
+    Offsets count from the current position of the connection; `tls` allows it to hand over to TLS.
     """
     accounting = _ByteAccounting(connection)
     try:
@@ -91,7 +91,7 @@ def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) 
 
 
 class _ByteAccounting:
-    """What was fed to a connection, and what became of it."""
+    """Counts the bytes that were fed to a connection, consumed and dropped."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -100,11 +100,11 @@ class _ByteAccounting:
         self.fed = self.consumed = self._dropped = 0
 
     def here(self, offset: int | None) -> int | None:
-        """Return an offset of the connection's stream as one of what was fed."""
+        """Return an offset of the connection as an offset of what was fed."""
         return None if offset is None else offset - self._start
 
     def note(self, event: Message | EndOfStream) -> None:
-        """Take an event; a message takes bytes, and none is made once bytes were dropped."""
+        """Record an event. Raises `InvariantError` for a message of no bytes, or one after bytes were dropped."""
         first, last = self._connection.span
         self._events.append((event, (first - self._start, last - self._start)))
         before = self.consumed
@@ -118,7 +118,7 @@ class _ByteAccounting:
             )
 
     def balance(self) -> None:
-        """Count the bytes consumed; `Violation` when they went back or do not add up with what is kept."""
+        """Count the consumed bytes. Raises `InvariantError` if they decrease or do not add up with those kept."""
         consumed, kept = self._connection.received - self._start, self._connection.buffered
         if not self.consumed <= consumed <= self.fed:
             detail = f"{consumed} bytes consumed after {self.consumed}, of {self.fed}"
@@ -129,12 +129,12 @@ class _ByteAccounting:
             raise InvariantError("no byte is lost or kept twice", detail, "kept")
 
     def reading(self, error: tuple[str, str, int | None] | None, over: bytes | None = None) -> StreamReading:
-        """Return all of it."""
+        """Return the whole reading."""
         return StreamReading(tuple(self._events), error, over)
 
 
 def _handed_over(connection: Connection, chunks: Sequence[bytes], consumed: int) -> bytes | None:
-    """Return what a connection that stands before TLS gives up, which is all that came since; None elsewhere."""
+    """Return what a connection gives up before TLS, which must be all that came since; None if TLS may not begin."""
     kept = connection.buffered
     try:
         over = connection.start_tls()
@@ -147,7 +147,7 @@ def _handed_over(connection: Connection, chunks: Sequence[bytes], consumed: int)
 
 
 def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool = False) -> StreamReading:
-    """Read `data` whole and cut at `cuts`; return the one reading, or raise `Violation`."""
+    """Read `data` whole and cut at `cuts`; return the reading. Raises `InvariantError`."""
     chunks = pieces(data, cuts)
     whole = read(make(), [data] if data else [], tls=tls)
     if len(chunks) > 1 and (cut := read(make(), chunks, tls=tls)) != whole:
@@ -164,7 +164,7 @@ def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool
 
 
 def check_datagrams(make: Make, datagrams: Sequence[bytes]) -> None:
-    """Read datagrams on one connection; `Violation` unless each is read as if it were alone."""
+    """Read datagrams on one connection. Raises `InvariantError` unless each reads as if it were alone."""
     for data in datagrams:
         check_stream(make, data)
     together = make()
@@ -185,7 +185,7 @@ def check_datagrams(make: Make, datagrams: Sequence[bytes]) -> None:
 
 
 def _one(connection: Connection) -> tuple[Message | None, tuple[str, str] | None]:
-    """Return the next message, or code and text of the error that stands for it."""
+    """Return the next message, or code and text of the error in its place."""
     try:
         event = connection.next_event()
     except RemoteProtocolError as error:
@@ -194,16 +194,16 @@ def _one(connection: Connection) -> tuple[Message | None, tuple[str, str] | None
 
 
 def check_economy(make: Make, data: bytes, cuts: Iterable[int] = ()) -> None:
-    """Read `data` cut at `cuts`; `Violation` unless memory and copying are linear in it."""
+    """Read `data` cut at `cuts`. Raises `InvariantError` unless memory and copying are linear in its size."""
     connection = make()
     with measured(len(data)), counted(connection, len(data)):
         read(connection, pieces(data, cuts))
 
 
 def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) -> None:
-    """Decode one frame at `at`: only named errors leave, and it ends where bytes are, or wants more than there are.
+    """Decode one frame at `at`: it must end within the data, want more than there is, or be refused by a named error.
 
-    The shortest form, for engines that count their executions.
+    The quickest check, for engines that count executions. Raises `InvariantError`.
     """
     end = len(data)
     if at >= end:
@@ -221,9 +221,9 @@ def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) ->
 
 
 def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
-    """Decode requests straight from `data[at:]`, no connection made: named errors, progress, and the same bytes back.
+    """Decode requests from `data[at:]` without a connection: named errors, progress, the same bytes encoded.
 
-    The short form of `check_stream` and `check_written` for engines that count their executions.
+    The quick form of `check_stream` and `check_written`. Raises `InvariantError`.
     """
     decode, encode, end, context = codec.decode_request, codec.encode, len(data), FrameContext(limit)
     message: Any = None
@@ -248,7 +248,7 @@ def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
 
 
 def check_written(encode: Callable[[Message], bytes], reading: StreamReading, data: bytes) -> None:
-    """Every message of a reading is written as the bytes it was read from."""
+    """Check that every message of a reading encodes to its bytes. Raises `InvariantError`."""
     for event, (start, stop) in reading.events:
         if isinstance(event, Message):
             written = _encoded(encode, event)
@@ -258,7 +258,7 @@ def check_written(encode: Callable[[Message], bytes], reading: StreamReading, da
 
 
 def check_message(encode: Callable[[Message], bytes], message: Message, make: Make) -> None:
-    """A message that can be written is read back as itself by the other side."""
+    """Check that the other side reads an encoded message as the same message. Raises `InvariantError`."""
     data = _encoded(encode, message)
     found = read(make(), [data] if data else [])
     if found.error is not None or [event for event, _ in found.events if isinstance(event, Message)] != [message]:
@@ -280,7 +280,7 @@ def _encoded(encode: Callable[[Message], bytes], message: Message) -> bytes:
 
 
 def _parts(value: Any) -> int:
-    """Return how many values a message holds, bytes counting one each."""
+    """Return the number of values in a message; bytes count one each."""
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""What reading a stream may take: counted, not timed, so that the same input says the same every time."""
+"""Limits of what reading a stream may take: counted, not timed, so the same input gives the same result."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from wireproof.protocols.frames import FrameContext
 __all__ = ["check_want", "counted", "measured"]
 
 OPENED_A_BYTE, OPENED = 6, 64
-"""Bytes laid before a decoder for each that came: a frame is looked at once for each length it tells."""
+"""Bytes shown to a decoder for each byte that came: a frame is inspected once for each length it announces."""
 MEMORY_A_BYTE, MEMORY = 1024, 64 * 1024
-"""Bytes of memory for each that came: a message of one byte is an object, its span and its place in a list."""
+"""Bytes of memory for each byte that came: a message of one byte is an object, its span, and a list entry."""
 
 
 def check_want(need: int, there: int, limit: int) -> None:
-    """A decoder wants more than there is, and no more than a frame may have."""
+    """Check that a decoder wants more bytes than `there` and at most `limit`. Raises `InvariantError`."""
     if need <= there:
         raise InvariantError("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
     if need > limit:
@@ -28,7 +28,7 @@ def check_want(need: int, there: int, limit: int) -> None:
 
 
 class _Counted:
-    """A connection's decoder that counts what it is shown; bytes it was shown already are not shown anew."""
+    """Wraps a connection's decoder and counts the bytes that it is shown for the first time."""
 
     def __init__(self, connection: Connection) -> None:
         self._decode = connection._decode
@@ -47,7 +47,7 @@ class _Counted:
 
 @contextmanager
 def counted(connection: Connection, size: int) -> Iterator[None]:
-    """Read a stream of `size` bytes within: bytes are copied a bounded number of times, or `Violation`."""
+    """Read a stream of `size` bytes inside. Raises `InvariantError` if bytes are copied too many times."""
     decoder = _Counted(connection)
     yield
     if decoder.opened > OPENED_A_BYTE * size + OPENED:
@@ -57,7 +57,7 @@ def counted(connection: Connection, size: int) -> Iterator[None]:
 
 @contextmanager
 def measured(size: int) -> Iterator[None]:
-    """Read a stream of `size` bytes within: memory is linear in it, or `Violation`."""
+    """Read a stream of `size` bytes inside. Raises `InvariantError` unless memory is linear in it."""
     if tracemalloc.is_tracing():
         yield
         return

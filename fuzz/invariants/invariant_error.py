@@ -1,4 +1,4 @@
-"""The one exception of the invariants."""
+"""The exception of the invariants."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ __all__ = ["InvariantError"]
 
 
 class InvariantError(AssertionError):
-    """Raised when an invariant does not hold; `invariant` names it, `shape` is the same for the same bug.
+    """Raised when an invariant does not hold.
 
-    `clause` is the one it breaks, where that is known.
+    `invariant` is its name, `detail` what was observed, `shape` a text that is equal for equal bugs, `clause` the
+    broken clause if it is known.
     """
 
     def __init__(self, invariant: str, detail: str, shape: str = "", clause: str | None = None) -> None:

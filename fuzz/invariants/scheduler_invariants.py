@@ -1,7 +1,27 @@
-"""The scheduler against a dict of instants: never early, never lost, never twice, in order, late by at most a tick.
+"""The TTL scheduler compared with a dict of instants.
 
-`ScheduleCheck` does each operation to both and compares; engines only choose operations. Work may be cut as small as it
-can be, so that a dozen records meet every seam that a million would.
+Strategy. The scheduler files records in buckets by tick, splits wide spans of ticks when they come near, delivers a
+tick in slices so that the event loop stays responsive, and skips work with a timer that is armed for the earliest
+bucket. Its errors live at the joints of these parts: a record that moves while its bucket is delivered, a span that is
+split while records are cancelled, an instant that is rounded to a tick. The model has no such parts: a dict from record
+to instant.
+
+`ScheduleCheck` applies every operation to both and compares them; engines only choose operations. It checks:
+
+- never early: a record is delivered at or after its instant;
+- late by at most a tick: after time has passed, no record waits whose instant is a tick or more ago;
+- never lost, never kept: both hold the same records at all times, even between two slices;
+- never twice: no delivery after a delivery or a cancel;
+- in order: records are delivered by instant, ties in the order in which they were filed. A record that was moved to
+  a later instant has no place among ties, because the scheduler may move it lazily; an advance during
+  which records were scheduled or cancelled is not checked for order.
+
+Three means make these joints frequent. `small_steps` reduces chunk and slice sizes to one to three records, so that a
+dozen records meet what a million would. Operations happen also from within a delivery (`when_due`) and between two
+slices (`between_slices`), where real servers reschedule. About half of the moves to a later instant change `due` in place,
+without calling `schedule`, as the store does with a record that is updated before it expires.
+
+A violation inside a timer callback would be swallowed by the loop, so it is kept and raised by the next `advance`.
 """
 
 from __future__ import annotations
@@ -22,7 +42,7 @@ RECORDS = 12
 
 
 class ScheduledRecord:
-    """What is scheduled, moved and cancelled."""
+    """A record that is scheduled, moved and cancelled."""
 
     __slots__ = ("bucket", "due", "name")
 
@@ -31,13 +51,13 @@ class ScheduledRecord:
         self.name, self.due = name, 0
 
     def __repr__(self) -> str:
-        """As a violation shows it."""
+        """Return its name for messages."""
         return f"r{self.name}"
 
 
 @contextmanager
 def small_steps() -> Iterator[None]:
-    """Let the scheduler cut its work as small as it can."""
+    """Reduce the chunk sizes of the scheduler to their minimum for the duration of the context."""
     sizes = scheduler.CHUNK, scheduler.FEW, buckets.RUN
     scheduler.CHUNK, scheduler.FEW, buckets.RUN = 1, 1, 3
     try:
@@ -47,7 +67,7 @@ def small_steps() -> Iterator[None]:
 
 
 class ScheduleCheck:
-    """A scheduler and its naive model, side by side, on a virtual clock."""
+    """A scheduler and its model on a virtual clock; `tick` and `start` are in ns, `items` is the size of a slice."""
 
     def __init__(self, *, tick: int = 1, items: int = 4, start: int = 0) -> None:
         self.clock, self.tick = VirtualClock(start_monotonic_ns=start), tick
@@ -67,11 +87,11 @@ class ScheduleCheck:
         self._apply(self.records[which % RECORDS], delay)
 
     def when_due(self, which: int, other: int, delay: int | None) -> None:
-        """Once a record is delivered, do as `apply` says to another, from within the delivery."""
+        """When a record is delivered, apply `delay` to another one from within the delivery."""
         self._inside[self.records[which % RECORDS]] = (self.records[other % RECORDS], delay)
 
     def between_slices(self, which: int, delay: int | None, at: int, hops: int) -> None:
-        """In `at` ns, and `hops` turns of the loop later, do as `apply` says and compare."""
+        """In `at` ns and `hops` turns of the loop later, apply `delay` to a record and compare."""
 
         def hop(left: int) -> None:
             if left:
@@ -83,7 +103,9 @@ class ScheduleCheck:
         self.clock.call_at(self.clock.monotonic_ns() + at, lambda: hop(hops))
 
     def advance(self, ns: int) -> None:
-        """Let time pass; `Violation` when what was delivered is not what is due."""
+        """Let `ns` nanoseconds pass. Raises `InvariantError` if a delivery was early, late, lost, doubled or out of
+        order.
+        """
         self._delivered, self._disturbed = [], False
         self.clock.advance(ns)
         if self._broken is not None:
@@ -100,7 +122,7 @@ class ScheduleCheck:
         self.compare()
 
     def compare(self) -> None:
-        """Both hold the same records and say the same of what is overdue."""
+        """Check that both hold the same records and agree which are overdue. Raises `InvariantError`."""
         held = {one for one in self.records if one.bucket is not None}
         if held != set(self.model):
             raise InvariantError("never lost, never kept", f"holds {held}, not {set(self.model)}", "held")
@@ -124,14 +146,14 @@ class ScheduleCheck:
             self._apply(*self._inside.pop(item))
 
     def _compare_within(self) -> None:
-        """Compare while a timer runs, which must not be broken off."""
+        """Compare inside a timer callback, which must not raise."""
         try:
             self.compare()
         except InvariantError as violation:
             self._broken = self._broken or violation
 
     def _break(self, invariant: str, detail: str, shape: str) -> None:
-        """Keep a violation met where the scheduler would swallow it."""
+        """Keep a violation where the scheduler would swallow an exception."""
         self._broken = self._broken or InvariantError(invariant, detail, shape)
 
     def _apply(self, item: ScheduledRecord, delay: int | None) -> None:

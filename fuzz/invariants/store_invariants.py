@@ -1,6 +1,6 @@
-"""A server agrees with the model of its document: every answer, every push, on every connection, at every instant.
+"""A server compared with the model of its document: every reply and push, on every connection, at every instant.
 
-`StoreCheck` does each step to the server and tells the model; engines only choose steps.
+`StoreCheck` does each step on the server and applies it to the model; engines only choose steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["StoreCheck"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
 LONGEST = 600
-"""Characters of what a violation tells."""
+"""Most characters of the detail of a violation."""
 
 
 @dataclass
@@ -33,11 +33,11 @@ class _OpenConnection:
 
     client: Client
     asked: list[tuple[Request, int]] = field(default_factory=list)
-    """Requests without a reply, with the instants they were sent at."""
+    """Requests without a reply, with the instants in ns at which they were sent."""
 
 
 class StoreCheck:
-    """A server and the model of it, side by side; `do` raises `Violation`. Steps that cannot be done are left out."""
+    """A server and its model. `do` raises `InvariantError`; steps that cannot be done are left out."""
 
     def __init__(self, context: FuzzContext, transport: Transport, *, tolerance_ns: int, shared: bool) -> None:
         self.context, self.transport = context, transport
@@ -45,7 +45,7 @@ class StoreCheck:
             context.name, profile=context.profile, variant=context.variant, tolerance_ns=tolerance_ns, shared=shared
         )
         self.known_ids: dict[int, list[bytes]] = {}
-        """Size -> the runs of so many bytes that greetings were answered with: ids, which requests may name."""
+        """Size in bytes -> ids of that size in replies to the greeting; requests may name them."""
         self.done: list[Step] = []
         self.script: list[Action] = []
         self.trace = Trace()
@@ -59,11 +59,11 @@ class StoreCheck:
 
     @property
     def elapsed_ns(self) -> int:
-        """The time since it began."""
+        """Nanoseconds since the beginning."""
         return self.transport.now_ns() - self._began
 
     def do(self, step: Step) -> None:
-        """Do one step."""
+        """Do one step. Raises `InvariantError`."""
         match step:
             case ConnectStep(name) if name not in self._lines:
                 self.done.append(step)
@@ -137,7 +137,7 @@ class StoreCheck:
             self._read(name, self.transport.patience)
 
     def _settle(self) -> None:
-        """Wait for the pushes that are due, and see that there are no others."""
+        """Wait for the pushes that are due and check that no others come."""
         for name in self._lines:
             while (owed := self.model.owed(name)) is not None:
                 before = len(self.trace)
@@ -149,7 +149,7 @@ class StoreCheck:
         self._check("pushes agree with the model", self.model.unexpected(Window(now, now)))
 
     def _read(self, name: str, timeout: float, due: str = "") -> None:
-        """Take what comes; `due`: a push that is owed. Nothing at all is a violation where something is due."""
+        """Read what comes; `due` names a push that must come. Raises `InvariantError` if it does not."""
         line = self._lines[name]
         answer = self._perform(Read(name, timeout))
         if answer.kind is Kind.RECEIVED:

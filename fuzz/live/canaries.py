@@ -1,7 +1,7 @@
-"""Marks: ten bytes in the names and values that a script sends, so that whose they are is known wherever they turn up.
+"""Canaries: ten bytes inside the names and values of a script, which identify their sender wherever they appear.
 
-A script in a pool holds marks with small numbers; before each play they become fresh ones, so that no play meets what
-another one left on the server.
+A script in a pool holds canaries with small numbers. Before each play they are replaced by fresh ones, so that no play
+meets data that an earlier play left on the server.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ LARGEST = 0xFFFFFFFF
 
 
 def canary(number: int) -> bytes:
-    """Return the mark of that number."""
+    """Return the canary with that number."""
     return b"~%08x~" % (number & LARGEST)
 
 
 def canaries_in(data: bytes) -> set[bytes]:
-    """Return the marks that bytes hold."""
+    """Return the canaries in `data`."""
     return set(CANARY.findall(data))
 
 
 def renumbered(script: Script, shift: int) -> Script:
-    """Return the script with other names in it: each mark's number is `shift` more."""
+    """Return the script with `shift` added to the number of each canary, so with other names."""
     return _replaced(script, lambda number: number + shift)
 
 
 def with_fresh_canaries(script: Script) -> Script:
-    """Return the script with marks that nobody has used yet; equal ones stay equal."""
+    """Return the script with new random canaries; equal canaries stay equal."""
     drawn: dict[int, int] = {}
     return _replaced(script, lambda number: drawn.setdefault(number, secrets.randbits(32)))
 

@@ -1,7 +1,7 @@
-"""How a script is played to be judged: its steps, then what is still due is waited for, then somebody else is served.
+"""Plays a script so that it can be judged: its steps, a wait for pending replies, then a probe on a new connection.
 
-The trace holds all of it, so that oracles are functions of it. No reply of a correct server is waited for in vain, so
-most plays need no waiting at all.
+The trace holds all of it, so oracles are functions of the trace. A correct server sends every reply that is waited for,
+so most plays need no timeout.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from wireproof.protocols import Request
 __all__ = ["PROBE", "barrier_of", "playing"]
 
 PROBE = "~probe"
-"""The connection that is opened last: whoever asked what, it has to be answered."""
+"""The connection that is opened last; it must be served whatever the script sent."""
 
 
 def playing(script: Script, context: FuzzContext, *, patience: float, measure: bool = False) -> Asking[Trace]:
-    """Ask a driver for the script and what belongs to it, and return the trace.
+    """Ask a driver for the script, pending replies and the probe; return the trace.
 
-    No single wait is longer than `patience` seconds; `measure` asks what the target's process takes while the
-    connections are open.
+    No single wait is longer than `patience` seconds. `measure` asks for the usage of the process while connections are
+    open.
     """
     trace = Trace()
     held = yield from performing(script, trace, context.substitution(script))
     for line in lines(trace, context):
         if line.name in held and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, context, trace, patience)
-    yield from _somebody_else(context, trace, patience)
+    yield from _probe(context, trace, patience)
     for name in sorted(held):
         answer = yield Read(name, 0.0)
         if answer.kind is not Kind.SILENT:
@@ -56,7 +56,7 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
 
 
 def _wait_for_due(line: Line, context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
-    """Read until nothing is due; where it stays so, ask once more, to tell a lost answer from a stuck connection."""
+    """Read until no reply is pending; then send one more request, to tell a lost reply from a stuck connection."""
     if line.ended is not Kind.HALF_CLOSED and not line.valid:
         patience = min(patience, 0.05)
     began = trace[-1].at_us if trace else 0
@@ -75,14 +75,14 @@ def _wait_for_due(line: Line, context: FuzzContext, trace: Trace, patience: floa
 
 
 def barrier_of(line: Line) -> Request | None:
-    """Return a request that is answered at once where a line stands; None where there is none."""
+    """Return a request that is answered at once in the current state; None if there is none."""
     try:
         return line.link.barrier() if line.may_ask else None
     except LookupError:
         return None
 
 
-def _somebody_else(context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
+def _probe(context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
     data = b"".join(map(context.encode, context.probe))
     opened = yield from _do(trace, Open(PROBE), PROBE)
     if opened.kind is not Kind.OPENED:

@@ -1,4 +1,4 @@
-"""Scripts that ask anything behind a proper opening, on lines of several kinds at once."""
+"""Generates scripts: a valid opening, then any requests, on connections of several links at once."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["ScriptGenerator"]
 
 PAUSE, GLANCE = 0.02, 0.003
-"""Seconds a script waits for an answer before it goes on, and for what came elsewhere."""
+"""Seconds that a script waits for a reply, and for messages on other connections."""
 MOST_ASKED = 16
 SIGNS = b"ab/+#.*"
-"""What names are made of: few letters, so that they meet, and signs that protocols give a meaning."""
+"""The bytes of generated names: few letters, so that names collide, and characters that protocols treat specially."""
 SIZES = (0, 1, 1, 1, 2, 3, 3, 5, 8)
 ENDS, OLD, OTHER_LINK, AGAIN = 0.1, 0.6, 0.7, 0.3
-"""How often one asks for the end, a name is an old one, a line of another link is opened, another one of the first."""
+"""Probabilities: of a request that ends the connection, of an old name, of a connection on another link, of a second
+connection.
+"""
 FIRST, SECOND = "a", "z"
 
 
 class ScriptGenerator:
-    """Draws scripts; the same source of randomness gives the same ones."""
+    """Generates scripts; the same source of randomness gives the same scripts."""
 
     def __init__(self, context: FuzzContext, random: Random) -> None:
         self._context = context
@@ -61,7 +63,7 @@ class ScriptGenerator:
         return (*script, *(Read(name, GLANCE) for name in lines))
 
     def _begun(self, name: str, link: str) -> Iterator[Action]:
-        """Yield the steps that open a line; what the first line was told is asked for by its place."""
+        """Yield the steps that open a connection; tokens of the first connection are written as placeholders."""
         usual = self._spoken.links[link] is self._spoken.link
         yield Open(name, "" if usual else link, self._spoken.links[link].transport)
         for request in self._opening(link):
@@ -74,7 +76,7 @@ class ScriptGenerator:
             yield Read(name, PAUSE)
 
     def _opening(self, link: str) -> Sequence[Request]:
-        """Return what a line begins with: its opening, or else the requests that lead furthest."""
+        """Return the requests that open a connection, or the longest state path of a link without an opening."""
         found = self._spoken.links[link].opening()
         if found:
             return found
@@ -87,9 +89,9 @@ class ScriptGenerator:
 
     @cached_property
     def _askable(self) -> dict[str, tuple[list[list[Request]], list[list[Request]]]]:
-        """Link -> examples of what may be asked on a line that was opened: what it goes on after, and what ends it.
+        """Link -> examples of requests after the opening: those after which it continues, and those that end it.
 
-        The request of a link that is answered at once stands for all of its kind.
+        The sync request of a link replaces other requests of its class.
         """
         known = examples(self._context.name, self._context.profile, self._context.variant)
         found: dict[str, tuple[list[list[Request]], list[list[Request]]]] = {}
@@ -118,7 +120,7 @@ class ScriptGenerator:
         return self._encoded(self._random.choice(self._random.choice(kinds)))
 
     def _encoded(self, example: Request) -> bytes:
-        """Return the bytes of a request like an example, with any values where that can be written."""
+        """Return the bytes of a request like `example` with other field values, if they can be encoded."""
         changed = {}
         for field, kind in self._fields(example):
             if self._random.random() < self._share(field, kind):
@@ -129,7 +131,7 @@ class ScriptGenerator:
             return self._context.encode(example)
 
     def _share(self, field: str, kind: Kind) -> float:
-        """Return how often a field gets any value: what names something often, what an enum names or nobody seldom."""
+        """Return the probability that a field gets another value: high for names, low for enums."""
         if isinstance(kind, UInt):
             return 0.1 if field in self._spoken.names else 0.3
         if isinstance(kind, BYTES) and not isinstance(kind, Raw):

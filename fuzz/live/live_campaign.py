@@ -1,4 +1,24 @@
-"""A campaign against one server: mutate, play, judge, keep what shows something new, attribute what is wrong."""
+"""A fuzzing campaign against one server: mutate, play, judge, keep scripts that show new behaviour, attribute failures.
+
+How scripts are drawn. Seeds are valid conversations of the vectors, shuffled by the campaign's seed. 20 % of the plays
+are a seed as it is: they keep the server in ordinary states and notice damage that earlier plays left. The others
+mutate a script of the pool 1 to 4 times (`mutators`). Half of them start from a script that showed something new, the
+rest from the whole pool, so that new behaviour is explored without starving the rest.
+
+What is kept. There is no coverage of a foreign server, so its replies stand in for it: `novelty.shapes` describes each
+step as (previous reply, request, reply) and each connection's end. A script that shows an unseen shape joins the pool,
+both as a start for mutation and as material for splicing. Values are no part of a shape, or every play would be new.
+
+What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays may
+cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and replays
+the result three times. Unreproduced suspicions are dropped, except a death: a process that ended is a fact. A suspicion
+with the same oracle, clause and shape is looked into at most five times, so that one flaky symptom cannot use up
+the time.
+
+Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and every
+256 plays; that bounds how many scripts attribution has to consider. These restarts do not count towards
+`CampaignLimits.restarts`, which stops a campaign whose server keeps dying.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +41,18 @@ from wireproof.fuzz.script import Script
 __all__ = ["Campaign", "CampaignFinding", "CampaignLimits", "CampaignProgress"]
 
 PATIENCE = 1.0
-"""Seconds to wait for an answer before there is a suspicion."""
+"""Seconds to wait for a reply before there is a suspicion."""
 WINDOW = 64
-"""Scripts that are remembered for what only several of them show."""
+"""Scripts that are remembered for suspicions that need several of them."""
 SAMPLE = 32
-"""Plays between two at which the process is measured."""
+"""The process is measured every so many plays."""
 REST = 256
-"""Plays after which a server of our own starts again, with nothing in it."""
+"""Plays after which a server that we started is restarted."""
 SEEDS = 300
 UNCHANGED = 0.2
-"""Share of plays of a seed as it is."""
+"""Share of plays of an unmutated seed."""
 MOST_SUSPICIONS = 5
-"""Times that one suspicion is looked into when it never shows again."""
+"""How often one suspicion is looked into if it is never reproduced."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +62,16 @@ class CampaignLimits:
     seconds: float = 0
     runs: int = 0
     rate: float = 0
-    """Plays a second; 0 for as many as there can be."""
+    """Plays a second; 0 for no limit."""
     findings: int = 20
     restarts: int = 200
-    """Starts after a death; those that a suspicion is looked into with do not count."""
+    """Restarts after a death; those of attribution do not count."""
     shrink_s: float = 20.0
 
 
 @dataclass
 class CampaignProgress:
-    """What a campaign did so far."""
+    """Counters of a campaign."""
 
     executions: int = 0
     states: int = 0
@@ -61,7 +81,7 @@ class CampaignProgress:
 
     @property
     def per_second(self) -> float:
-        """Plays a second, restarts and shrinking included."""
+        """Plays a second, restarts and reduction included."""
         return self.executions / max(time.monotonic() - self.began, 1e-9)
 
     def __str__(self) -> str:
@@ -71,14 +91,14 @@ class CampaignProgress:
 
 @dataclass(frozen=True)
 class CampaignFinding:
-    """One thing that was found, and after how many executions."""
+    """One attributed failure, and after how many executions it was found."""
 
     what: Attributed
     executions: int
 
 
 class Campaign:
-    """One campaign; `run` yields what it finds, as it finds it. Raises `StartError` when the server starts no more."""
+    """One campaign; `run` yields findings as they are found. Raises `StartError` if the server does not start again."""
 
     def __init__(
         self,
@@ -103,19 +123,19 @@ class Campaign:
         self._known: dict[tuple[str, str, str], int] = {}
         self.progress = CampaignProgress()
         self.stopped = ""
-        """Why it ended before its time."""
+        """Why it ended early; "" if it did not."""
 
     @property
     def novel(self) -> list[Script]:
-        """The scripts that showed something new, those it began with included."""
+        """The scripts that showed something new, given ones included."""
         return list(self._novel)
 
     def begin_with(self, scripts: Iterable[Script]) -> None:
-        """Play these first, as they are; they belong to the pool if they show anything."""
+        """Play these scripts first, unchanged."""
         self._first.extend(scripts)
 
     def run(self) -> Iterator[CampaignFinding]:
-        """Fuzz until a bound is reached."""
+        """Fuzz until a limit is reached; yield each finding. Raises `StartError`."""
         self._live.begin()
         while self._may_continue():
             play = self._next()
@@ -129,14 +149,14 @@ class Campaign:
         limits, done = self._limits, self.progress
         spent = time.monotonic() - done.began
         if self._live.restarts > limits.restarts:
-            self.stopped = f"the server was started {self._live.restarts} times again"
+            self.stopped = f"the server was restarted {self._live.restarts} times"
         if done.findings >= limits.findings:
-            self.stopped = f"{done.findings} findings are enough"
+            self.stopped = f"the limit of {done.findings} findings is reached"
         over = bool(limits.runs and done.executions >= limits.runs) or bool(limits.seconds and spent >= limits.seconds)
         return not (self.stopped or over)
 
     def _next(self) -> Play:
-        """Play the next script and note what it showed."""
+        """Play the next script and record its shapes."""
         if self._limits.rate:
             due = self.progress.began + self.progress.executions / self._limits.rate
             time.sleep(max(0.0, due - time.monotonic()))
@@ -159,7 +179,7 @@ class Campaign:
         return mutated(self._random, self._random.choice(pool), self._context)
 
     def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
-        """Return what a suspicion turned out to be; None for one that is known, or that never shows again."""
+        """Return the finding of a suspicion; None if it is known or not reproduced."""
         times = self._known.get(suspicion.key, 0)
         if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._was_slow()):
             return None
@@ -179,13 +199,13 @@ class Campaign:
             self._restart(f"it {play.death}")
         elif not play.serves:
             if not self._restart("it served nobody") and not self._is_served():
-                self.stopped = "the server serves nobody any more, and it is not ours to start again"
+                self.stopped = "the server no longer serves anybody and cannot be restarted from here"
         elif self.progress.executions % REST == 0:
-            self._restart("with nothing in it")
+            self._restart("to empty it")
             self._live.restarts -= self._live.server is not None
 
     def _was_slow(self) -> bool:
-        """Say whether others are served after all beside the script that was played last, given more time."""
+        """Return whether the probe is served beside the last script when it gets more time."""
         return self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
 
     def _is_served(self) -> bool:

@@ -1,4 +1,4 @@
-"""Plays what was found on a live server once more."""
+"""Replays findings of live servers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ __all__ = ["in_reference", "shown"]
 
 
 def shown(live: LiveTarget, found: FuzzFinding) -> str | None:
-    """Return what the oracle of a finding says now, None when it is silent; raises `TargetError` for a dead target."""
+    """Return what the oracle of a finding reports now, None for nothing. Raises `TargetError` if the server serves
+    nobody.
+    """
     key = found.oracle, found.clause or "", found.shape
     if not live.play((), patience=PATIENCE).serves:
-        raise TargetError(f"{live.address} serves nobody, before anything was played")
+        raise TargetError(f"{live.address} serves nobody")
     live.begin()
     play = live.play(with_fresh_canaries(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED)
     return next((one.detail for one in judged(play) if one.key == key), None)
 
 
 def in_reference(found: FuzzFinding) -> str | None:
-    """Return what the oracle of a finding says of the reference server, in simulation; None when it is silent."""
+    """Return what the oracle of a finding reports for the reference server in simulation; None for nothing."""
     context = FuzzContext(found.protocol, found.profile, found.variant)
     key = found.oracle, found.clause or "", found.shape
     play = simulated(context, found.script)

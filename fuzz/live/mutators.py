@@ -1,6 +1,22 @@
-"""What is done to valid scripts: each a plain function of randomness, script and ground.
+"""Mutators of valid scripts: each is a plain function of randomness, script and context.
 
-The same seed makes the same script; where nothing can be done, it is returned as it is.
+Strategy. A mutator changes one thing that servers get wrong: a length or type field (`lie_in_a_field`, `flip_a_type`,
+`announce_much`), the bytes of a request (`flip_bytes`, `truncate`, `fill`), the order of steps (`reorder`, `leave_out`,
+`repeat`, `splice`), segmentation and pipelining (`join`, `pipeline`, `drip`), time (`wait`, `burst`), or the number and
+end of connections (`interleave`, `crowd`, `hang_up`). `mutated` draws uniformly and applies 1 to 4 of them, mostly one:
+a script with a single change passes more of the server's checks and reaches further.
+
+Byte mutators prefer field boundaries, which the context derives from the layouts. A random offset mostly hits a name or
+value, where any byte is legal and nothing is learnt; a length that is off by one is where parsers break.
+
+Copies of requests get names of their own with probability 1/2 (`FuzzContext.many`, `renumbered`), because many records
+and many operations on one record fail differently.
+
+Sizes are bounded: a script of more than MOST_BYTES or MOST_STEPS keeps its last smaller version, since a slow play
+costs hundreds of quick ones. Mutators need not keep a script sensible: the player skips actions that are impossible
+(`script.performing`).
+
+The same seed gives the same script; a mutator that cannot apply returns the script unchanged.
 """
 
 from __future__ import annotations
@@ -21,18 +37,18 @@ __all__ = ["MUTATORS", "Mutator", "mutated"]
 Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
 MANY = 200
-"""Fields of one write from which on it is not repeated again: servers are to be confused, not kept busy."""
+"""Fields of one write from which on it is not repeated again: the aim is to confuse servers, not to load them."""
 MOST_STEPS = 400
 LONGEST_WAIT = 0.05
 CROWD = 64
-"""Connections that announce the same."""
+"""Connections that announce the same size."""
 SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26)
-"""Announced sizes, one of them right below a limit that is common."""
+"""Announced sizes; one is right below a common limit."""
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 
 def mutated(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Return the script after one to four mutations; one that became too large is the last smaller one."""
+    """Return the script after one to four mutations; a result that is too large is dropped."""
     for _ in range(random.choice((1, 1, 1, 2, 2, 3, 4))):
         name = random.choice(list(MUTATORS))
         changed = MUTATORS[name](random, script, context)
@@ -46,13 +62,13 @@ def _writes(script: Script) -> list[tuple[int, Write]]:
 
 
 def _a_write(random: Random, script: Script) -> tuple[int, Write] | None:
-    """Return the place of one of the writes, and the write; None where there is none."""
+    """Return the index of a random write and the write; None if there is none."""
     places = _writes(script)
     return random.choice(places) if places else None
 
 
 Edges = Callable[[], tuple[int, ...]]
-"""Tells where the fields of a write begin and end."""
+"""Returns the offsets at which the fields of a write begin and end."""
 
 
 def _in_a_write(
@@ -66,14 +82,14 @@ def _in_a_write(
 
 
 def _at_a_field(random: Random, data: bytes, edges: Edges) -> tuple[int, int]:
-    """Return where a field begins and ends."""
+    """Return the offsets at which a random field begins and ends."""
     places = (0, *edges(), len(data))
     number = random.randrange(len(places) - 1)
     return places[number], places[number + 1]
 
 
 def lie_in_a_field(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Make a field, a length among them, a number from the edge of its width, or off by one."""
+    """Replace a field, often a length, by a boundary value of its width or by its value plus or minus one."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         first, last = _at_a_field(random, data, edges)
@@ -86,7 +102,7 @@ def lie_in_a_field(random: Random, script: Script, context: FuzzContext) -> Scri
 
 
 def flip_a_type(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Make the first byte of a request another one."""
+    """Change the first byte of a request."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         return bytes([random.choice((data[0] ^ 1 << random.randrange(8), random.randrange(256)))]) + data[1:]
@@ -107,7 +123,7 @@ def flip_bytes(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def truncate(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Cut a write short, at a boundary of a field or anywhere; nothing follows, or all that did."""
+    """Cut a write short at a field boundary or anywhere."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         return data[: random.choice((_at_a_field(random, data, edges)[0], random.randrange(len(data))))]
@@ -116,7 +132,7 @@ def truncate(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def splice(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Put a piece of another script into a write, or its steps behind this one's."""
+    """Insert a piece of another script into a write, or append the other script's steps."""
     other = random.choice(context.others or [script])
     if (found := _a_write(random, other)) is None:
         return script
@@ -133,7 +149,7 @@ def splice(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def repeat(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Do a step again, some times."""
+    """Repeat a write one to five times."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
@@ -141,13 +157,13 @@ def repeat(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def leave_out(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Leave one step out."""
+    """Remove one step."""
     at = random.randrange(len(script))
     return script[:at] + script[at + 1 :]
 
 
 def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Let two writes change places."""
+    """Swap two writes."""
     places = _writes(script)
     if len(places) < 2:
         return script
@@ -158,7 +174,8 @@ def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Play another script (or this one) on connections of its own at the same time, on the same names or others."""
+    """Interleave another script, or a copy of this one, on connections of its own; with the same names or other
+    ones."""
     other = random.choice((script, random.choice(context.others or [script])))
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))
@@ -180,7 +197,7 @@ def _apart(name: str, taken: set[str]) -> str:
 
 
 def pipeline(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Send one request very often in one write: the same, or each with names of its own."""
+    """Send one request up to 2000 times in one write: identical, or each with names of its own."""
     number = random.choice((16, 16, 100, 500, 2000))
 
     def change(data: bytes, edges: Edges) -> bytes:
@@ -193,12 +210,12 @@ def pipeline(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def join(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Send all writes of the script as if nothing was waited for."""
+    """Send all writes of the script without waiting."""
     return tuple(step for step in script if not isinstance(step, Read | Sleep))
 
 
 def burst(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Make very many of one thing at one instant, let time pass, and ask again: equal expiries, if they expire."""
+    """Create many records at one instant, let time pass, and send the request again: equal expiries, if they expire."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
@@ -210,9 +227,9 @@ def burst(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def announce_much(random: Random, script: Script, context: FuzzContext) -> Script:
-    """End a write right after a field that says a large number, or the largest there is: a size without its body.
+    """End a write after a field that holds a large number: a size without its body.
 
-    At times many connections do that and stay, so that what each of them reserves adds up.
+    Sometimes many connections do so and stay open, so that what each of them reserves adds up.
     """
     if (found := _a_write(random, script)) is None:
         return script
@@ -231,7 +248,7 @@ def announce_much(random: Random, script: Script, context: FuzzContext) -> Scrip
 
 
 def fill(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Put a run of equal bytes into a write, at a boundary of a field."""
+    """Insert a run of equal bytes at a field boundary."""
     number, byte = random.choice((16, 255, 600, 5000)), random.choice((*EDGES, random.randrange(256)))
 
     def change(data: bytes, edges: Edges) -> bytes:
@@ -242,13 +259,13 @@ def fill(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def crowd(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Let many connections be open all the while, before the script's own or from somewhere on."""
+    """Keep many connections open, from the beginning or from a random step on."""
     number, at = random.choice((8, 40, 120)), random.choice((0, random.randrange(len(script) + 1)))
     return (*script[:at], *(Open(f"crowd{one}") for one in range(number)), *script[at:])
 
 
 def drip(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Send a write in pieces with time between them."""
+    """Send a write in pieces with pauses."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
@@ -261,7 +278,7 @@ def drip(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def hang_up(random: Random, script: Script, context: FuzzContext) -> Script:
-    """End a connection somewhere, in one of the ways there are."""
+    """End a connection at a random step: close, half close or reset."""
     names = sorted({step.connection for step in script if isinstance(step, Open)})
     if not names:
         return script
@@ -272,7 +289,7 @@ def hang_up(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def wait(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Let a little time pass somewhere."""
+    """Let a little time pass at a random step."""
     at = random.randint(0, len(script))
     return (*script[:at], Sleep(random.choice((0.001, 0.01, LONGEST_WAIT))), *script[at:])
 
@@ -284,4 +301,4 @@ MUTATORS: Mapping[str, Mutator] = {
         join, burst, announce_much, fill, crowd, drip, hang_up, wait,
     )
 }  # fmt: skip
-"""Name -> mutator; each is as likely as any other."""
+"""Name -> mutator; all are equally likely."""

@@ -1,4 +1,4 @@
-"""What a server showed: what it answered to what, after what; scripts that make it show something new are kept."""
+"""Response shapes: which reply followed which. Scripts that produce a new shape are kept for mutation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["SeenShapes", "shapes"]
 
 
 def shapes(found: Iterable[Line]) -> Iterator[str]:
-    """Yield each step of each connection: request, shape of its reply and of the one before; then how it stood last."""
+    """Yield a shape for each reply (previous reply, request, reply) and for how each connection ended."""
     for line in found:
         if line.name == PROBE:
             continue
@@ -37,7 +37,7 @@ class SeenShapes:
         return len(self._known)
 
     def is_new(self, found: Iterable[Line]) -> bool:
-        """Note what was shown; say whether any of it is new."""
+        """Add the shapes of `found`; return whether any of them is new."""
         before = len(self._known)
         self._known.update(shapes(found))
         return len(self._known) > before

@@ -1,6 +1,6 @@
-"""What is wrong whatever was sent, each a plain function of a play: the process, the answers, and who is served.
+"""Oracles: what is wrong whatever was sent, each a plain function of a play; docs/fuzzing.md lists them.
 
-Only what valid requests on a connection that nobody cut short are owed is asked for; docs/fuzzing.md lists them.
+They require replies only to valid requests on connections that the script did not cut short.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
 STACK = re.compile(r'^\s*File "|^\s*#\d+ |^\w*(?:Error|Exception)\b|panicked at|^\s+at ')
 GROWTH = 32 << 20
-"""Bytes a process may grow beyond what it was sent."""
+"""Bytes by which a process may grow beyond the allowance for what it was sent."""
 A_BYTE_TAKES = 64
-"""Bytes of memory that one byte sent may take: a record of a few bytes is an object with a timer."""
+"""Bytes of memory allowed for one byte sent: a record of a few bytes is an object with a timer."""
 SPIN = 0.2
-"""Seconds of CPU a second that no idle server takes; one that spins gets no more than this on a busy machine."""
+"""CPU seconds a second that no idle server takes; a spinning one may get no more on a busy machine."""
 LARGE = 1024
-"""Bytes of one name or value from which on a server may refuse it by ending the connection."""
+"""Size in bytes from which a server may refuse a name or value by closing the connection."""
 
 
 def sanitizer(play: Play) -> Suspicion | None:
-    """A sanitizer said something."""
+    """Report a line that a sanitizer printed."""
     reports = [line for line in play.words if SANITIZER.search(line)]
     if not reports:
         return None
@@ -43,7 +43,7 @@ def sanitizer(play: Play) -> Suspicion | None:
 
 
 def death(play: Play) -> Suspicion | None:
-    """The process ended."""
+    """Report that the process ended."""
     if play.death is None:
         return None
     stack = [normalised(line) for line in play.words if STACK.search(line)][-3:]
@@ -51,7 +51,7 @@ def death(play: Play) -> Suspicion | None:
 
 
 def hang(play: Play) -> Suspicion | None:
-    """Nobody is served any more."""
+    """Report that a new connection is not served."""
     if play.death is not None or play.serves:
         return None
     if play.probe is None:
@@ -61,7 +61,7 @@ def hang(play: Play) -> Suspicion | None:
 
 
 def _undisturbed(play: Play) -> Iterator[Line]:
-    """Yield the connections to which the target owes every answer."""
+    """Yield the connections on which every reply is required."""
     if hang(play) is None and play.death is None:
         yield from (one for one in play.lines if one.valid and one.clear)
 
@@ -71,7 +71,7 @@ def _first_due(line: Line) -> str:
 
 
 def stuck(play: Play) -> Suspicion | None:
-    """A connection is not served while others are."""
+    """Report a connection that is not served while others are."""
     for line in _undisturbed(play):
         if line.ended is None and line.due > 0 and line.last is Kind.SILENT:
             detail = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
@@ -80,7 +80,7 @@ def stuck(play: Play) -> Suspicion | None:
 
 
 def lost(play: Play) -> Suspicion | None:
-    """Fewer replies came than requests were sent, and the connection goes on."""
+    """Report fewer replies than requests on a connection that continues."""
     for line in _undisturbed(play):
         asked_again = line.requests[-1:] == [barrier_of(line)]
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
@@ -90,7 +90,7 @@ def lost(play: Play) -> Suspicion | None:
 
 
 def ended(play: Play) -> Suspicion | None:
-    """The target ended a connection that asked nothing wrong, and that the reference server does not end."""
+    """Report a connection of valid requests that the target ended and the reference server does not end."""
     gone = [line for line in _undisturbed(play) if line.ended in BY_TARGET and line.link.transport == "stream"]
     refused = _ended_by_reference(play) if gone and play.context.by_state else frozenset()
     for line in gone:
@@ -106,9 +106,9 @@ def ended(play: Play) -> Suspicion | None:
 
 
 def _ended_by_reference(play: Play) -> frozenset[str]:
-    """Return the connections that a reference server ends, too: what was asked there may be refused so.
+    """Return the connections that a reference server ends, too: it may refuse these requests.
 
-    There are two: set up as for the cases, with accounts and narrow limits, and as it comes.
+    Two configurations are tried: that of the cases (accounts, narrow limits) and the default one.
     """
     plays = (simulated(play.context, play.script, bare=bare) for bare in (False, True))
     return frozenset(line.name for one in plays for line in one.lines if line.ended in BY_TARGET)
@@ -120,7 +120,7 @@ def _is_large(request: Request) -> bool:
 
 
 def broken(play: Play) -> Suspicion | None:
-    """What came is no reply to what was asked: the monitor reads both sides."""
+    """Report bytes that are no valid reply, as the connection monitor reads both directions."""
     if play.death is not None:
         return None
     symbols = play.context.symbols
@@ -136,7 +136,7 @@ def broken(play: Play) -> Suspicion | None:
 
 
 def memory(play: Play) -> Suspicion | None:
-    """The process grew by more than it was sent."""
+    """Report growth of the process beyond what it was sent."""
     if play.memory is None or play.before is None:
         return None
     grown = play.memory - play.before.memory
@@ -147,7 +147,7 @@ def memory(play: Play) -> Suspicion | None:
 
 
 def spin(play: Play) -> Suspicion | None:
-    """The process is busy with nothing."""
+    """Report CPU use of an idle process."""
     if play.idle_cpu is None or play.idle_cpu <= SPIN or play.death is not None:
         return None
     return Suspicion("an idle server rests", f"{play.idle_cpu:.2f} s of CPU a second with no connection open", "spin")
@@ -157,15 +157,15 @@ ORACLES: Mapping[str, Oracle] = {
     one.__name__: one
     for one in (sanitizer, death, hang, spin, memory, broken, ended, stuck, lost, leak, disagreement)
 }  # fmt: skip
-"""Name -> oracle, the most telling first."""
+"""Name -> oracle, the most specific first."""
 SAMPLED = frozenset({"memory is linear in the input", "an idle server rests"})
-"""What is only seen where the process is measured."""
+"""Oracles that need a measurement of the process."""
 NEEDS_FRESH_PROCESS = frozenset({"a sanitizer is silent", "memory is linear in the input", "an idle server rests"})
-"""What stays for the rest of a process, so that only a fresh one can show it again."""
+"""Oracles whose effect lasts as long as the process, so that only a new one can reproduce it."""
 
 
 def judged(play: Play) -> Iterator[Suspicion]:
-    """Yield what the oracles noticed; of what one cause may show in many ways the first alone."""
+    """Yield the report of the first oracle that has one: a single cause often triggers several."""
     for oracle in ORACLES.values():
         found = oracle(play)
         if found is not None:

@@ -1,4 +1,4 @@
-"""Oracles about what replies say: other clients' bytes in them, and answers that a record's life does not allow."""
+"""Oracles about the content of replies: bytes of other clients, and replies that no state of the model allows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from wireproof.reference_server.model import Model
 __all__ = ["disagreement", "leak"]
 
 MOST_KEYS = 16
-"""Records of one connection that are followed: of thousands made alike, the first ones tell."""
+"""Records of one connection that are followed."""
 
 
 def _key(model: Model, request: Request) -> bytes | None:
-    """Return the key of a request about one record that is the script's own; None for any other."""
+    """Return the key of a request about one record of the script; None for any other request."""
     try:
         key = model.key(request)
     except ValueError:
@@ -31,7 +31,7 @@ def _senders(play: Play, data: bytes) -> list[Line]:
 
 
 def leak(play: Play) -> Suspicion | None:
-    """A reply about one record holds marks that nobody who named the record has sent."""
+    """Report a reply about one record with canaries that nobody who named the record has sent."""
     model = play.context.model
     if model is None:
         return None
@@ -58,7 +58,7 @@ def _bytes(play: Play, reply: Message) -> bytes:
 
 
 def disagreement(play: Play) -> Suspicion | None:
-    """The answers about a record that one valid connection alone named are none that its life allows."""
+    """Report replies about a record of one valid connection that no state of the model allows."""
     model = play.context.model
     if model is None:
         return None
@@ -72,7 +72,7 @@ def disagreement(play: Play) -> Suspicion | None:
 
 
 def _own_keys(play: Play, model: Model, line: Line) -> Iterator[bytes]:
-    """Yield keys that only this connection names, and only in requests about one record; the first ones of many."""
+    """Yield the first keys that only this connection names, and only in requests about one record."""
     keys = dict.fromkeys(key for request in line.requests if (key := _key(model, request)) is not None)
     others = [one for one in line.requests if _key(model, one) is None]
     elsewhere = [getattr(one, name) for one in others for name in play.context.blobs(one)]

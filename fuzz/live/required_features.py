@@ -1,4 +1,4 @@
-"""Which features of a target lines and requests need: those that every case with them needs."""
+"""Which optional features links and requests need: those that every case with them needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Needs", "asked_in", "links_in", "names_in", "needs", "needs_of"]
 
 @dataclass(frozen=True)
 class Needs:
-    """Name -> the features without which nobody has to serve it."""
+    """Name -> the features without which a server need not support it."""
 
     links: dict[str, frozenset[str]]
     requests: dict[str, frozenset[str]]
@@ -22,7 +22,7 @@ class Needs:
 
 
 def needs_of(suite: Suite) -> Needs:
-    """Return what the cases of a suite need, by what they have in common."""
+    """Return what the cases of a suite need, intersected over all cases that use a link or request."""
     links: dict[str, frozenset[str]] = {}
     requests: dict[str, frozenset[str]] = {}
     for case in suite.cases:
@@ -51,7 +51,7 @@ def asked_in(steps: Iterable[Any]) -> set[str]:
 
 
 def names_in(spec: Any) -> Iterator[str]:
-    """Yield the names of the messages in a `send`; of repeated ones, once."""
+    """Yield the names of the messages in a `send`; once for repeated ones."""
     if isinstance(spec, list):
         for one in spec:
             yield from names_in(one)

@@ -1,4 +1,4 @@
-"""The conversations of the vectors as scripts, on as many connections as they have."""
+"""The conversations of the vectors as seed scripts, on as many connections as they have."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MOST_WAITED = 0.3
 """Seconds of waiting beyond which a conversation is no seed."""
 LONGEST = 4096
 DRAWN = 200
-"""Scripts that ask anything."""
+"""Number of generated scripts."""
 SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
 
 
 def seeds(context: FuzzContext) -> Iterator[Script]:
-    """Yield the conversations that are short and in clear, then scripts that ask anything; the same each time."""
+    """Yield the short conversations in clear, then generated scripts; the same each time."""
     for one, _ in usable(context):
         yield tuple(script_actions(one["steps"], context))
     yield from generated_scripts(context)
@@ -46,16 +46,16 @@ def usable(context: FuzzContext) -> Iterator[tuple[Mapping[str, Any], float]]:
 
 
 def generated_scripts(context: FuzzContext) -> Iterator[Script]:
-    """Yield scripts that ask anything; the same each time."""
+    """Yield generated scripts; the same each time."""
     generator = ScriptGenerator(context, Random("wireproof talks"))
     for _ in range(DRAWN):
         yield generator.script()
 
 
 def script_actions(steps: Iterable[Mapping[str, Any]], context: FuzzContext) -> Iterator[Action]:
-    """Yield the actions of a conversation, names marked where requests stand by themselves.
+    """Yield the actions of a conversation, with canaries in names where requests are decoded independently.
 
-    What a reply told is asked for again by its place; of several answers that are due together the first is waited for.
+    Tokens are written as placeholders. Of several replies that are due together only the first is waited for.
     """
     before: Action | None = None
     for action in _each(steps, context):

@@ -1,7 +1,7 @@
-"""Places in a script for what a server tells anew each time and wants to hear again: ids, tokens.
+"""Placeholders in scripts for tokens: values that a server sends anew in each play and expects in later requests.
 
-A place stands for what was told last on one connection, and has the size of what it stands for. It is filled when the
-script is played; where nothing was told it is sent as it is.
+A placeholder stands for the latest token of one connection and has the size of that token. It is replaced while the
+script is played; if no token came, it is sent as it is.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ __all__ = ["SHORTEST", "TokenSubstitution", "has_placeholders", "on_other_connec
 
 PLACEHOLDER = re.compile(rb"=echo:[0-9a-f]{8}=*")
 SHORTEST = 14
-"""Bytes of what a place can stand for."""
+"""Smallest size of a token in bytes."""
 Fields = frozenset[tuple[str, int]]
-"""Name and size of what is told and asked for again."""
+"""Name and size of the fields that hold tokens."""
 
 
 def placeholder(connection: str, size: int) -> bytes:
-    """Return what stands for the bytes that were told on a connection."""
+    """Return the placeholder for a token of `size` bytes that comes on a connection."""
     return (b"=echo:%08x" % crc32(connection.encode())).ljust(size, b"=")
 
 
 def has_placeholders(script: Script) -> bool:
-    """Say whether anything is to be filled."""
+    """Return whether a script holds placeholders."""
     return any(isinstance(step, Write) and PLACEHOLDER.search(step.data) for step in script)
 
 
 def on_other_connections(script: Iterable[Action], name: Callable[[str], str]) -> list[Action]:
-    """Return the steps on connections of other names, what was told on them with them."""
+    """Return the steps with connections renamed by `name`, and their placeholders with them."""
     steps = list(script)
     names = {step.connection for step in steps if isinstance(step, Open | Write | Read | Shut)}
     heads = {placeholder(one, SHORTEST): placeholder(name(one), SHORTEST) for one in names}
@@ -55,16 +55,16 @@ def _on_other_connection(step: Action, name: Callable[[str], str], heads: dict[b
 
 
 def tokens_in(message: Message, fields: Fields) -> list[bytes]:
-    """Return what a message tells that may be asked for again."""
+    """Return the values of the token fields of a message."""
     found = [(name, getattr(message, name)) for name in message.__struct_fields__]
     return [value for name, value in found if isinstance(value, bytes) and (name, len(value)) in fields]
 
 
 class TokenSubstitution:
-    """What was told in one play; fills places as it goes on."""
+    """The tokens of one play; replaces placeholders as the play proceeds."""
 
     def __init__(self, following: Callable[[str], Following], fields: Fields) -> None:
-        """`following` makes what reads a line of a link."""
+        """`following` makes a reader of both directions of a connection on a link."""
         self._following = following
         self._fields = fields
         self._lines: dict[str, Following] = {}
@@ -82,7 +82,7 @@ class TokenSubstitution:
                     self._values[placeholder(event.connection, len(value))] = value
 
     def substituted(self, data: bytes) -> bytes:
-        """Return what is to be written: each place filled with what was told there."""
+        """Return `data` with each placeholder replaced by its token."""
         for one, value in self._values.items():
             data = data.replace(one, value)
         return data

@@ -1,4 +1,4 @@
-"""What a finding is written down as: a case, a frame, or an input that is replayed; and what speaks against it."""
+"""Turns a finding into a case or frame of the suite, and checks that conforming servers pass it."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ __all__ = ["PromotionError", "check_frame", "conforming_case", "entry_of", "refu
 
 Entry = Mapping[str, Any]
 MOST_OPENED = 24
-"""Times that something is left open before a case is given up."""
+"""How often an expectation is relaxed before the case is given up."""
 
 
 class PromotionError(ValueError):
-    """Raised for a finding that cannot be promoted; it says why, and what would help."""
+    """Raised for a finding that cannot be promoted; the message says why and what would help."""
 
 
 def refuse_what_is_gone(found: FuzzFinding, suite: Suite, clause: str | None) -> str:
-    """Return the clause that a finding breaks; `PromotionError` when it breaks none any more, or none is known."""
+    """Return the clause that a finding breaks. Raises `PromotionError` if it is gone or no clause is known."""
     seen, of = found.reproduced
     if of and not seen:
-        raise PromotionError(f"{found.id} is GONE: it never showed again ({of} times tried)")
+        raise PromotionError(f"{found.id} is GONE: reproduced 0 of {of} times")
     if found.script and (detail := _in_reference(found)) is not None:
-        raise PromotionError(f"the reference server shows it, too ({detail}): mend that first")
+        raise PromotionError(f"the reference server fails, too ({detail}): fix it first")
     named = clause or found.clause
     if named is None:
-        raise PromotionError(f"no clause is known that {found.oracle!r} breaks here: name one with --clause")
+        raise PromotionError(f"the finding names no clause for {found.oracle!r}: give one with --clause")
     if named not in suite.clauses:
         raise PromotionError(f"--clause: there is no clause {named!r} (docs/{found.protocol}-clauses.md)")
     return named
@@ -65,7 +65,10 @@ def _in_reference(found: FuzzFinding) -> str | None:
 
 
 def entry_of(found: FuzzFinding, clause: str, name: str | None) -> tuple[str, Mapping[str, Any]] | None:
-    """Return (`cases` or `frames`, the entry) for a finding; None where only its input can be kept."""
+    """Return (`cases` or `frames`, the entry) for a finding; None if only its input can be kept.
+
+    Raises `StepsError` for a script that no case can express.
+    """
     if found.script:
         context = FuzzContext(found.protocol, found.profile, found.variant)
         return "cases", _case(found, clause, name, context, steps_of(found.script, context))
@@ -81,14 +84,14 @@ def entry_of(found: FuzzFinding, clause: str, name: str | None) -> tuple[str, Ma
 
 
 def _read(name: str, data: bytes) -> tuple[Endpoint, Sequence[Request], bytes]:
-    """Return what an input of the parser's target says: the side that reads, what it waits for, what comes."""
+    """Return the endpoint, pending requests and stream of an input of the parser's target."""
     endpoints = combinations(name)
     endpoint = endpoints[data[0] % len(endpoints)]
     return endpoint, *endpoint.parts(data)
 
 
 def _sending(endpoint: Endpoint, stream: bytes) -> Script:
-    """Return a script that sends a stream where a server's side stands."""
+    """Return a script that sends a stream in the state of an endpoint."""
     usual = endpoint.link is protocol(endpoint.protocol).link
     steps: list[Action] = [Open("a", "" if usual else endpoint.link_name, endpoint.link.transport)]
     for request in (one for one in endpoint.path if isinstance(one, Request)):
@@ -127,7 +130,7 @@ def _case(
 def _frame(
     found: FuzzFinding, clause: str, name: str | None, context: FuzzContext, pending: Sequence[Request], stream: bytes
 ) -> tuple[str, Mapping[str, Any]] | None:
-    """Return a frame for a stream that is one bad reply; None for any other."""
+    """Return a frame for a stream of one invalid reply; None for any other."""
     if len(pending) != 1:
         return None
     request = pending[0]
@@ -139,9 +142,9 @@ def _frame(
 
 
 def conforming_case(entry: Entry, suite: Suite, context: FuzzContext) -> tuple[Entry, tuple[str, ...]]:
-    """Return the case with everything left open that a right server may answer otherwise, and which servers these are.
+    """Return the case with every expectation relaxed that a conforming variant fails, and those variants.
 
-    Raises `PromotionError` when the reference does not pass it, or a right server fails it however little it asks.
+    Raises `PromotionError` if the reference does not pass it, or a variant fails it even when it expects nothing.
     """
     variants, left_open = list(_conforming_variants(suite, context)), dict[str, None]()
     if needs := sorted(set().union(*(needs_of(suite).links.get(one, ()) for one in links_in(entry["steps"])))):
@@ -151,13 +154,13 @@ def conforming_case(entry: Entry, suite: Suite, context: FuzzContext) -> tuple[E
         try:
             Deriver(suite, context.profile, context.variant).conversation(case)
         except DeriveError as error:
-            raise PromotionError(f"no case can say it: {error}") from None
+            raise PromotionError(f"no case can express it: {error}") from None
         failed = next(((one, outcome) for one in variants if (outcome := _failure(case, suite, context, one))), None)
         if failed is None:
             return entry, tuple(left_open)
         left_open[failed[0]] = None
         entry = _with_less(entry, failed[1], failed[0])
-    raise PromotionError(f"right servers would fail the case in too many ways: {', '.join(left_open)}")
+    raise PromotionError(f"too many conforming variants fail the case: {', '.join(left_open)}")
 
 
 def _failure(case: Case, suite: Suite, context: FuzzContext, variant: str) -> Outcome | None:
@@ -168,19 +171,17 @@ def _failure(case: Case, suite: Suite, context: FuzzContext, variant: str) -> Ou
 
 
 def _with_less(entry: Entry, outcome: Outcome, variant: str) -> Entry:
-    """Return the case without what it asks where a right server failed it: one field, or all of that step's replies."""
+    """Return the case without the expectation that a variant failed: one field, or all replies of the step."""
     steps = list(entry["steps"])
     at, field = outcome.step, outcome.place.field if outcome.place else ""
     if at is None or "expect" not in steps[at]:
         detail = f"expected {outcome.expected}, got {outcome.got}"
-        raise PromotionError(f"a server that is right in another way ({variant}) would fail the case: {detail}")
+        raise PromotionError(f"the conforming variant {variant} fails the case: {detail}")
     asked = steps[at]["expect"]
     less = _without(asked, field)
     steps[at] = {**steps[at], "expect": less if less != asked else _anything(asked)}
     if steps[at]["expect"] == asked:
-        raise PromotionError(
-            f"a server that is right in another way ({variant}) answers more or less than the reference"
-        )
+        raise PromotionError(f"the conforming variant {variant} sends more or fewer replies than the reference")
     return {**entry, "steps": steps}
 
 
@@ -206,8 +207,8 @@ def _conforming_variants(suite: Suite, context: FuzzContext) -> Iterator[str]:
 
 
 def check_frame(frame: Frame, suite: Suite, context: FuzzContext) -> None:
-    """Raise `PromotionError` unless our own codec reads the frame as it says."""
+    """Raise `PromotionError` unless our codec reads the frame as it says."""
     try:
         Deriver(suite, context.profile, context.variant).frame(frame)
     except DeriveError as error:
-        raise PromotionError(f"no frame can say it: {error}") from None
+        raise PromotionError(f"no frame can express it: {error}") from None

@@ -1,4 +1,4 @@
-"""Bytes and messages as cases write them: names become a case's own, so that no two plays of it meet."""
+"""Bytes and messages in the notation of cases: names become the case's own, so that two plays never share one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["Naming"]
 
 PLAIN = re.compile(rb"[A-Za-z][A-Za-z0-9 _.-]*")
 OWN = 20
-"""Bytes that hold a case's own name, whatever the run: what is longer than a mark keeps its size, and its end."""
+"""Bytes reserved for the case's own name: a name longer than a canary keeps its size and its end."""
 LONG = 30
-"""Size from which a name keeps its size."""
+"""Size in bytes from which a name keeps its size."""
 SLACK = 20_000_000_000
-"""Nanoseconds that a play may take until it asks how much time is left."""
+"""Nanoseconds that a play may take before it asks for a remaining time."""
 
 
 class Naming:
-    """What the names of one script are called in a case."""
+    """The names of one script in a case."""
 
     def __init__(self, context: FuzzContext) -> None:
         self._context = context
@@ -33,7 +33,7 @@ class Naming:
         self._saved_names: dict[bytes, str] = {}
 
     def request(self, message: Message) -> Any:
-        """Return a request as `send` takes it."""
+        """Return a request in the notation of `send`."""
         for field in self._spoken.named_by & set(message.__struct_fields__):
             self._used.setdefault(field, {})[getattr(message, field)] = None
         fields = {
@@ -44,7 +44,7 @@ class Naming:
         return {message.NAME: fields} if fields else message.NAME
 
     def literal(self, message: Message) -> Any:
-        """Return a request with every name as it is, for a single frame."""
+        """Return a request with all names unchanged, for a single frame."""
         fields = {
             field: self._blob(value) if isinstance(value := getattr(message, field), bytes) else value
             for field in message.__struct_fields__
@@ -52,9 +52,9 @@ class Naming:
         return {message.NAME: fields} if fields else message.NAME
 
     def reply(self, message: Message, called: str = "") -> Any:
-        """Return what `expect` asks of a reply on a connection: all that every right server would answer so.
+        """Return the pattern of `expect` for a reply: what every conforming server would answer.
 
-        What is asked for again later is saved.
+        `called` is the connection. Tokens that later requests repeat are saved.
         """
         if message.NAME == "STATUS":
             return "ok" if getattr(message, "ok") else "refused"  # noqa: B009 - the class is the protocol's
@@ -75,7 +75,7 @@ class Naming:
         return found
 
     def fields(self, message: Message) -> Mapping[str, Any]:
-        """Return field -> matcher for the fields that are the same on every right server."""
+        """Return field -> pattern for the fields that are equal on all conforming servers."""
         found: dict[str, Any] = {}
         for field, kind in self._context.symbols.codec.layout(type(message)).fields:
             value = getattr(message, field)
@@ -92,7 +92,7 @@ class Naming:
         return {field: matcher for field, matcher in found.items() if matcher != {}}
 
     def _table(self, rows: Iterable[Message]) -> dict[str, Any]:
-        """Return what is asked of a table: rows about the script's own names, and none about those it has not."""
+        """Return the pattern of a table: it contains the rows of the script's names and excludes its other names."""
         held, contains = set(), []
         for row in rows:
             for field in self._spoken.named_by & set(row.__struct_fields__):
@@ -138,7 +138,7 @@ class Naming:
         return {"join": [called, self._blob(rest)]} if rest else called
 
     def _blob(self, data: bytes) -> Any:
-        """Return any bytes; requests inside them as messages, so that they name the same things."""
+        """Return the notation of any bytes; requests inside them as messages, so that they share names."""
         inner, whole = self._context.requests(data)
         if whole and inner and CANARY.search(data):
             return {"join": [{"message": self.request(one)} for one in inner]}

@@ -1,9 +1,7 @@
-"""A script as the steps of a case: what it sends, and what the reference server answers to it.
-
-Where a script cuts a request in pieces the case sends it whole: cases are played under every cut anyway. Bytes that
-are no requests are sent as they are, and nothing more is asked of their connection. All that is due is waited for
-before anything happens elsewhere, so that no step depends on which of two connections a server reads first.
-"""
+"""A script as the steps of a case: what it sends, and what the reference server answers. A request that the script
+sends in pieces is sent whole, because cases are played in every segmentation anyway. Bytes that are no request are sent
+unchanged, and nothing more is expected on their connection. All pending replies are awaited before another connection
+is used, so no step depends on which connection a server reads first."""
 
 from __future__ import annotations
 
@@ -25,14 +23,14 @@ __all__ = ["StepsError", "steps_of"]
 
 VERBS = {"half": "half_close", "close": "close", "reset": "reset"}
 LONGEST_WAIT = 2.5
-"""Seconds; cases wait no longer on sockets."""
+"""Longest wait of a case in seconds."""
 PATIENCE = 1.0
 DEFAULT = "a"
 """The connection of a step that names none."""
 
 
 class StepsError(ValueError):
-    """Raised for a script that no case can say; it names the reason."""
+    """Raised for a script that no case can express; the message says why."""
 
 
 @dataclass
@@ -42,9 +40,9 @@ class _CaseConnection:
     called: str
     client: Client
     requests: list[tuple[int, Request]] = field(default_factory=list)
-    """The offset behind each whole request of the stream, and the request."""
+    """(offset of its end in the stream, request) for each whole request."""
     foreign_at: int = 0
-    """Where what is no request begins."""
+    """The offset of the first byte that belongs to no request."""
     written: int = 0
     framed: bool = True
     half: bool = False
@@ -56,7 +54,7 @@ Stream = tuple[list[tuple[int, Request]], int]
 
 
 def _streams(script: Script, context: FuzzContext) -> list[Stream]:
-    """Return how what each connection sends is read, by order of opening; by what is answered where that matters."""
+    """Return the stream of each connection in order of opening, decoded with replies where that matters."""
     if context.by_state:
         return [_ended(list(zip(one.stops, one.requests, strict=True))) for one in simulated(context, script).lines]
     found: list[bytearray] = []
@@ -71,7 +69,7 @@ def _streams(script: Script, context: FuzzContext) -> list[Stream]:
 
 
 class _CaseWriter:
-    """Plays a script on the reference server and writes down the steps."""
+    """Plays a script on the reference server and writes the steps of a case."""
 
     def __init__(self, context: FuzzContext, script: Script) -> None:
         self._context = context
@@ -86,7 +84,7 @@ class _CaseWriter:
         self.steps: list[dict[str, Any]] = []
 
     def write(self) -> list[dict[str, Any]]:
-        """Return the steps, the last of which asks whether others are served."""
+        """Return the steps; the last one checks that others are served."""
         for at, step in enumerate(self._script):
             self._do(step)
             following = self._script[at + 1] if at + 1 < len(self._script) else None
@@ -151,7 +149,7 @@ class _CaseWriter:
             del self._lines[name]
 
     def _flush(self, step: Action) -> None:
-        """Write down what was sent and all that came of it."""
+        """Write a step of what was sent and of all replies."""
         name = getattr(step, "connection", "")
         mine = {name} if self._sends else set()
         if self._sends:
@@ -188,10 +186,10 @@ class _CaseWriter:
         except ProtocolError:
             line.framed = False
         if line.client.ambiguous_at is not None:
-            raise StepsError("what comes can be read in two ways: a push and a bare reply may stand on one connection")
+            raise StepsError("the replies are ambiguous: a push and a bare reply share one connection")
 
     def _expected_push(self, push: Push) -> Iterator[Any]:
-        """Yield what is expected of a push; nothing of one that holds nothing: it comes by the clock."""
+        """Yield the pattern of a push; nothing for a push without fields, which a clock triggers."""
         fields = dict(self._names.fields(push))
         if not self._context.by_state:
             yield {"push": fields}
@@ -221,14 +219,16 @@ def _same(one: Write, other: Write) -> bool:
 
 
 def _runs(items: Iterable[Any]) -> Any:
-    """Return the items, those that repeat as one that says how often; one alone as it is."""
+    """Return the items with repetitions as `{times, of}`; a single item as itself."""
     runs = [(item, len(list(run))) for item, run in groupby(items)]
     found = [{"times": times, "of": item} if times > 1 else item for item, times in runs]
     return found[0] if len(found) == 1 else found
 
 
 def steps_of(script: Script, context: FuzzContext) -> list[dict[str, Any]]:
-    """Return the steps of a case that does what a script does and expects what the reference answers; `StepsError`."""
+    """Return the steps of a case that does what `script` does and expects what the reference answers. Raises
+    `StepsError`.
+    """
     steps = _CaseWriter(context, script).write()
     if not any("send" in step for step in steps):
         raise StepsError("the script sends nothing")

@@ -1,4 +1,4 @@
-"""Puts a case or frame behind those of a file, and inputs into the folder that campaigns replay first."""
+"""Appends a case or frame to a file, and adds inputs to the folder that campaigns replay first."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from wireproof.fuzz.promotion.entry import PromotionError, check_frame, conformi
 __all__ = ["add", "keep_input", "regressions"]
 
 HEADS = {
-    "cases": "# What fuzzing found, written by `wireproof fuzz promote`; `found` tells where each comes from.\n",
+    "cases": "# What fuzzing found, written by `wireproof fuzz promote`; `found` says where each comes from.\n",
     "frames": "# Frames that fuzzing found, written by `wireproof fuzz promote`.\n",
 }
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes as our own reader reads: no truths but true and false, no dates."""
+    """Writes what our own reader reads: only `true` and `false` are booleans, no dates."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write everything out: no anchors."""
+        """Write no anchors."""
         return True
 
 
 def regressions(protocol: str, engine: str) -> Path:
-    """Return the folder of inputs that an engine replays first, whatever corpus is named."""
+    """Return the folder of inputs that an engine always replays first."""
     return vectors_root() / protocol / "regressions" / engine
 
 
 def keep_input(found: FuzzFinding, folder: Path | None) -> Path:
-    """Keep the input of a finding that no case can say; return the folder; raises `PromotionError`, `OSError`."""
+    """Write the input of a finding that no case can express; return the folder. Raises `PromotionError`, `OSError`."""
     if not found.data:
         raise PromotionError(f"a finding of engine {found.engine} without an input cannot be kept")
     place = folder or regressions(found.protocol, found.engine)
@@ -47,13 +47,13 @@ def keep_input(found: FuzzFinding, folder: Path | None) -> Path:
 
 
 def add(path: Path, kind: str, entry: Mapping[str, Any], suite: Suite) -> tuple[str, ...]:
-    """Write an entry behind those of `path`, asking only what every right server answers; return what it leaves open.
+    """Append an entry to `path`, relaxed to what every conforming server answers; return the variants that required it.
 
-    Raises `PromotionError` for an id that is taken, a file that cannot take it, and what the reference does not pass.
+    Raises `PromotionError` for a used id, an unsuitable file, or an entry that the reference fails; `OSError`.
     """
     taken = {one.id for one in suite.cases} | {one.id for one in suite.frames}
     if entry["id"] in taken:
-        raise PromotionError(f"the id {entry['id']!r} is taken: name another one with --id")
+        raise PromotionError(f"the id {entry['id']!r} is already used: give another one with --id")
     context = FuzzContext(suite.protocol, entry["profiles"][0], entry["variants"][0])
     left_open: tuple[str, ...] = ()
     head = f"{HEADS[kind]}protocol: {suite.protocol}\n{kind}:\n"
@@ -69,7 +69,7 @@ def add(path: Path, kind: str, entry: Mapping[str, Any], suite: Suite) -> tuple[
         for frame in frames_in({kind: [entry]}, suite.clauses, path.name):
             check_frame(frame, suite, context)
     except CaseError as error:
-        raise PromotionError(f"{path}: cannot take it: {error}") from None
+        raise PromotionError(f"{path}: cannot be extended: {error}") from None
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return left_open
@@ -83,7 +83,7 @@ _Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|fal
 
 
 def _written(entry: Mapping[str, Any]) -> str:
-    """Return an item of a list, steps one a line."""
+    """Return an item of a YAML list, one step a line."""
     head = {key: value for key, value in entry.items() if key != "steps"}
     lines = [f"{key}: {_flow(value)}" for key, value in head.items()]
     if "steps" in entry:

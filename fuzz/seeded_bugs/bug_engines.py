@@ -1,4 +1,4 @@
-"""The engines that look for planted faults: each plants one, runs from the default seeds, and says what it took."""
+"""The engines that look for seeded bugs: each seeds one, runs from the default seeds, and counts executions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["ENGINES", "Engine", "EngineResult", "Task"]
 
 EXAMPLE_STEPS = 80
 LARGEST_FRAME = 128 << 20
-"""Servers that are fuzzed live take frames this large: less, if reserved, is lost in what they take anyway."""
+"""Largest frame in bytes of live servers: a smaller one, if reserved, would not stand out in their memory."""
 MOST_SEEDS = 2000
 SEEDED_BUG = "WIREPROOF_SEEDED_BUG"
 
@@ -42,15 +42,15 @@ class Task:
 
     protocol: str
     bug: BugEntry | None
-    """None: nothing is wrong, and nothing may be found."""
+    """None for a control run: no bug, and nothing may be found."""
     runs: int
     seed: int
     guided: bool = True
-    """By coverage, where atheris is installed."""
+    """Whether to use coverage (atheris)."""
 
     @property
     def context(self) -> FuzzContext:
-        """The protocol under the profile and variant in which the fault shows."""
+        """The protocol under the profile and variant in which the bug shows."""
         spoken, one = protocol(self.protocol), self.bug
         return FuzzContext(
             self.protocol,
@@ -60,16 +60,16 @@ class Task:
 
     @property
     def mutant(self) -> str | None:
-        """The name that the server knows it by."""
+        """The name of the mutant of the server."""
         return self.bug.mutant if self.bug else None
 
 
 @dataclass(frozen=True)
 class EngineResult:
-    """What came of it."""
+    """The result of one run."""
 
     executions: int | None
-    """How many it took to find something; None when nothing was found."""
+    """Executions until something was found; None if nothing was."""
     detail: str = ""
     """What was found."""
     by: str = ""
@@ -80,9 +80,9 @@ Engine = Callable[[Task], EngineResult]
 
 
 def own_code(target: str, task: Task) -> EngineResult:
-    """Fuzz our own code, which is wrong in the fuzzer's process, or in this one where that is the same."""
+    """Fuzz our own code with the bug in the fuzzer's process, or in this one under Hypothesis."""
     edits = task.bug.edits if task.bug else ()
-    list(TARGETS[target].seeds(task.protocol))  # the seeds are read by code that is right
+    list(TARGETS[target].seeds(task.protocol))  # the seeds are decoded by the correct code
     parser_input.rebuild_codecs(task.protocol)
     if not task.guided:
         with _buggy(edits, task.protocol):
@@ -94,7 +94,7 @@ def own_code(target: str, task: Task) -> EngineResult:
 
 @contextmanager
 def _buggy(edits: tuple[Edit, ...], name: str) -> Iterator[None]:
-    """Let our code be wrong within, codecs included."""
+    """Seed a bug in our code for the duration of a context, codecs included."""
     with applied(edits):
         parser_input.rebuild_codecs(name)
         try:
@@ -135,7 +135,7 @@ def _by_atheris(target: CodeTarget, task: Task, environment: Mapping[str, str]) 
 def _confirmed(
     target: CodeTarget, task: Task, crash: bytes | None, executions: int, by: str = "atheris"
 ) -> EngineResult:
-    """Return what an input breaks; one that breaks nothing when it is checked by itself was not found."""
+    """Return the result if the input breaks something when it is checked alone; else nothing was found."""
     if crash is None:
         return EngineResult(None, by=by)
     try:
@@ -146,7 +146,7 @@ def _confirmed(
 
 
 def machine(task: Task) -> EngineResult:
-    """Let Hypothesis choose steps; an execution is an example of so many steps at most."""
+    """Let Hypothesis choose steps; an execution is an example."""
     from wireproof.fuzz.state_machine import Preset, run
 
     context = task.context
@@ -157,13 +157,13 @@ def machine(task: Task) -> EngineResult:
 
 
 def server(task: Task) -> EngineResult:
-    """Play mutated conversations on the reference server in this process, on a virtual clock."""
+    """Play mutated conversations on the reference server in this process."""
     with SimulatedTarget(task.context, task.mutant) as live:
         return _campaign(live, task)
 
 
 def live(task: Task) -> EngineResult:
-    """Play mutated conversations on a process of its own, over sockets."""
+    """Play mutated conversations on a server process over sockets."""
     context, command = task.context, [sys.executable, "-m", "wireproof.mutants"]
     with TemporaryDirectory(prefix="wireproof-seeded-bug-") as scratch:
         command += serving_arguments(
@@ -191,4 +191,4 @@ ENGINES: Mapping[str, Engine] = {
     "server": server,
     "live": live,
 }
-"""Name -> engine; a row of the table names one."""
+"""Name -> engine."""

@@ -1,4 +1,4 @@
-"""Every fault that is planted: those of our own code, and those that a reference server has by name."""
+"""All seeded bugs: those of our own code, and the mutants of reference servers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["all_bugs", "own_bugs"]
 
 
 def own_bugs() -> dict[str, BugEntry]:
-    """Return name -> fault of our own code."""
+    """Return name -> bug of our own code."""
     return {one.mutant: one for one in (*parser_bugs.BUGS, *scheduler_bugs.BUGS)}
 
 
 def all_bugs(name: str) -> list[BugEntry]:
-    """Return the faults of the reference server of a protocol, behind those of our own code where it is the usual one.
+    """Return the seeded bugs for a protocol.
 
-    What is wrong in code that all protocols share is looked for with that one.
+    Bugs in code that all protocols share are seeded with the default protocol only.
     """
     mutants = server_mutants(name)
     return [

@@ -1,4 +1,4 @@
-"""Faults planted in what reads frames: generated decoders, tables, the buffer."""
+"""Bugs seeded in the code that reads frames: generated decoders, tables, the buffer."""
 
 from __future__ import annotations
 

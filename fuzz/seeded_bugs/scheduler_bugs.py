@@ -1,4 +1,4 @@
-"""Faults planted in the TTL scheduler."""
+"""Bugs seeded in the TTL scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table fault x engine x executions to find: made row by row, told as JSON and as Markdown."""
+"""The table of seeded bugs: engine and executions to find each; as JSON and as Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = "wireproof.planted-faults/1"
 
 @dataclass(frozen=True)
 class BugRow:
-    """One fault, or the control of an engine: nothing planted, nothing to be found."""
+    """One bug, or the control run of an engine."""
 
     bug: BugEntry | None
     engine: str
@@ -27,18 +27,18 @@ class BugRow:
 
     @property
     def is_right(self) -> bool:
-        """A fault is found within its budget, in a control nothing is."""
+        """Whether a bug was found within its budget, or a control run found nothing."""
         found = self.outcome.executions is not None
         return found == (self.bug is not None)
 
     @property
     def mutant(self) -> str:
-        """How it is called."""
+        """The name of the bug; "nothing" for a control run."""
         return self.bug.mutant if self.bug else "nothing"
 
     @property
     def result(self) -> str:
-        """The executions it took, or that there was nothing."""
+        """The number of executions, or that nothing was found."""
         done = self.outcome.executions
         if done is not None:
             return f"{done:,}"
@@ -46,7 +46,9 @@ class BugRow:
 
 
 def rows(name: str, mutants: Sequence[BugEntry], *, factor: float, seed: int, guided: bool) -> Iterator[BugRow]:
-    """Plant each fault and yield what came of it, then each engine's control within the largest budget it had."""
+    """Seed each bug and yield its row, then each engine's control run within its largest budget. `factor` scales
+    budgets.
+    """
     most: dict[str, int] = {}
     for one in mutants:
         budget = max(1, round(one.budget * factor))
@@ -65,7 +67,7 @@ def _row(task: Task, engine: str) -> BugRow:
 
 
 def as_json(found: Iterable[BugRow], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table as JSON values; `about` says what made it."""
+    """Return the table as JSON values; `about` describes the run."""
     return {
         "schema": SCHEMA,
         **about,
@@ -88,7 +90,7 @@ def as_json(found: Iterable[BugRow], about: Mapping[str, Any]) -> dict[str, Any]
 
 
 def as_markdown(found: Sequence[BugRow], about: Mapping[str, Any]) -> str:
-    """Return the table as a page; `about` says what made it."""
+    """Return the table as a Markdown page; `about` describes the run."""
     right = sum(one.is_right for one in found if one.bug)
     mutants = sum(one.bug is not None for one in found)
     lines = [

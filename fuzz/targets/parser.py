@@ -1,8 +1,8 @@
-"""The frame parser, both sides, every profile and variant.
+"""The frame parser: both sides, every profile and variant.
 
 `python -m wireproof.fuzz.targets.parser CORPUS -max_total_time=60`
 
-The protocol is that of WIREPROOF_PROTOCOL.
+WIREPROOF_PROTOCOL names the protocol.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from wireproof.fuzz.targets.instrumented import fuzz, instrument_generated, inst
 from wireproof.protocols.registry import PACKAGES
 
 OPTIONS = ("-max_len=300", "-reduce_inputs=0")
-"""The longest name fits in one input; looking for shorter inputs takes as long as running them."""
+"""The longest name fits in one input; searching for shorter inputs would take as long as running them."""
 
 
 def main() -> None:
