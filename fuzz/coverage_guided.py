@@ -67,12 +67,12 @@ def run(
     `name` is the protocol. `seconds` and `executions` are limits, 0 for none; `environment` is added to that of the
     process. Raises `OSError` if the process cannot be started.
     """
-    with TemporaryDirectory(prefix="wireproof-fuzz-") as place:
-        words = Path(place, "words.dict")
-        words.write_text(dictionary(name), encoding="ascii")
+    with TemporaryDirectory(prefix="wireproof-fuzz-") as scratch:
+        dictionary_file = Path(scratch, "words.dict")
+        dictionary_file.write_text(dictionary(name), encoding="ascii")
         options = [
-            f"-artifact_prefix={place}/",
-            f"-dict={words}",
+            f"-artifact_prefix={scratch}/",
+            f"-dict={dictionary_file}",
             f"-seed={seed}",
             "-print_final_stats=1",
             "-timeout=20",
@@ -101,7 +101,7 @@ def run(
             process.wait()
             assert process.stderr is not None
             process.stderr.close()
-        artifacts = sorted(Path(place).glob("[cot]*-*"))
+        artifacts = sorted(Path(scratch).glob("[cot]*-*"))
         crash = artifacts[0].read_bytes() if artifacts else None
         return FuzzerResult(last, crash, b"".join(lines).decode(errors="replace"))
 

@@ -185,26 +185,28 @@ class _Campaign:
 
     def _keep(self, found: FuzzFinding | None) -> None:
         if found is not None:
-            place = save(self.options["findings"], found)
-            self._print_finding(found, place)
+            directory = save(self.options["findings"], found)
+            self._print_finding(found, directory)
 
     def _keep_found(self, one: CampaignFinding) -> None:
         assert self.live is not None
         assert self.target is not None
         options, context = self.options, self.live.context
-        found, place = keep_found(one, context, options["findings"], self.target.told, self.version, options["seed"])
-        self._print_finding(found, place)
+        found, directory = keep_found(
+            one, context, options["findings"], self.target.told, self.version, options["seed"]
+        )
+        self._print_finding(found, directory)
 
-    def _print_finding(self, found: FuzzFinding, place: Path | None) -> None:
+    def _print_finding(self, found: FuzzFinding, directory: Path | None) -> None:
         self.shown[f"finding {found.id}"] = found.detail
-        where = f"kept in {place}" if place else f"already known as {found.id}"
+        where = f"kept in {directory}" if directory else f"already known as {found.id}"
         click.echo(f"{found.engine}: {found.oracle}: {found.detail}\n  {found.label}, {where}")
 
     def _outputs(self, folder: Path) -> None:
         sarif, junit = self.options["sarif"], self.options["junit"]
         if sarif is None and junit is None:
             return
-        kept = [(place, one) for place, one in kept_in(folder) if f"finding {one.id}" in self.shown]
+        kept = [(directory, one) for directory, one in kept_in(folder) if f"finding {one.id}" in self.shown]
         write_outputs(kept, sarif=sarif, junit=junit, checked=self.gone)
 
 

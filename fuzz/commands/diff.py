@@ -197,8 +197,8 @@ def _keep(cluster: Cluster, servers: Sequence[ComparedServer], options: Mapping[
         executions=cluster.executions,
         seed=options["seed"],
     ).rerun(CERTAIN, CERTAIN)
-    place = save(options["findings"], finding)
-    if place is not None:
+    directory = save(options["findings"], finding)
+    if directory is not None:
         deviating = next((server for server in servers if server.label in cluster.deviating), servers[-1])
-        write_evidence(place, finding, deviating.context, deviating.play(with_fresh_canaries(cluster.script)).trace)
+        write_evidence(directory, finding, deviating.context, deviating.play(with_fresh_canaries(cluster.script)).trace)
         say_what_is_missing()

@@ -180,10 +180,10 @@ def _report(
     click.echo(f"{where}: {small.failure.violation}" + (f" [{finding.clause}]" if finding.clause else ""))
     for number, step in enumerate(small.failure.steps, 1):
         click.echo(f"  {number:3}. {describe_step(step)}")
-    place = save(options["findings"], finding)
-    if place is not None:
-        write_evidence(place, finding, setting.context, small.failure.check.trace)
-    kept = f"kept in {place}" if place else f"already known as {finding.id}"
+    directory = save(options["findings"], finding)
+    if directory is not None:
+        write_evidence(directory, finding, setting.context, small.failure.check.trace)
+    kept = f"kept in {directory}" if directory else f"already known as {finding.id}"
     click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
 
 

@@ -73,9 +73,9 @@ class _CodeFuzzing:
             click.echo(f"{self.target.name}: nothing found, {_describe_progress(result.progress)}")
             return QUIET
         finding = finding_of(self.target, self.protocol, result, self.seed)
-        place = save(self.findings, finding)
+        directory = save(self.findings, finding)
         click.echo(f"{self.target.name}: {finding.detail}")
-        where = f"kept in {place}" if place else f"already known as {finding.id}"
+        where = f"kept in {directory}" if directory else f"already known as {finding.id}"
         click.echo(f"found after {result.progress.executions} executions, {len(finding.data)} bytes, {where}")
         return FOUND
 

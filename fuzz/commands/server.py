@@ -161,10 +161,10 @@ class _ServerFuzzing:
 
     def _keep(self, one: CampaignFinding) -> None:
         options = self.options
-        finding, place = keep_found(
+        finding, directory = keep_found(
             one, self.live.context, options["findings"], self.target.told, self.version, options["seed"]
         )
-        where = f"kept in {place}" if place else f"already known as {finding.id}"
+        where = f"kept in {directory}" if directory else f"already known as {finding.id}"
         click.echo(f"{finding.oracle}: {finding.detail}")
         click.echo(f"  {finding.label}, after {one.executions} executions, {len(finding.script)} steps, {where}")
 
@@ -189,8 +189,8 @@ def keep_found(
         executions=one.executions,
         seed=seed,
     ).rerun(what.seen, what.of)
-    place = save(folder, finding)
-    if place is not None:
-        write_evidence(place, finding, context, what.play.trace if what.play else ())
+    directory = save(folder, finding)
+    if directory is not None:
+        write_evidence(directory, finding, context, what.play.trace if what.play else ())
         say_what_is_missing()
-    return finding, place
+    return finding, directory

@@ -45,8 +45,8 @@ class ClauseAttribution:
             return next(iter(origin), None)
         needed = [name for name in asked if name != asked[0]]
         group = max((found.request, *needed), key=lambda name: self._rungs.get(name, -1))
-        for place in ((group, *_expected_at(found, right)), (group, "", "")):
-            if looked := self._looked_at.get(place):
+        for location in ((group, *_expected_at(found, right)), (group, "", "")):
+            if looked := self._looked_at.get(location):
                 return max(looked, key=lambda one: self._weight(one, looked, asked, origin)).clause
         return None
 
@@ -69,11 +69,11 @@ class ClauseAttribution:
         found: dict[tuple[str, str, str], list[_Expectation]] = {}
         for case in self._suite.cases:
             if self._profile in case.profiles:
-                for place, expectation in self._places(case):
-                    found.setdefault(place, []).append(expectation)
+                for location, expectation in self._expectations(case):
+                    found.setdefault(location, []).append(expectation)
         return found
 
-    def _places(self, case: Case) -> Iterator[tuple[tuple[str, str, str], _Expectation]]:
+    def _expectations(self, case: Case) -> Iterator[tuple[tuple[str, str, str], _Expectation]]:
         asked: list[str] = []
         for step in case.steps:
             asked += names_in(step.get("send"))

@@ -13,13 +13,13 @@ to instant.
 - never lost, never kept: both hold the same records at all times, even between two slices;
 - never twice: no delivery after a delivery or a cancel;
 - in order: records are delivered by instant, ties in the order in which they were filed. A record that was moved to
-  a later instant has no place among ties, because the scheduler may move it lazily; an advance during
-  which records were scheduled or cancelled is not checked for order.
+  a later instant has no rank among ties, because the scheduler may move it lazily; an advance during which records
+  were scheduled or cancelled is not checked for order.
 
 Three means make these joints frequent. `small_steps` reduces chunk and slice sizes to one to three records, so that a
 dozen records meet what a million would. Operations happen also from within a delivery (`when_due`) and between two
-slices (`between_slices`), where real servers reschedule. About half of the moves to a later instant change `due` in place,
-without calling `schedule`, as the store does with a record that is updated before it expires.
+slices (`between_slices`), where real servers reschedule. About half of the moves to a later instant change `due` in
+place, without calling `schedule`, as the store does with a record that is updated before it expires.
 
 A violation inside a timer callback would be swallowed by the loop, so it is kept and raised by the next `advance`.
 """
@@ -76,7 +76,7 @@ class ScheduleCheck:
         )
         self.records = [ScheduledRecord(number) for number in range(RECORDS)]
         self.model: dict[ScheduledRecord, tuple[int, int | None, int]] = {}
-        """Record -> its instant, its place among ties (None once it was moved later), when that was asked for."""
+        """Record -> (its instant, its rank among ties or None once it was moved later, when that was requested)."""
         self._delivered: list[tuple[int, int | None]] = []
         self._inside: dict[ScheduledRecord, tuple[ScheduledRecord, int | None]] = {}
         self._count, self._disturbed = 0, False
@@ -123,9 +123,9 @@ class ScheduleCheck:
 
     def compare(self) -> None:
         """Check that both hold the same records and agree which are overdue. Raises `InvariantError`."""
-        held = {one for one in self.records if one.bucket is not None}
-        if held != set(self.model):
-            raise InvariantError("never lost, never kept", f"holds {held}, not {set(self.model)}", "held")
+        filed = {one for one in self.records if one.bucket is not None}
+        if filed != set(self.model):
+            raise InvariantError("never lost, never kept", f"holds {filed}, expected {set(self.model)}", "held")
         now = self.clock.monotonic_ns()
         due = sorted(one.name for one, (instant, _, _) in self.model.items() if instant <= now)
         overdue = sorted(one.name for one in self.scheduler.overdue(now))

@@ -27,19 +27,19 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     open.
     """
     trace = Trace()
-    held = yield from performing(script, trace, context.substitution(script))
+    still_open = yield from performing(script, trace, context.substitution(script))
     for line in lines(trace, context):
-        if line.name in held and line.ended not in BY_TARGET:
+        if line.name in still_open and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, context, trace, patience)
     yield from _probe(context, trace, patience)
-    for name in sorted(held):
+    for name in sorted(still_open):
         answer = yield Read(name, 0.0)
         if answer.kind is not Kind.SILENT:
             _keep(trace, name, answer)
     if measure:
         answer = yield Measure()
         _keep(trace, "", answer)
-    for name in sorted(held):
+    for name in sorted(still_open):
         yield Shut(name, "close")
     return trace
 

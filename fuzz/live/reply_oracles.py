@@ -39,9 +39,9 @@ def leak(play: Play) -> Suspicion | None:
         if not (line.valid and line.clear):
             continue
         for request, reply in line.answered:
-            if not (held := canaries_in(_bytes(play, reply))) or (key := _key(model, request)) is None:
+            if not (canaries := canaries_in(_bytes(play, reply))) or (key := _key(model, request)) is None:
                 continue
-            foreign = held - {one for other in _senders(play, key) for one in canaries_in(bytes(other.sent))}
+            foreign = canaries - {one for other in _senders(play, key) for one in canaries_in(bytes(other.sent))}
             if foreign:
                 detail = f"the reply to {request.NAME} on connection {line.name} holds {min(foreign).decode()}"
                 shape = f"{request.NAME} > {shape_of(reply)}"

@@ -23,6 +23,8 @@ MOST_WAITED = 0.3
 LONGEST = 4096
 DRAWN = 200
 """Number of generated scripts."""
+GENERATOR_SEED = "wireproof talks"
+"""Seed of the generated scripts; another text gives other scripts."""
 SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
 
 
@@ -47,7 +49,7 @@ def usable(context: FuzzContext) -> Iterator[tuple[Mapping[str, Any], float]]:
 
 def generated_scripts(context: FuzzContext) -> Iterator[Script]:
     """Yield generated scripts; the same each time."""
-    generator = ScriptGenerator(context, Random("wireproof talks"))
+    generator = ScriptGenerator(context, Random(GENERATOR_SEED))
     for _ in range(DRAWN):
         yield generator.script()
 

@@ -1,4 +1,4 @@
-"""Placeholders in scripts for tokens: values that a server sends anew in each play and expects in later requests.
+"""Placeholders in scripts for tokens: values that a server sends in each play and expects in later requests.
 
 A placeholder stands for the latest token of one connection and has the size of that token. It is replaced while the
 script is played; if no token came, it is sent as it is.

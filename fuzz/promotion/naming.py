@@ -93,19 +93,19 @@ class Naming:
 
     def _table(self, rows: Iterable[Message]) -> dict[str, Any]:
         """Return the pattern of a table: it contains the rows of the script's names and excludes its other names."""
-        held, contains = set(), []
+        present, contains = set(), []
         for row in rows:
             for field in self._spoken.named_by & set(row.__struct_fields__):
                 name = getattr(row, field)
                 if name in self._used.get(field, {}):
-                    held.add((field, name))
+                    present.add((field, name))
                     contains.append(dict(self.fields(row)))
         fields = {field for row in rows for field in self._spoken.named_by & set(row.__struct_fields__)}
         lacking = [
             {field: self._value(field, name)}
             for field in sorted(fields)
             for name in self._used.get(field, {})
-            if (field, name) not in held
+            if (field, name) not in present
         ]
         return {key: found for key, found in (("contains", contains), ("excludes", lacking)) if found}
 

@@ -41,9 +41,9 @@ def keep_input(found: FuzzFinding, folder: Path | None) -> Path:
     """Write the input of a finding that no case can express; return the folder. Raises `PromotionError`, `OSError`."""
     if not found.data:
         raise PromotionError(f"a finding of engine {found.engine} without an input cannot be kept")
-    place = folder or regressions(found.protocol, found.engine)
-    merge(place, [found.data])
-    return place
+    directory = folder or regressions(found.protocol, found.engine)
+    merge(directory, [found.data])
+    return directory
 
 
 def add(path: Path, kind: str, entry: Mapping[str, Any], suite: Suite) -> tuple[str, ...]:

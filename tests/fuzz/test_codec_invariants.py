@@ -43,13 +43,13 @@ def test_seeds_reach_every_side(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["throttr", "psrt"])
-def test_what_one_execution_holds_is_drawn_from_its_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_of_one_execution_is_drawn_from_its_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = {seed[0]: seed for seed in seeds(name) if len(seed) > 3}
     known = [seed[:3] + number.to_bytes(2, "big") for seed in first.values() for number in range(1200)]
     done = list[CodecCheck]()
-    holding = {what: lambda endpoint, data, what=what: done.append(what) for what in CodecCheck}
-    monkeypatch.setattr(parser_input, "HOLD", holding)
-    monkeypatch.setattr(parser_input, "BY_BYTE", [holding[what] for what in parser_input.DRAWN])
+    checks = {what: lambda endpoint, data, what=what: done.append(what) for what in CodecCheck}
+    monkeypatch.setattr(parser_input, "CHECKS", checks)
+    monkeypatch.setattr(parser_input, "BY_BYTE", [checks[what] for what in parser_input.CHECK_BY_BYTE])
 
     for seed in known:
         check_one(name, seed)
@@ -68,7 +68,7 @@ def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None
 
 
 @pytest.mark.parametrize(
-    ("decode", "told"),
+    ("decode", "message"),
     [
         (lambda data, at, end, context: (None, 1 << 20), "linear in the input: 1048576 bytes wanted, 1024 are allowed"),
         (wants_nothing, "consumption is monotone: 9 bytes wanted of 9 there"),
@@ -77,9 +77,9 @@ def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None
         (lambda data, at, end, context: data[end], "only named errors: IndexError"),
     ],
 )
-def test_a_wrong_decoder_breaks(decode: Any, told: str) -> None:
+def test_a_wrong_decoder_breaks(decode: Any, message: str) -> None:
     invariants.check_frame(CODEC.decode_request, TWO, 0, FrameContext(1024))
-    with pytest.raises(InvariantError, match=told):
+    with pytest.raises(InvariantError, match=message):
         invariants.check_frame(decode, TWO, 0, FrameContext(1024))
 
 

@@ -28,16 +28,16 @@ FINDING = FuzzFinding(
 
 
 def test_what_is_stored_is_what_is_read_and_keeps_the_schema() -> None:
-    told = json.loads(json.dumps(FINDING.rerun(2, 3).to_json()))
+    message = json.loads(json.dumps(FINDING.rerun(2, 3).to_json()))
 
-    jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(told)
-    assert FuzzFinding.from_json(told) == FINDING.rerun(2, 3)
+    jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(message)
+    assert FuzzFinding.from_json(message) == FINDING.rerun(2, 3)
     assert from_json(to_json(SCRIPT)) == SCRIPT
     assert size(SCRIPT) == 11
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"schema": "other/1"}, "expected a finding of schema wireproof.finding/1, got 'other/1'"),
         ({"data": "0"}, "no finding: ValueError"),
@@ -47,11 +47,11 @@ def test_what_is_stored_is_what_is_read_and_keeps_the_schema() -> None:
         ({"script": [{"do": "shut", "connection": "a", "how": "slam"}]}, "step 0: expected open"),
     ],
 )
-def test_what_is_no_finding_is_refused(change: dict[str, Any], told: str) -> None:
+def test_what_is_no_finding_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises((FindingError, ScriptError)) as caught:
         FuzzFinding.from_json({**FINDING.to_json(), **change})
 
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_same_bug_is_one_finding_and_another_one_is_not() -> None:

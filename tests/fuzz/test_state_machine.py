@@ -1,4 +1,4 @@
-"""The machine: the reference agrees, in process and live; impostors are told in few steps, kept and played again."""
+"""The machine: the reference agrees, in process and live; mutants are found in few steps, kept and replayed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_server_that_others_use_agrees_and_every_example_has_names_of_its_own(
     assert len({one for data in scripts for one in canaries_in(data)}) >= setting.examples // 2
 
 
-def test_an_impostor_is_told_in_few_steps() -> None:
+def test_a_mutant_is_reported_in_few_steps() -> None:
     context = contexts("throttr")[1]
     setting = Setting(context, transports(context, "publish-always-accepted"), shrink_s=0.3)
 
@@ -113,7 +113,7 @@ def test_what_is_found_is_kept_and_played_again(tmp_path: Path, monkeypatch: pyt
     jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(found.to_json())
     assert (first.exit_code, second.exit_code, found.engine, found.reproduced) == (1, 1, "machine", (3, 3))
     assert " connects\n" in first.output
-    assert f"known already as {found.id}" in second.output
+    assert f"already known as {found.id}" in second.output
     place = tmp_path / "findings" / found.id
     assert (place / "replay.py").exists()
     assert replayed(place) == (0, "GONE")
@@ -129,7 +129,7 @@ def test_a_live_server_agrees(tmp_path: Path) -> None:
     assert "throttr 7.1.0 uint16: nothing found, 4 examples" in fine.output
 
 
-def test_an_impostor_that_is_live_is_found_and_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_is_live_is_found_and_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_settings, "Setting", partial(Setting, shrink_s=0.2))
     wrong = f"{SERVER} --mutant publish-always-accepted"
     found = invoked("--target-command", wrong, "--findings", str(tmp_path), "--examples", "200", "--steps", "12")
@@ -141,7 +141,7 @@ def test_an_impostor_that_is_live_is_found_and_played_again(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("tcp://127.0.0.1:1",), "nothing to fuzz at"),
         (("tcp://example.org:1",), "is no loopback address"),
@@ -149,14 +149,14 @@ def test_an_impostor_that_is_live_is_found_and_played_again(tmp_path: Path, monk
         (("--variant", "u"), "--variant: expected auto, uint8"),
     ],
 )
-def test_what_cannot_be_run_is_said(arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_run_is_reported(arguments: tuple[str, ...], message: str) -> None:
     result = invoked(*arguments)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
 
 
-def test_a_deep_run_keeps_its_examples_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deep_run_keeps_its_examples_where_it_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "InProcess", partial(InProcess, mutant="publish-always-accepted"))
     monkeypatch.setattr(commands, "Setting", partial(Setting, shrink_s=0.1))
     where = ("--profile", "7.1.0", "--variant", "uint16", "--findings", str(tmp_path / "f"))

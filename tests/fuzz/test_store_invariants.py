@@ -1,4 +1,4 @@
-"""The reference server agrees with the model of its document, in every profile and width, and impostors do not."""
+"""The reference server agrees with the model of its document, in every profile and width, and mutants do not."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_life_agrees(context: FuzzContext) -> None:
         ("connection-index-one-beyond-is-the-last", "7.1.0", "CONNECTION-7", [a(ConnectionByIndex(2))]),
     ],
 )  # fmt: skip
-def test_impostors_disagree(mutant: str, profile: str, clause: str, steps: list[Step]) -> None:
+def test_mutants_disagree(mutant: str, profile: str, clause: str, steps: list[Step]) -> None:
     play(profile, "uint16", steps)
     with pytest.raises(InvariantError) as caught:
         play(profile, "uint16", steps, mutant)
@@ -136,11 +136,11 @@ def test_a_request_that_an_event_carries_is_in_no_row_of_a_legal_server_either()
     assert play("7.3.2", "uint16", steps, "legal-connections-uncounted").done
 
 
-def test_steps_are_told_and_kept_as_a_script() -> None:
+def test_steps_are_described_and_kept_as_a_script() -> None:
     context = contexts("throttr")[1]
     steps = [*BEGIN, a(INSERT), AdvanceStep(3 * S // 2), DisconnectStep("a", "half")]
 
     assert list(steps_of(script_of(steps, context), context)) == steps
     assert [describe_step(step) for step in steps[-3:]] == [
-        f"a asks INSERT(quota=7, ttl_type=4, ttl=30, key={K.hex()} \"key\")", "1.5 s pass", "a ends (half)",
+        f"a sends INSERT(quota=7, ttl_type=4, ttl=30, key={K.hex()} \"key\")", "1.5 s pass", "a ends (half)",
     ]  # fmt: skip

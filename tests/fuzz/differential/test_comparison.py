@@ -17,8 +17,8 @@ QUERY, WHOAMI, LIST = b"\x02\x0b" + KEY, b"\x18", b"\x07"
 
 
 def played(*events: tuple[Kind, bytes] | Kind, sent: bytes = QUERY, context: FuzzContext = CONTEXT) -> Play:
-    told = [(Kind.OPENED, b""), (Kind.SENT, sent), *((one, b"") if isinstance(one, Kind) else one for one in events)]
-    return Play((), Trace(TraceEvent(0, "a", kind, data) for kind, data in told), context, 1.0)
+    message = [(Kind.OPENED, b""), (Kind.SENT, sent), *((one, b"") if isinstance(one, Kind) else one for one in events)]
+    return Play((), Trace(TraceEvent(0, "a", kind, data) for kind, data in message), context, 1.0)
 
 
 def came(data: bytes) -> tuple[Kind, bytes]:

@@ -18,8 +18,8 @@ SUITE = load_suite("throttr")
 Run = Callable[..., DiffCampaign]
 
 
-def server(mutant: str | None = None, profile: str = "7.1.0", told: str = "") -> SimulatedServer:
-    return SimulatedServer(told or mutant or "reference", FuzzContext("throttr", profile, "uint16"), mutant)
+def server(mutant: str | None = None, profile: str = "7.1.0", message: str = "") -> SimulatedServer:
+    return SimulatedServer(message or mutant or "reference", FuzzContext("throttr", profile, "uint16"), mutant)
 
 
 @pytest.fixture
@@ -110,4 +110,4 @@ def test_a_server_that_serves_nobody_ends_a_campaign(run: Run, monkeypatch: pyte
     campaign = run(server(), server(), asking={"INSERT", "QUERY"})
 
     assert campaign.progress.executions == 1
-    assert campaign.stopped == "reference serves nobody any more, and it is not ours to start again"
+    assert campaign.stopped == "reference no longer serves anybody and cannot be restarted from here"

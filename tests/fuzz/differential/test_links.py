@@ -68,10 +68,10 @@ def test_what_tls_says_is_not_compared() -> None:
     play = simulated(CONTEXT, (Open("a"), *asking("a", Greeting(1)), Write("a", b"no TLS")))
     alert = TraceEvent(0, "a", Kind.RECEIVED, bytes.fromhex("15030300020216"))
     at = next(at for at, one in enumerate(play.trace) if one.data == b"no TLS")
-    said = replace(play, trace=type(play.trace)([*play.trace[: at + 1], alert, *play.trace[at + 1 :]]))
+    message = replace(play, trace=type(play.trace)([*play.trace[: at + 1], alert, *play.trace[at + 1 :]]))
 
-    assert said.lines[0].received
-    assert list(differences([play, said])) == []
+    assert message.lines[0].received
+    assert list(differences([play, message])) == []
 
 
 def test_signs_of_life_are_no_difference() -> None:
@@ -82,12 +82,12 @@ def test_signs_of_life_are_no_difference() -> None:
 
 
 @pytest.mark.parametrize("mutant", ["attach-time-first", "publish-unanswered"])
-def test_a_wrong_server_is_told_from_the_reference(mutant: str) -> None:
+def test_a_wrong_server_is_reported_from_the_reference(mutant: str) -> None:
     sides = [SimulatedServer("simulation", CONTEXT), SimulatedServer("wrong", CONTEXT, mutant=mutant)]
     campaign = DiffCampaign(sides, load_suite("psrt"), limits=DiffLimits(runs=40, findings=1, shrink_s=0.5))
     (found, *_) = campaign.run()
 
-    assert found.odd == ("wrong",)
+    assert found.deviating == ("wrong",)
     assert found.clause is not None
 
 

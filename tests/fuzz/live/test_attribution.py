@@ -1,4 +1,6 @@
-"""Attribution: the shortest prefix that shows it, then as few steps and bytes as there can be; flaky ones are told."""
+"""Attribution: the shortest prefix that reproduces a failure, then as few steps and bytes as possible; flaky ones are
+marked.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ def test_what_needs_an_earlier_script_is_one_script_of_both() -> None:
     assert [step for step in found.script if isinstance(step, Write)] == [Write("0.a", b"A"), Write("1.a", b"Z")]
 
 
-def test_what_never_shows_again_and_what_sometimes_does_are_told() -> None:
+def test_what_never_shows_again_and_what_sometimes_does_are_reported() -> None:
     never: Any = Fragile(b"A", b"Z")
     sometimes: Any = Fragile(b"A", b"Z", spared=2)
 

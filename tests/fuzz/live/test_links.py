@@ -1,4 +1,4 @@
-"""Scripts on lines of several kinds: followed by state, filled with what was told, judged as far as that goes."""
+"""Scripts on several links: decoded by state, tokens substituted, judged where the protocol allows it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_token_is_filled_in_and_what_is_pushed_comes_elsewhere() -> None:
     assert "d: ATTACH" in "\n".join(exchange(play.trace, CONTEXT))
 
 
-def test_what_was_told_on_a_connection_is_asked_for_under_its_other_name() -> None:
+def test_what_was_reported_on_a_connection_is_asked_for_under_its_other_name() -> None:
     steps = on_other_connections(SESSION, lambda name: f"7.{name}")
 
     assert [step for step in steps if isinstance(step, Open)][1] == Open("7.d", "data")
@@ -104,7 +104,7 @@ def test_scripts_say_what_is_spoken_where() -> None:
     assert from_json(to_json(SESSION)) == SESSION
 
 
-def test_fields_are_known_behind_what_was_said_before() -> None:
+def test_fields_are_known_after_earlier_messages() -> None:
     at = next(at for at, step in enumerate(SESSION) if isinstance(step, Write) and step.data[:1] == b"\1")
     publish = next(at for at, step in enumerate(SESSION) if isinstance(step, Write) and step.data[:2] == b"\1\7")
 
@@ -129,7 +129,7 @@ def test_scripts_that_ask_anything_are_answered_on_every_link() -> None:
     assert seen >= {"TOKEN", "RESPONSE", "DATAGRAM_REPLY", "MESSAGE"}
 
 
-def test_the_faultless_server_shows_nothing() -> None:
+def test_the_bugless_server_reports_nothing() -> None:
     assert first_suspicion(CONTEXT, 120) is None
 
 
@@ -182,7 +182,7 @@ def test_a_wrong_server_is_found_and_replayed(tmp_path: Path) -> None:
 
 
 def test_the_script_of_a_finding_fills_tokens_in_and_sends_datagrams(tmp_path: Path) -> None:
-    finding = FuzzFinding("server", "every request is answered", "told", "s", *PSRT, script=SESSION)
+    finding = FuzzFinding("server", "every request is answered", "detail", "s", *PSRT, script=SESSION)
     write_evidence(tmp_path, finding, CONTEXT, simulated(CONTEXT, SESSION).trace)
     reference = f"{sys.executable} -m reference_server psrt --udp --port {{port}}"
 

@@ -46,7 +46,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wireproof.fuzz.live.attribution.PATIENCE", 0.5)
     real = live_campaign.CampaignLimits
     monkeypatch.setattr(
-        "wireproof.fuzz.commands.server.Bounds",
+        "wireproof.fuzz.commands.server.CampaignLimits",
         lambda seconds, runs, rate, restarts: real(seconds, runs, rate, 1, restarts, shrink_s=0.5),
     )
 
@@ -68,7 +68,7 @@ def found_in(command: str, folder: Path) -> tuple[Result, FuzzFinding]:
 @pytest.mark.parametrize(
     ("kind", "oracle"),
     [
-        ("is_told_by_a_sanitizer", "a sanitizer is silent"),
+        ("is_reported_by_a_sanitizer", "a sanitizer is silent"),
         ("is_stuck", "a connection is served on"),
         ("grows", "memory is linear in the input"),
         ("spins", "an idle server rests"),
@@ -93,19 +93,21 @@ def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
     assert "ffff" in (place / "exchange.txt").read_text()
     again = CliRunner().invoke(replay, [str(place), "--target-command", wrong("dies")])
     assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED")
-    mended = CliRunner().invoke(replay, [str(place), "--target-command", REFERENCE])
-    assert (mended.exit_code, mended.output.split()[0]) == (0, "GONE")
+    fixed = CliRunner().invoke(replay, [str(place), "--target-command", REFERENCE])
+    assert (fixed.exit_code, fixed.output.split()[0]) == (0, "GONE")
     assert load(place) == finding
 
 
-@pytest.mark.parametrize(("command", "code", "said"), [(wrong("hangs"), 1, "REPRODUCED"), (REFERENCE, 0, "GONE")])
-def test_the_script_of_a_finding_needs_python_alone(command: str, code: int, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "code", "message"), [(wrong("hangs"), 1, "REPRODUCED"), (REFERENCE, 0, "GONE")])
+def test_the_script_of_a_finding_needs_python_alone(command: str, code: int, message: str, tmp_path: Path) -> None:
     script = from_json([
         {"do": "open", "connection": "a"},
         {"do": "write", "connection": "a", "hex": "01ffff041e00017e"},
         {"do": "read", "connection": "a", "seconds": 0.2},
     ])  # fmt: skip
-    finding = FuzzFinding("server", "others are served", "told", "unanswered", "throttr", *SPOKEN[1::2], script=script)
+    finding = FuzzFinding(
+        "server", "others are served", "detail", "unanswered", "throttr", *SPOKEN[1::2], script=script
+    )
     write_evidence(tmp_path, finding, FuzzContext("throttr", *SPOKEN[1::2]), Trace())
 
     with ServerProcess(parse_command(command)) as server:
@@ -118,10 +120,10 @@ def test_the_script_of_a_finding_needs_python_alone(command: str, code: int, sai
             timeout=30,
         )
 
-    assert (played.returncode, played.stdout.split()[-1]) == (code, said), played.stdout + played.stderr
+    assert (played.returncode, played.stdout.split()[-1]) == (code, message), played.stdout + played.stderr
 
 
-def test_the_reference_shows_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
+def test_the_reference_reports_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
     result = run("--target-command", REFERENCE, "--runs", "40", "--rate", "200", "--findings", str(tmp_path))
 
     assert result.exit_code == 0, result.output
@@ -130,9 +132,9 @@ def test_the_reference_shows_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (("tcp://192.0.2.1:9000",), "is no loopback address: name --allow-remote"),
+        (("tcp://192.0.2.1:9000",), "is no loopback address: give --allow-remote"),
         (("simulation",), "a simulation is no live server"),
         (("tcp://127.0.0.1:1",), "nothing to fuzz at"),
         ((), "expected a TARGET"),
@@ -140,16 +142,16 @@ def test_the_reference_shows_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
         (("tcp://127.0.0.1:1", "--profile", "7.1.0", "--variant", "x"), "--variant: expected auto, uint8"),
     ],
 )
-def test_what_cannot_be_fuzzed_is_said(arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_fuzzed_is_reported(arguments: tuple[str, ...], message: str) -> None:
     result = run(*arguments)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
 
 
 def test_a_finding_of_a_server_is_replayed_on_one_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "finding.json").write_text(
-        json.dumps(FuzzFinding("server", "others are served", "told", "x", "throttr", "7.1.0", "uint16").to_json())
+        json.dumps(FuzzFinding("server", "others are served", "detail", "x", "throttr", "7.1.0", "uint16").to_json())
     )
 
     result = CliRunner().invoke(replay, [str(tmp_path)])

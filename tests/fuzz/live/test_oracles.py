@@ -1,4 +1,4 @@
-"""The oracles: silent on the faultless server whatever is sent, and each notices what it is there for."""
+"""The oracles: silent on the correct server whatever is sent, and each reports what it is meant for."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def altered(play: Play, kind: Kind, old: bytes, new: bytes | None) -> Play:
 
 
 @pytest.mark.parametrize(("profile", "variant"), [("7.1.0", "uint16"), ("7.3.2", "uint8")])
-def test_the_faultless_server_shows_nothing(profile: str, variant: str) -> None:
+def test_the_bugless_server_reports_nothing(profile: str, variant: str) -> None:
     assert first_suspicion(FuzzContext("throttr", profile, variant), 250) is None
 
 
-def test_every_seed_shows_nothing_as_it_is() -> None:
+def test_every_seed_reports_nothing_as_it_is() -> None:
     for one in list(CONTEXT.seeds())[::10]:
         assert spoken(played(CONTEXT, with_fresh_canaries(one))) is None
 
@@ -57,14 +57,14 @@ def test_every_seed_shows_nothing_as_it_is() -> None:
     ("mutant", "oracle"),
     [("quota-low-byte", "answers agree with the model"), ("set-status-inverted", "answers agree with the model")],
 )
-def test_impostors_are_found_within_a_stated_number(mutant: str, oracle: str) -> None:
+def test_mutants_are_found_within_a_stated_number(mutant: str, oracle: str) -> None:
     found = first_suspicion(CONTEXT, 600, mutant=mutant)
 
     assert found is not None
     assert found.oracle == oracle
 
 
-def test_a_lost_answer_is_told_from_a_stuck_connection() -> None:
+def test_a_lost_answer_is_reported_from_a_stuck_connection() -> None:
     play = played(CONTEXT, with_fresh_canaries(VALID))
     barrier = CONTEXT.encode(CONTEXT.symbols.protocol.link.barrier())
     asked = [TraceEvent(0, "a", Kind.SILENT), TraceEvent(0, "a", Kind.SENT, barrier)]
@@ -106,7 +106,7 @@ def test_an_end_without_a_reason_and_a_probe_without_an_answer_are_noticed() -> 
     assert spoken(replace(play, trace=type(play.trace)(play.trace[:at]))) == "others are served"
 
 
-def test_processes_are_judged_by_what_they_took_and_said() -> None:
+def test_processes_are_judged_by_their_usage_and_output() -> None:
     play = played(CONTEXT, with_fresh_canaries(VALID))
     measured = [*play.trace, TraceEvent(0, "", Kind.MEASURED, b'{"memory": 90000000}')]
     grown = replace(play, trace=type(play.trace)(measured), before=Usage(10_000_000, 3, 0.0), fed=100)
@@ -117,8 +117,8 @@ def test_processes_are_judged_by_what_they_took_and_said() -> None:
     assert spoken(replace(play, idle_cpu=0.1)) is None
     (died,) = judged(replace(play, death="died of SIGSEGV", words=['  File "/a/b.py", line 7, in f', "x"]))
     assert died.shape == 'died of SIGSEGV | File "b.py", line #, in f'
-    (said,) = judged(replace(play, death="exited", words=["SUMMARY: AddressSanitizer: overflow /x/y.c:12 in f"]))
-    assert (said.oracle, said.shape) == ("a sanitizer is silent", "AddressSanitizer: overflow y.c:# in f")
+    (message,) = judged(replace(play, death="exited", words=["SUMMARY: AddressSanitizer: overflow /x/y.c:12 in f"]))
+    assert (message.oracle, message.shape) == ("a sanitizer is silent", "AddressSanitizer: overflow y.c:# in f")
 
 
 def test_marks_are_renewed_across_writes_and_stay_equal() -> None:

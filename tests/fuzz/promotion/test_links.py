@@ -79,7 +79,7 @@ def outcome(name: str, mutant: str | None) -> Outcome:
 
 
 def test_the_case_names_links_tokens_and_needs(root: Path, tmp_path: Path) -> None:
-    finding = FuzzFinding("server", "replies are well formed", "told", "s", *PSRT, script=SESSION).rerun(3, 3)
+    finding = FuzzFinding("server", "replies are well formed", "detail", "s", *PSRT, script=SESSION).rerun(3, 3)
     kept = save(tmp_path / "findings", finding)
 
     result = CliRunner().invoke(command, [str(kept), "--clause", "PSRT-ATTACH-2", "--id", "found/the-case"])
@@ -104,10 +104,12 @@ def test_what_is_pushed_is_asked_for_by_its_name() -> None:
 def test_a_stream_is_sent_where_the_reader_stands() -> None:
     number = next(
         number
-        for number, side in enumerate(combinations("psrt"))
-        if side.role == "server" and [one.NAME for one in side.way][-1:] == ["TOKEN"]
+        for number, endpoint in enumerate(combinations("psrt"))
+        if endpoint.role == "server" and [one.NAME for one in endpoint.path][-1:] == ["TOKEN"]
     )
-    finding = FuzzFinding("parser", "only named errors", "told", "s", *PSRT, data=bytes([number, 0, 0]) + b"\0\xff\x04")
+    finding = FuzzFinding(
+        "parser", "only named errors", "detail", "s", *PSRT, data=bytes([number, 0, 0]) + b"\0\xff\x04"
+    )
 
     made = entry_of(finding, "PSRT-NOP-1", None)
 

@@ -71,7 +71,7 @@ def promote(finding: FuzzFinding, folder: Path, *arguments: str) -> Result:
 
 
 def found_on(mutant: str) -> FuzzFinding:
-    """Return what the oracles notice first of an impostor, its script made small."""
+    """Return the first suspicion about a mutant, with its script reduced."""
     context = FuzzContext("throttr", "7.1.0", "uint16")
     seeds = [one for one in context.seeds() if len(one) < 16]
     Random(1).shuffle(seeds)
@@ -96,7 +96,7 @@ def outcome(name: str, mutant: str | None) -> Outcome:
 
 
 @pytest.mark.parametrize("mutant", ["quota-low-byte", "insert-overwrites-a-counter", "insert-stores-nothing"])
-def test_the_case_passes_on_the_reference_and_fails_on_the_impostor(mutant: str, root: Path, tmp_path: Path) -> None:
+def test_the_case_passes_on_the_reference_and_fails_on_the_mutant(mutant: str, root: Path, tmp_path: Path) -> None:
     finding = found_on(mutant)
 
     result = promote(finding, tmp_path, "--clause", "THR-QUERY-6", "--id", "found/the-case")
@@ -131,33 +131,33 @@ def test_a_case_says_where_it_comes_from(root: Path, tmp_path: Path) -> None:
         "seed": 3,
     }
     again = promote(replace(finding, shape="another"), tmp_path, "--id", case.id)
-    assert f"the id {case.id!r} is taken" in again.output
+    assert f"the id {case.id!r} is already used" in again.output
     assert promote(replace(finding, shape="another"), tmp_path).exit_code == 0
     assert path.read_text().count("  - id: ") == 2
 
 
-SERVER = FuzzFinding("server", "x", "told", "x", "throttr", "7.1.0", "uint16", script=(Open("a"), Write("a", QUERY)))
+SERVER = FuzzFinding("server", "x", "detail", "x", "throttr", "7.1.0", "uint16", script=(Open("a"), Write("a", QUERY)))
 
 
 @pytest.mark.parametrize(
-    ("finding", "arguments", "told"),
+    ("finding", "arguments", "message"),
     [
-        (SERVER.rerun(0, 3), ("--clause", "THR-QUERY-6"), "is GONE: it never showed again (3 times tried)"),
-        (SERVER, (), "no clause is known that 'x' breaks here: name one with --clause"),
+        (SERVER.rerun(0, 3), ("--clause", "THR-QUERY-6"), "is GONE: reproduced 0 of 3 times"),
+        (SERVER, (), "the finding names no clause for 'x': give one with --clause"),
         (SERVER, ("--clause", "THR-NONE-1"), "there is no clause 'THR-NONE-1'"),
         (replace(SERVER, script=(Open("a"),)), ("--clause", "THR-QUERY-6"), "the script sends nothing"),
         (replace(SERVER, protocol="other"), (), "throttr, got 'other'"),
         (replace(SERVER, engine="scheduler", script=()), (), "without an input cannot be kept"),
-        (SERVER, ("--clause", "THR-QUERY-6", "--id", "no id"), "cannot take it"),
+        (SERVER, ("--clause", "THR-QUERY-6", "--id", "no id"), "cannot be extended"),
     ],
 )
-def test_what_cannot_be_promoted_is_said(
-    finding: FuzzFinding, arguments: tuple[str, ...], told: str, root: Path, tmp_path: Path
+def test_what_cannot_be_promoted_is_reported(
+    finding: FuzzFinding, arguments: tuple[str, ...], message: str, root: Path, tmp_path: Path
 ) -> None:
     result = promote(finding, tmp_path, *arguments)
 
     assert result.exit_code == 1
-    assert told in result.output
+    assert message in result.output
     assert not list((root / "throttr/cases").iterdir())
 
 
@@ -170,11 +170,11 @@ def test_what_the_reference_shows_itself_is_refused(
         lambda context, script: simulated(context, script, "quota-low-byte"),
     )
 
-    assert "the reference server shows it, too" in promote(finding, tmp_path, "--clause", "THR-QUERY-6").output
+    assert "the reference server fails, too" in promote(finding, tmp_path, "--clause", "THR-QUERY-6").output
 
 
 def test_an_input_of_the_scheduler_is_kept_for_campaigns(root: Path, tmp_path: Path) -> None:
-    finding = FuzzFinding("scheduler", "x", "told", "x", "throttr", "7.1.0", "uint16", data=b"\1\2\3")
+    finding = FuzzFinding("scheduler", "x", "detail", "x", "throttr", "7.1.0", "uint16", data=b"\1\2\3")
 
     result = promote(finding, tmp_path)
 
@@ -185,7 +185,7 @@ def test_an_input_of_the_scheduler_is_kept_for_campaigns(root: Path, tmp_path: P
 def test_what_the_parser_fails_on_is_sent_to_servers(root: Path, tmp_path: Path) -> None:
     number = next(at for at, one in enumerate(combinations("throttr")) if one.role == "server")
     finding = FuzzFinding(
-        "parser", "x", "told", "x", "throttr", "7.1.0", "uint16", data=bytes([number, 0, 0]) + b"\xff\xfe"
+        "parser", "x", "detail", "x", "throttr", "7.1.0", "uint16", data=bytes([number, 0, 0]) + b"\xff\xfe"
     )
 
     result = promote(finding, tmp_path, "--clause", "THR-ROBUSTNESS-1")
@@ -199,7 +199,7 @@ def test_what_the_parser_fails_on_is_sent_to_servers(root: Path, tmp_path: Path)
 def test_a_bad_reply_is_a_frame_and_more_than_one_an_input(root: Path, tmp_path: Path) -> None:
     number = next(at for at, one in enumerate(combinations("throttr")) if one.role == "client")
     data = bytes([number, 200, 1, 0]) + b"\x07"
-    finding = FuzzFinding("parser", "x", "told", "x", "throttr", "7.1.0", "uint16", data=data)
+    finding = FuzzFinding("parser", "x", "detail", "x", "throttr", "7.1.0", "uint16", data=data)
 
     one = promote(finding, tmp_path, "--clause", "THR-FRAMING-2")
     more = promote(

@@ -1,4 +1,4 @@
-"""A fault in our own code is there within, gone behind, and refused when its place has moved."""
+"""A bug in our own code exists inside the context only, and is refused when its place has moved."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def test_a_place_that_is_not_there_once_is_refused(old: str) -> None:
 
 
 @pytest.mark.parametrize("mutant", own_bugs().values(), ids=lambda mutant: mutant.mutant)
-def test_every_fault_can_be_planted(mutant: object) -> None:
+def test_every_bug_can_be_seeded(mutant: object) -> None:
     with applied(mutant.edits) as functions:  # type: ignore[attr-defined]
         assert functions
