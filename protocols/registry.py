@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from wireproof.protocols.links import Link
@@ -14,6 +15,20 @@ from wireproof.protocols.profile import Profile
 from wireproof.protocols.sdk_traits import SdkTraits
 
 PACKAGES = {"throttr": "wireproof.protocols.throttr", "psrt": "wireproof.protocols.psrt"}
+"""Protocol -> the package of its codec."""
+DEFAULT = next(iter(PACKAGES))
+"""The protocol that is meant where none is named."""
+NEEDS = {"psrt": ("cryptography", "bcrypt")}
+"""Protocol -> the modules that it needs beside the base installation; the extra of its name installs them."""
+
+
+class MissingExtraError(Exception):
+    """Raised when optional packages are needed and not installed; install the extra that the message names."""
+
+    def __init__(self, what: str, module: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs the package {module!r}, which is not installed: python -m pip install 'wireproof[{extra}]'"
+        )
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,8 @@ class Protocol:
     """Fields of requests, rows and pushes that name what they are about."""
     time_left: Mapping[str, tuple[str, Mapping[int, int]]] = field(default_factory=dict)
     """Field that shrinks as time passes -> the field with its unit, and the nanoseconds of each unit."""
+    aliases: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """Short name in cases -> the message and fields it stands for: `{"ok": ("STATUS", {"ok": True})}`."""
     push_name: str = "PUSH"
     """The name cases use for a push in every profile."""
     functions: Mapping[str, Callable[..., bytes]] = field(default_factory=dict)
@@ -83,8 +100,13 @@ def protocol_names() -> list[str]:
 
 
 def protocol(name: str) -> Protocol:
-    """Return the protocol of that name; `KeyError` naming the known ones otherwise."""
+    """Return the protocol of that name.
+
+    Raises `KeyError` with the known names where there is none, `MissingExtraError` where its extra is not installed.
+    """
     if name not in PACKAGES:
         raise KeyError(f"unknown protocol {name!r}; known: {', '.join(protocol_names())}")
+    if missing := [module for module in NEEDS.get(name, ()) if find_spec(module) is None]:
+        raise MissingExtraError(name, missing[0], name)
     found: Protocol = import_module(PACKAGES[name]).PROTOCOL
     return found

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from wireproof.protocols.registry import MissingExtraError
 from wireproof.reference_client.driver import DEADLINE, Driver
 from wireproof.reference_client.registry import DrivenClient, driven_protocols
 
@@ -38,7 +39,7 @@ def drive_command(clients: Clients | None = None) -> click.Command:
             try:
                 client_class = clients(protocol, mutant) if clients else None
                 asyncio.run(_drive(protocol, client_class=client_class, **given))
-            except ValueError as error:
+            except (ValueError, MissingExtraError) as error:
                 print(f"reference_client: {error}", file=sys.stderr)
                 sys.exit(2)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import click
 
+from wireproof.protocols.registry import MissingExtraError
 from wireproof.protocols.registry import protocol as codec_of
 from wireproof.reference_server.registry import create_service, limits_of, options_of, served_protocols
 from wireproof.reference_server.service import Limits
@@ -61,7 +62,7 @@ class Servers(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Say of each protocol what can be chosen, without loading its server."""
         with formatter.section("Protocols"):
-            formatter.write_dl([(name, _spoken(name)) for name in served_protocols()])
+            formatter.write_dl([(name, _summary(name)) for name in served_protocols()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -74,7 +75,10 @@ class Servers(click.Group):
 
 def main() -> None:
     """Run the command line."""
-    serve.main(prog_name="python -m reference_server")
+    try:
+        serve.main(prog_name="python -m reference_server")
+    except MissingExtraError as error:
+        _fail(2, str(error))
 
 
 @click.group(cls=Servers, context_settings={"show_default": True, "max_content_width": 110}, no_args_is_help=True)
@@ -88,6 +92,13 @@ def serve() -> None:
     python -m reference_server throttr --profile 7.3.2 --width uint32 --port 9000
     python -m reference_server PROTOCOL --help
     """
+
+
+def _summary(name: str) -> str:
+    try:
+        return _spoken(name)
+    except MissingExtraError as error:
+        return str(error)
 
 
 def _spoken(name: str) -> str:
@@ -266,7 +277,7 @@ def _loop_factory(choice: str) -> Callable[[], asyncio.AbstractEventLoop] | None
         import uvloop
     except ImportError:
         if choice == "uvloop":
-            _fail(2, "--loop uvloop: uvloop is not installed")
+            _fail(2, "--loop uvloop: uvloop is not installed: python -m pip install 'wireproof[server]'")
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory

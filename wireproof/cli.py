@@ -8,6 +8,8 @@ from importlib import import_module
 
 import click
 
+from wireproof.protocols.registry import MissingExtraError
+
 COMMANDS = {
     "test": ("wireproof.conformance.commands.test", "Test a server: play every case, judge it, write records."),
     "test-sdk": (
@@ -33,6 +35,21 @@ MAINTAINING = {
 """The same for the commands of those who maintain the suite."""
 FORMER = {"impostor": "mutant", "self-check": "mutation"}
 """Former name -> the command; accepted until 0.2."""
+
+
+EXTRAS = {
+    "atheris": "fuzz",
+    "bcrypt": "psrt",
+    "cryptography": "psrt",
+    "hypothesis": "fuzz",
+    "jinja2": "reports",
+    "pyspark": "spark",
+    "pytest": "pytest",
+    "scapy": "fuzz",
+    "uvloop": "server",
+}
+"""Module -> the extra that installs it."""
+USAGE = 2
 
 
 class LazyGroup(click.Group):
@@ -76,4 +93,18 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    command.main(args=sys.argv[1:], prog_name="wireproof")
+    try:
+        command.main(args=sys.argv[1:], prog_name="wireproof")
+    except (MissingExtraError, ModuleNotFoundError) as error:
+        click.echo(f"wireproof: {_advice(error)}", err=True)
+        sys.exit(USAGE)
+
+
+def _advice(error: Exception) -> str:
+    """Return what to install; raises what is no missing extra."""
+    if isinstance(error, MissingExtraError):
+        return str(error)
+    module = str(getattr(error, "name", None)).partition(".")[0]
+    if module not in EXTRAS:
+        raise error
+    return str(MissingExtraError("this command", module, EXTRAS[module]))

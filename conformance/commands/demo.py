@@ -43,8 +43,8 @@ class Contestant:
 
     @property
     def name(self) -> str:
-        """What records and the matrix call it."""
-        return f"wrong on purpose: {self.mutant}" if self.mutant else "wireproof reference"
+        """Its name in records and in the matrix."""
+        return f"mutant {self.mutant}" if self.mutant else "wireproof reference"
 
     @property
     def folder(self) -> str:
@@ -56,14 +56,12 @@ class Contestant:
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("reports/runs/demo"), help="Folder for the runs.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("reports/matrix"), help="Folder for the matrix.")
 @click.option("--no-matrix", is_flag=True, help="Stop after the runs (no Spark, no Java).")
-@click.option(
-    "--simulate", is_flag=True, help="Play the reference servers in simulation: no sockets, no wrong servers."
-)
+@click.option("--simulate", is_flag=True, help="Play the reference servers in simulation: no sockets, no mutants.")
 @click.pass_context
 def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, simulate: bool) -> None:
-    """Test the reference servers of every protocol, profile and variant, and wrong ones, then fold the matrix.
+    """Test the reference servers of every protocol, profile and variant, and two mutants of each, then fold the matrix.
 
-    Exits 0 when every reference server passes and every wrong one is found out.
+    Exits 0 when every reference server passes and every mutant fails.
     """
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -75,11 +73,11 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
         results = list(pool.map(lambda one: play(one, runs / one.folder), contestants))
     console.print(_table(contestants, results))
     console.print(f"{len(contestants)} servers tested in {time.monotonic() - began:.1f} s; records in {runs}")
-    as_wanted = all(
+    as_expected = all(
         (code == 1) if one.mutant else (code == 0) for one, (code, _) in zip(contestants, results, strict=True)
     )
-    if not as_wanted:
-        click.echo("a reference server failed, or a wrong one was not found out: see above", err=True)
+    if not as_expected:
+        click.echo("a reference server failed, or a mutant passed: see above", err=True)
     if not no_matrix:
         arguments = (str(runs), "--out", str(out))
         folded = subprocess.run(
@@ -88,7 +86,7 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
         if folded.returncode:
             context.exit(folded.returncode)
         click.echo(f"open {out / 'index.html'}")
-    context.exit(0 if as_wanted else 1)
+    context.exit(0 if as_expected else 1)
 
 
 def _contestants() -> list[Contestant]:
@@ -114,8 +112,9 @@ def _test(one: Contestant, folder: Path) -> Result:
             serve = reference_target.serving_arguments(
                 one.protocol, profile=one.profile, variant=one.variant, scratch=Path(scratch)
             )
-            wrong = ["--mutant", one.mutant] if one.mutant else []
-            with running_server(module_command("wireproof.mutants", *serve, *wrong)) as address:
+            module = "wireproof.mutants" if one.mutant else "wireproof.reference_server"
+            mutant = ["--mutant", one.mutant] if one.mutant else []
+            with running_server(module_command(module, *serve, *mutant)) as address:
                 return _play(one, address, folder)
     except StartError as error:
         click.echo(f"{one.folder}: {error}", err=True)

@@ -9,10 +9,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from wireproof.conformance.report.console import console_of
-from wireproof.conformance.sdk.check_results import Finding
-from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.sdk.check_results import CheckResult
+from wireproof.conformance.sdk.driver_check import DriverCheck
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.sdk.transports import AttachedWires, CommandWires, StartError, Wires, parse_driver
+from wireproof.conformance.sdk.transports import (
+    DriverStartError,
+    DriverTransport,
+    FifoTransport,
+    ProcessTransport,
+    parse_driver,
+)
 from wireproof.protocols import protocol_names
 
 RIGHT, WRONG = "right", "WRONG"
@@ -58,10 +64,12 @@ def check(
     console = console_of(quiet=False)
     if (driver is None) != attach:
         raise click.UsageError("expected either a COMMAND that starts the driver, or --attach")
-    wires: Wires
+    wires: DriverTransport
     try:
-        wires = CommandWires(parse_driver(driver)) if driver else AttachedWires(lambda told: click.echo(told, err=True))
-    except StartError as error:
+        wires = (
+            ProcessTransport(parse_driver(driver)) if driver else FifoTransport(lambda told: click.echo(told, err=True))
+        )
+    except DriverStartError as error:
         raise click.UsageError(str(error)) from None
     deadline = ATTACHED_DEADLINE if attach else timeout
     wrong = asyncio.run(_check(console, wires, deadline, protocol, profile, variant, trace=trace))
@@ -70,7 +78,7 @@ def check(
 
 async def _check(
     console: Console,
-    wires: Wires,
+    wires: DriverTransport,
     deadline: float,
     protocol: str | None,
     profile: str | None,
@@ -80,7 +88,7 @@ async def _check(
 ) -> int:
     counts = {RIGHT: 0, WRONG: 0}
     async with DriverProcess(wires, deadline=deadline, start_deadline=max(deadline, 20.0)) as process:
-        async for finding in Check(process, protocol, profile, variant).run():
+        async for finding in DriverCheck(process, protocol, profile, variant).run():
             if trace:
                 for line in process.transcript:
                     console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)
@@ -90,7 +98,7 @@ async def _check(
     return counts[WRONG]
 
 
-def _show(console: Console, finding: Finding) -> str:
+def _show(console: Console, finding: CheckResult) -> str:
     word = WRONG if finding.wrong else RIGHT
     style = "red" if finding.wrong else "green"
     note = f" [dim]({escape(finding.note)})[/]" if finding.note else ""

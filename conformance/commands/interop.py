@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from wireproof.conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, USAGE
+from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, USAGE
 from wireproof.conformance.interop.interop_run import Interop
 from wireproof.conformance.interop.participants import clients_of, server_of, servers_of
-from wireproof.conformance.interop.results import Played, Side
-from wireproof.conformance.interop.results_page import PairResult, show, write
+from wireproof.conformance.interop.results import Side, StepResult
+from wireproof.conformance.interop.results_page import PairingResult, show, write
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.report.console import console_of
 from wireproof.conformance.report.outputs import OutputError
@@ -21,13 +21,13 @@ from wireproof.conformance.run.processes import StartError as ServerStartError
 from wireproof.conformance.run.selection import SelectionError
 from wireproof.conformance.sdk.driver_process import DriverEndedError, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.transports import StartError
+from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.cases import CaseError, load_suite
 from wireproof.protocols import protocol, protocol_names
 
 TOLD_WRONG = (
     *(DriverEndedError, DriverMessageError, NoAnswerError, OutputError, ProbeError),
-    *(SelectionError, ServerStartError, StartError, TargetError),
+    *(SelectionError, ServerStartError, DriverStartError, TargetError),
 )
 
 
@@ -60,7 +60,7 @@ def command(context: click.Context, /, name: str, out: Path | None, **options: A
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except CaseError as error:
-        click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
+        click.echo(f"wireproof: error in the suite: {error}", err=True)
         code = HARNESS
     except KeyboardInterrupt:
         click.echo("wireproof: interrupted", err=True)
@@ -82,29 +82,29 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     except TOLD_WRONG:
         raise
     except Exception as error:
-        click.echo(f"wireproof: its own fault: {type(error).__name__}: {error}", err=True)
+        click.echo(f"wireproof: harness error: {type(error).__name__}: {error}", err=True)
         return HARNESS
     code = _code(interop.results)
     if out is not None:
         write(out, interop.columns, code)
     show(console, interop.results)
-    where = f", records in {out}" if out else ""
-    told = {GREEN: "green", FAILURES: "red", USAGE: "nothing was played"}[code]
+    where = f"; records in {out}" if out else ""
+    result = RESULTS.get(code, "nothing was played")
     agreed = sum(one.agreed for one in interop.results)
     total = sum(len(one.played) for one in interop.results)
-    click.echo(f"{told}: {len(interop.results)} pairs, {agreed} of {total} operations agree{where}")
+    click.echo(f"{result}: {len(interop.results)} pairs, {agreed} of {total} operations agree{where}")
     return code
 
 
-def _ignored(result: PairResult, played: Played) -> None:
-    """Do nothing with what is told as it comes."""
+def _ignored(result: PairingResult, played: StepResult) -> None:
+    """Ignore results as they arrive."""
 
 
-def _code(results: list[PairResult]) -> int:
+def _code(results: list[PairingResult]) -> int:
     if not any(one.played for one in results):
         return USAGE
     broke = any(one.guilty(side) for one in results for side in (Side.CLIENT, Side.SERVER))
-    return FAILURES if broke else GREEN
+    return FAILURES if broke else PASSED
 
 
 def _spoken(name: str, options: dict[str, Any]) -> Spoken:

@@ -1,4 +1,4 @@
-"""`wireproof test-sdk`: plays the server to an SDK, tells it what to do, and judges both sides."""
+"""`wireproof test-sdk`: plays the server to an SDK, commands it through its driver, and judges both sides."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import click
 from rich.console import Console
 
-from wireproof.conformance.commands.test import FAILURES, GREEN, HARNESS, INTERRUPTED, STALE, USAGE
+from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
-from wireproof.conformance.report.console import LiveProgress, console_of, show_failures, summary_table
+from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_failures, summary_table
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run.selection import SelectionError, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
-from wireproof.conformance.sdk.transports import CommandWires, StartError, parse_driver
+from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
 from wireproof.conformance.suite.cases import CaseError
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.protocols import protocol, protocol_names
@@ -36,7 +36,7 @@ from wireproof.protocols import protocol, protocol_names
 )
 @click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
-@click.option("--slow", is_flag=True, help="Play the cases that wait for many seconds, too.")
+@click.option("--slow", is_flag=True, help="Also play the cases that wait for many seconds.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
 @click.option(
@@ -47,29 +47,29 @@ from wireproof.protocols import protocol, protocol_names
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
 @click.pass_context
 def command(context: click.Context, /, name: str, **options: Any) -> None:
-    """Play every case for SDKs of PROTOCOL: listen, tell the driver what to do, judge what was sent and is reported.
+    """Play every case for SDKs of PROTOCOL: listen, command the driver, judge what the SDK sends and reports.
 
-    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or a driver that cannot be talked to, 3
-    wireproof's own fault, 4 the baseline lists failures that no longer fail, 130 interrupted.
+    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or a driver that does not answer, 3
+    wireproof's own fault, 4 the baseline lists cases that no longer fail, 130 interrupted.
 
     \b
     wireproof test-sdk throttr --driver 'node driver.js' --profile 7.3.2 --variant uint16 --out runs/mine
     """
     try:
-        code = _Test(name, options, console_of(quiet=options["quiet"])).run()
-    except (StartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:
+        code = _SdkTest(name, options, console_of(quiet=options["quiet"])).run()
+    except (DriverStartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except DriverMessageError as error:
-        click.echo(f"wireproof: the driver's hello: {error}; `wireproof driver check` tells more", err=True)
+        click.echo(f"wireproof: the driver's hello: {error}; `wireproof driver check` shows the details", err=True)
         code = USAGE
     except CaseError as error:
-        click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
+        click.echo(f"wireproof: error in the suite: {error}", err=True)
         code = HARNESS
     context.exit(code)
 
 
-class _Test:
+class _SdkTest:
     """One call of the command."""
 
     def __init__(self, name: str, options: dict[str, Any], console: Console) -> None:
@@ -82,7 +82,7 @@ class _Test:
         self._folder: RunFolder | None = None
 
     def run(self) -> int:
-        """Play, write, tell; return the exit code."""
+        """Play, write the files, report; return the exit code."""
         path = self.options["baseline"]
         baseline = read_baseline(path) if path else frozenset()
         with ExitStack() as stack:
@@ -94,20 +94,20 @@ class _Test:
             code = self._code(comparison)
             if self._folder:
                 self._folder.finish(run.summary(self.records, code))
-        self._tell(run, comparison, code)
+        self._report(run, comparison, code)
         return code
 
     def _interrupted(self) -> int:
         where = ""
         if self._run and self._folder:
             self._folder.finish(self._run.summary(self.records, INTERRUPTED, complete=False))
-            where = f", their records in {self.options['out']}"
+            where = f"; records in {self.options['out']}"
         click.echo(f"wireproof: interrupted: {len(self.records)} cases played{where}", err=True)
         return INTERRUPTED
 
     async def _play(self, stack: ExitStack) -> Run:
         words, timeout = parse_driver(self.options["driver"]), self.options["timeout"]
-        async with DriverProcess(CommandWires(words), deadline=timeout) as driver:
+        async with DriverProcess(ProcessTransport(words), deadline=timeout) as driver:
             hello = await driver.start()
             run = self._run = self._who(hello)
             cases = select(
@@ -132,7 +132,7 @@ class _Test:
         return run
 
     def _who(self, hello: Hello) -> Run:
-        """Return the run: what the user named, completed by what the driver says."""
+        """Return the run: what the user named, completed by what the driver reports."""
         if hello.protocol != self.protocol.name:
             raise SelectionError(f"the driver speaks {hello.protocol!r}, expected {self.protocol.name!r}")
         chosen = {}
@@ -163,18 +163,16 @@ class _Test:
             return HARNESS
         if comparison.new:
             return FAILURES
-        return STALE if comparison.stale else GREEN
+        return STALE if comparison.stale else PASSED
 
-    def _tell(self, run: Run, comparison: Comparison, code: int) -> None:
+    def _report(self, run: Run, comparison: Comparison, code: int) -> None:
         records = self.records
         show_failures(self.console, records)
         self.console.print(summary_table(run, records))
         for case in comparison.stale:
-            click.echo(f"stale in the baseline: {case} does not fail (any more)", err=True)
+            click.echo(f"stale in the baseline: {case} no longer fails", err=True)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
-        told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
         bad = len(failing(records))
-        where = f", records in {self.options['out']}" if self.options["out"] else ""
-        click.echo(f"{told}: {len(records)} cases, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
+        click.echo(closing_line(RESULTS[code], records, bad, run.namespace, self.options["out"]))

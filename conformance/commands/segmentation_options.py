@@ -1,4 +1,4 @@
-"""The options of commands that play cases under other deliveries than whole."""
+"""The options of commands that play cases under several segmentations of their bytes."""
 
 from __future__ import annotations
 
@@ -32,25 +32,29 @@ def _known(context: click.Context, parameter: click.Parameter, text: str) -> str
 
 
 def delivery_options(command: Command) -> Command:
-    """Add --delivery and --delivery-budget."""
+    """Add --segmentation and --segmentation-budget (formerly --delivery, --delivery-budget)."""
     budget = click.option(
+        "--segmentation-budget",
         "--delivery-budget",
+        "delivery_budget",
         type=click.FloatRange(0.0),
         default=BUDGET,
-        help="Seconds for the sample of other deliveries.",
+        help="Seconds for the sample of other segmentations.",
     )
     names = click.option(
+        "--segmentation",
         "--delivery",
+        "delivery",
         default=SAMPLE,
         callback=_known,
         metavar="NAME[,NAME]",
-        help=f"How cases that pass whole are sent, too: {SAMPLE}, {ALL}, or some of {KNOWN}.",
+        help=f"How the bytes of cases that pass whole are cut, too: {SAMPLE}, {ALL}, or some of {KNOWN}.",
     )
     return names(budget(command))
 
 
 def deliveries_of(options: Mapping[str, Any]) -> Choice:
-    """Return what the options ask for: no sample where only MUST is played, for it weighs as a SHOULD."""
+    """Return the segmentations to play; none where only MUST is played, because they count as SHOULD."""
     if options["delivery"] == SAMPLE and options["level"] == "must":
         return ONLY_WHOLE
     return choice_of(options["delivery"], options["delivery_budget"])

@@ -31,23 +31,31 @@ LIMITS = {name: value for name, value in DEFAULT_PARAMETERS.items() if name != "
 OPTIONS = (
     click.option(
         "--target-command",
-        help="Start this server for the run: '{port}' and '{host}' in it are filled in; without '{port}' it must print "
-        "a line 'listening ADDRESS'.",
+        help="Start this server for the run. '{port}' and '{host}' are replaced; without '{port}' the server must "
+        "print a line 'listening ADDRESS'.",
     ),
-    click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen."),
+    click.option(
+        "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds the server may take to listen."
+    ),
     click.option(
         "--restarts",
         type=click.IntRange(0),
         default=DEFAULT_RESTARTS,
-        help="How often it is started again after it died.",
+        help="How often the server is restarted after it died.",
     ),
-    click.option("--budgets", is_flag=True, help="Measure its memory, descriptors and CPU, too: takes some 15 s more."),
+    click.option(
+        "--resource-limits",
+        "--budgets",
+        "budgets",
+        is_flag=True,
+        help="Also measure the server's memory, descriptors and CPU (15 s more).  [--budgets: deprecated]",
+    ),
     click.option(
         "--limit",
         "limits",
         multiple=True,
         metavar="NAME=NUMBER",
-        help="Another limit for these cases, or one of the protocol's own that the target has another value of "
+        help="Another value of a resource limit, or of a protocol parameter that the target sets differently "
         f"(vectors/PROTOCOL/parameters.yaml): {', '.join(f'{name}={value}' for name, value in LIMITS.items())}.",
     ),
     click.option(
@@ -55,13 +63,13 @@ OPTIONS = (
         "features",
         multiple=True,
         metavar="NAME",
-        help="A feature that the target has (vectors/PROTOCOL/features.yaml); once for each, or with commas. Cases "
-        "that need another one are unsupported. The simulation has all.",
+        help="A feature of the target (vectors/PROTOCOL/features.yaml); repeat it, or separate with commas. Cases "
+        "that need another feature are unsupported. The simulation has all features.",
     ),
     click.option(
         "--tls-ca",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="Verify the certificate of a target that speaks TLS with this authority; else none is verified.",
+        help="Verify the target's TLS certificate with this authority (PEM); without it no certificate is verified.",
     ),
 )
 
@@ -71,14 +79,14 @@ class Target:
     """What is tested."""
 
     told: str
-    """As records name it."""
+    """Its name in records."""
     address: Address | None
-    """None: the simulation. A server that is started again has another one each time."""
+    """None: the simulation. A server that is restarted gets another address each time."""
     server: ServerProcess | None = None
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for a server of our own."""
+    """Add the options that describe the target."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
@@ -86,7 +94,7 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def target_of(text: str | None, options: Mapping[str, Any]) -> Iterator[Target]:
-    """Yield the target; a server that is started for it is gone afterwards, however the block ends.
+    """Yield the target; end a server that was started for it, however the block ends.
 
     Raises `TargetError`, `StartError` when the server does not become ready, `OutputError` when its log cannot be kept.
     """
@@ -97,7 +105,7 @@ def target_of(text: str | None, options: Mapping[str, Any]) -> Iterator[Target]:
             f"expected a TARGET (tcp://HOST:PORT, unix:///PATH, simulation) or --target-command; got {both}"
         )
     if command is None and options["budgets"]:
-        raise TargetError("--budgets: only a server that wireproof started can be measured (--target-command)")
+        raise TargetError("--resource-limits: only a server that wireproof starts can be measured (--target-command)")
     if command is None:
         yield Target(str(text), None if text == SIMULATION else parse_address(str(text)))
         return
@@ -119,7 +127,7 @@ def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let the signals that ask a process to end do what Ctrl-C does, so that the server is ended, too."""
+    """Make SIGTERM and SIGHUP do what Ctrl-C does, so that the server is ended, too."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -132,7 +140,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Number]:
-    """Return what cases leave open; `TargetError` names a limit that is none."""
+    """Return the parameters of cases; raises `TargetError` for an unknown limit or a value that is not a number."""
     own = {name: one.value for name, one in suite.parameters.items()}
     known = {**LIMITS, **own}
     found: dict[str, Number] = {**known, "TOLERANCE": options["tolerance"]}
@@ -148,7 +156,7 @@ def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Numb
 
 
 def features_of(options: Mapping[str, Any], suite: Suite, address: Address | None) -> frozenset[str]:
-    """Return the features that the target declares; `TargetError` for one that the protocol has not."""
+    """Return the features that the target declares; raises `TargetError` for one that the protocol does not have."""
     try:
         found = declared(options["features"], suite.features)
     except FeatureError as error:
@@ -159,7 +167,7 @@ def features_of(options: Mapping[str, Any], suite: Suite, address: Address | Non
 
 
 def tls_of(options: Mapping[str, Any]) -> ssl.SSLContext:
-    """Return what is spoken where a case begins TLS; `TargetError` for a file that is no authority."""
+    """Return the TLS context of the run; raises `TargetError` for a file that holds no certificates."""
     path: Path | None = options["tls_ca"]
     try:
         return client_context(path)

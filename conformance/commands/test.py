@@ -1,4 +1,4 @@
-"""`wireproof test`: plays the suite against a server and writes what it found."""
+"""`wireproof test`: plays the suite against a server and writes records, reports and an exit code."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from wireproof.conformance.report.console import (
     LiveProgress,
+    closing_line,
     console_of,
-    deliveries_told,
+    segmentation_summary,
     show_failures,
     summary_table,
-    undeclared_told,
+    unsupported_summary,
 )
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run import reference_target
@@ -45,7 +46,9 @@ from wireproof.conformance.verdict.consequences import settled
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
 
-GREEN, FAILURES, USAGE, HARNESS, STALE = range(5)
+PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
+RESULTS = {PASSED: "passed", FAILURES: "failed", HARNESS: "harness error", STALE: "stale baseline"}
+"""Exit code -> the word that the closing line begins with."""
 INTERRUPTED = 130
 
 
@@ -58,11 +61,11 @@ INTERRUPTED = 130
     "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
 )
 @click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
-@click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases side by side.")
+@click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases that run at the same time.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
 @delivery_options
-@click.option("--slow", is_flag=True, help="Play the cases that take a minute or move megabytes, too.")
+@click.option("--slow", is_flag=True, help="Also play the cases that take a minute or send megabytes.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
 @click.option(
@@ -75,10 +78,10 @@ INTERRUPTED = 130
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
     """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation), or against a server
-    that is started for it (--target-command).
+    that wireproof starts (--target-command).
 
-    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or nothing to talk to, 3 wireproof's own fault,
-    4 the baseline lists failures that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a play.
+    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or no target, 3 wireproof's own fault,
+    4 the baseline lists cases that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a play.
 
     \b
     wireproof test throttr tcp://127.0.0.1:9000 --out runs/mine
@@ -92,7 +95,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except CaseError as error:
-        click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
+        click.echo(f"wireproof: error in the suite: {error}", err=True)
         code = HARNESS
     except KeyboardInterrupt:
         click.echo("wireproof: interrupted before the first case", err=True)
@@ -120,7 +123,7 @@ class _Test:
         )
 
     def run(self) -> int:
-        """Play, write, tell; return the exit code."""
+        """Play, write the files, report; return the exit code."""
         level, expression = Level(self.options["level"].upper()), self.options["expression"]
         if expression.strip():
             parse(expression)
@@ -152,9 +155,9 @@ class _Test:
             if folder:
                 folder.finish(run.summary(records, code))
         if left_out:
-            held = f"{left_out} cases left out: they need a server that holds nothing yet (restart it to play them)"
-            self.console.print(held, soft_wrap=True)
-        self._tell(plan, records, comparison, code)
+            message = f"{left_out} cases not played: they require a fresh server (restart it to play them)"
+            self.console.print(message, soft_wrap=True)
+        self._report(plan, records, comparison, code)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
@@ -168,7 +171,7 @@ class _Test:
         return found
 
     def _leave_out(self, plan: Plan) -> int:
-        """Drop the cases that need a server which holds nothing yet, when it does hold something; say how many."""
+        """Drop the cases that require a fresh server when this one already holds records; return how many."""
         needy = [case for case in plan.cases if case.pristine]
         if not needy or self.address is None:
             return 0
@@ -177,19 +180,19 @@ class _Test:
             return 0
         plan.cases = [case for case in plan.cases if not case.pristine]
         if not plan.cases:
-            raise SelectionError("no case left: they need a server that holds nothing yet; restart it to play them")
+            raise SelectionError("no case left: those selected require a fresh server; restart it to play them")
         return len(needy)
 
     def _interrupted(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> int:
         if folder:
             folder.finish(plan.run.summary(records, INTERRUPTED, complete=False))
-        where = f", their records in {self.options['out']}" if folder else ""
+        where = f"; records in {self.options['out']}" if folder else ""
         played = len({one["case"] for one in records})
         click.echo(f"wireproof: interrupted: {played} of {len(plan.cases)} cases played{where}", err=True)
         return INTERRUPTED
 
     def _who(self) -> Run:
-        """Return the run: what the user named, completed by what the target says."""
+        """Return the run: what the user named, completed by what the target reports."""
         profile, variant = self.options["profile"], self.options["variant"]
         profiles = self.protocol.profiles
         if profile != "auto" and profile not in profiles:
@@ -225,7 +228,9 @@ class _Test:
             raise TargetError(f"nothing to test at {self.address}: {_reason(error)}") from None
         for given, has, what in ((profile, found.profile, "profile"), (variant, found.variant, "variant")):
             if given not in ("auto", has):
-                raise ProbeError(f"{self.address} speaks {what} {has}, not {given}: name both to test it all the same")
+                raise ProbeError(
+                    f"{self.address} speaks {what} {has}, not {given}: name profile and variant to test it anyway"
+                )
         return found
 
     def _version(self, spoken: Spoken) -> str:
@@ -258,35 +263,29 @@ class _Test:
             return HARNESS
         if comparison.new:
             return FAILURES
-        return STALE if comparison.stale else GREEN
+        return STALE if comparison.stale else PASSED
 
-    def _tell(self, plan: Plan, records: list[Record], comparison: Comparison, code: int) -> None:
+    def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int) -> None:
         run = plan.run
         show_failures(self.console, records)
         self.console.print(summary_table(run, records))
-        if told := deliveries_told(records, plan.tally):
-            self.console.print(told, soft_wrap=True)
+        if summary := segmentation_summary(records, plan.tally):
+            self.console.print(summary, soft_wrap=True)
         for case in comparison.stale:
-            click.echo(f"stale in the baseline: {case} does not fail (any more)", err=True)
+            click.echo(f"stale in the baseline: {case} no longer fails", err=True)
         bad = len({one["case"] for one in failing(records)})
-        cases = len({one["case"] for one in records})
-        if bad > cases // 2 and self.address is not None:
+        if bad > len({one["case"] for one in records}) // 2 and self.address is not None:
             hint = f"most cases fail: does the target speak {run.profile} {run.variant}? '--profile auto' asks it"
             self.console.print(hint, soft_wrap=True)
         faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
         if faulty:
             click.echo(
-                f"wireproof: its own fault in {faulty} of {len(records)} plays; they say nothing of the target",
+                f"wireproof: harness error in {faulty} of {len(records)} plays: they do not judge the target",
                 err=True,
             )
-        if undeclared := undeclared_told(records):
-            self.console.print(undeclared, soft_wrap=True)
-        told = {GREEN: "green", FAILURES: "red", HARNESS: "wireproof's own fault", STALE: "stale baseline"}[code]
-        where = f", records in {self.options['out']}" if self.options["out"] else ""
-        plays = f" and {len(records) - cases} plays under other deliveries" if len(records) > cases else ""
-        lacking = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
-        plays = (f" ({lacking} unsupported)" if lacking else "") + plays
-        click.echo(f"{told}: {cases} cases{plays}, {bad} MUST or SHOULD not passed, namespace {run.namespace}{where}")
+        if unsupported := unsupported_summary(records):
+            self.console.print(unsupported, soft_wrap=True)
+        click.echo(closing_line(RESULTS[code], records, bad, run.namespace, self.options["out"]))
 
 
 def _reason(error: OSError) -> str:

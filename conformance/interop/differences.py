@@ -11,7 +11,7 @@ from wireproof.protocols import Message
 from wireproof.protocols.fields import Absent, Repeated, Rows
 from wireproof.protocols.plain import Plain
 
-__all__ = ["Unlike", "unlike"]
+__all__ = ["ReplyDifference", "unlike"]
 
 SLACK_NS = 2_000_000_000
 """By how much two servers may tell a time left otherwise, beside a unit of it."""
@@ -21,7 +21,7 @@ Rowed = Mapping[bytes, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Unlike:
+class ReplyDifference:
     """The first difference."""
 
     reply: str
@@ -34,7 +34,7 @@ class Unlike:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLeft:
+class RemainingTime:
     """A time that shrinks while it is asked for."""
 
     nanoseconds: int
@@ -43,17 +43,17 @@ class TimeLeft:
     def __str__(self) -> str:
         return f"{self.nanoseconds / 1e9:g} s"
 
-    def agrees(self, other: TimeLeft) -> bool:
+    def agrees(self, other: RemainingTime) -> bool:
         """Say whether both may be the same instant."""
         return abs(self.nanoseconds - other.nanoseconds) <= SLACK_NS + max(self.unit, other.unit)
 
 
-def unlike(plain: Plain, mine: Message, theirs: Message, mark: bytes) -> Unlike | None:
+def unlike(plain: Plain, mine: Message, theirs: Message, mark: bytes) -> ReplyDifference | None:
     """Return how `theirs` differs from the reference's; only rows count whose name has `mark` in it."""
     if type(mine) is not type(theirs):
         flags = [name for name in mine.__struct_fields__ if isinstance(getattr(mine, name), bool)]
         field = f"{flags[0]}={getattr(mine, flags[0])}" if flags else ""
-        return Unlike(mine.NAME, field, 0, describe(mine), describe(theirs))
+        return ReplyDifference(mine.NAME, field, 0, describe(mine), describe(theirs))
     layout = plain.layout(type(mine))
     for name, kind in _compared(plain, mine):
         one, other = getattr(mine, name), getattr(theirs, name)
@@ -66,7 +66,9 @@ def unlike(plain: Plain, mine: Message, theirs: Message, mark: bytes) -> Unlike 
         else:
             found = _unless_same(mine.NAME, name, *(_value(plain, each, name) for each in (mine, theirs)))
         if found is not None:
-            return Unlike(found.reply, found.field, first_byte(layout, theirs, name), found.expected, found.got)
+            return ReplyDifference(
+                found.reply, found.field, first_byte(layout, theirs, name), found.expected, found.got
+            )
     return None
 
 
@@ -84,27 +86,27 @@ def _value(plain: Plain, message: Message, name: str) -> Any:
         return value
     unit, lengths = plain.protocol.time_left[name]
     length = lengths.get(getattr(message, unit), 1)
-    return TimeLeft(value * length, length)
+    return RemainingTime(value * length, length)
 
 
-def _unless_same(reply: str, name: str, one: Any, other: Any) -> Unlike | None:
-    same = one.agrees(other) if isinstance(one, TimeLeft) and isinstance(other, TimeLeft) else one == other
+def _unless_same(reply: str, name: str, one: Any, other: Any) -> ReplyDifference | None:
+    same = one.agrees(other) if isinstance(one, RemainingTime) and isinstance(other, RemainingTime) else one == other
     if same:
         return None
     field = f"{name}={one}" if isinstance(one, bool) else name
-    return Unlike(reply, field, 0, f"{name} = {_told(one)}", f"{name} = {_told(other)}")
+    return ReplyDifference(reply, field, 0, f"{name} = {_told(one)}", f"{name} = {_told(other)}")
 
 
-def _in_rows(reply: str, mine: Rowed, theirs: Rowed) -> Unlike | None:
+def _in_rows(reply: str, mine: Rowed, theirs: Rowed) -> ReplyDifference | None:
     if mine.keys() != theirs.keys():
-        told = ["rows " + (", ".join(map(_told, sorted(each))) or "none of these") for each in (mine, theirs)]
-        return Unlike(reply, "rows", 0, *told)
+        detail = ["rows " + (", ".join(map(_told, sorted(each))) or "none of these") for each in (mine, theirs)]
+        return ReplyDifference(reply, "rows", 0, *detail)
     for name, fields in mine.items():
         for field, value in fields.items():
             other = theirs[name][field]
             if value != other:
                 where = f"the row {_told(name)}, {field} = "
-                return Unlike(reply, f"rows.{field}", 0, where + _told(value), where + _told(other))
+                return ReplyDifference(reply, f"rows.{field}", 0, where + _told(value), where + _told(other))
     return None
 
 

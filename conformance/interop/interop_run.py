@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from wireproof.conformance.drivers.sockets import connect
 from wireproof.conformance.interop.blamed_clauses import Clauses
-from wireproof.conformance.interop.pairing import Pair
-from wireproof.conformance.interop.participants import ClientParty, ServerParty
+from wireproof.conformance.interop.pairing import Pairing
+from wireproof.conformance.interop.participants import ClientParticipant, ServerParticipant
 from wireproof.conformance.interop.proxy import between
-from wireproof.conformance.interop.results import Played, Side
-from wireproof.conformance.interop.results_page import Column, PairResult
+from wireproof.conformance.interop.results import Side, StepResult
+from wireproof.conformance.interop.results_page import Column, PairingResult
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.monitor.monitor import Monitor
 from wireproof.conformance.run.probe import Spoken, version_of
@@ -34,14 +34,14 @@ class Interop:
     suite: Suite
     spoken: Spoken
     timeout: float
-    results: list[PairResult] = field(default_factory=list)
+    results: list[PairingResult] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
 
     async def run(
         self,
-        clients: Sequence[ClientParty],
-        servers: Sequence[ServerParty],
-        report: Callable[[PairResult, Played], object],
+        clients: Sequence[ClientParticipant],
+        servers: Sequence[ServerParticipant],
+        report: Callable[[PairingResult, StepResult], object],
     ) -> None:
         """Play all pairs; raises `StartError`, `TargetError`, and what a driver's hello raises."""
         clauses = Clauses(self.suite, self.spoken.profile)
@@ -63,10 +63,10 @@ class Interop:
         hello: Hello,
         address: Address,
         columns: tuple[Column, Column],
-        report: Callable[[PairResult, Played], object],
+        report: Callable[[PairingResult, StepResult], object],
     ) -> None:
         client, server = columns
-        result = PairResult(client.name, server.name)
+        result = PairingResult(client.name, server.name)
         self.results.append(result)
         if self.suite.protocol != hello.protocol or not self._is_spoken(hello):
             result.note = f"the client speaks {', '.join(hello.profiles)} under {', '.join(hello.variants)}"
@@ -77,7 +77,7 @@ class Interop:
             self.columns.append(client)
         async with between(address, lambda: Monitor(known, profile, variant)) as tap:
             plain = Plain(known, profile, variant)
-            pair = Pair(driver, tap, plain, client.clauses, secrets.token_hex(3), self.timeout)
+            pair = Pairing(driver, tap, plain, client.clauses, secrets.token_hex(3), self.timeout)
             async for one in pair.play():
                 result.played.append(one)
                 client.add(one, server.name)
@@ -87,11 +87,11 @@ class Interop:
     def _is_spoken(self, hello: Hello) -> bool:
         return self.spoken.profile in hello.profiles and self.spoken.variant in hello.variants
 
-    def _client_column(self, client: ClientParty, hello: Hello, clauses: Clauses) -> Column:
+    def _client_column(self, client: ClientParticipant, hello: Hello, clauses: Clauses) -> Column:
         name = client.told if client.own else f"{hello.sdk.name} ({hello.sdk.language})"
         return Column(Side.CLIENT, name, self._run(client.told, name, hello.sdk.version, "client"), clauses)
 
-    async def _server_column(self, server: ServerParty, address: Address, clauses: Clauses) -> Column:
+    async def _server_column(self, server: ServerParticipant, address: Address, clauses: Clauses) -> Column:
         try:
             await (await connect(address, self.timeout)).close()
         except OSError as error:
@@ -107,7 +107,7 @@ class Interop:
         return Run(protocol, profile, variant, target, named, version, role, {"command": "interop"})
 
 
-def _started(stack: AsyncExitStack, server: ServerParty) -> Address:
+def _started(stack: AsyncExitStack, server: ServerParticipant) -> Address:
     """Return where a server listens; one that is started for this is ended with the stack."""
     if server.address is not None:
         return server.address

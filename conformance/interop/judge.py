@@ -10,12 +10,12 @@ from wireproof.conformance.interop.blamed_clauses import PUSH, Clauses
 from wireproof.conformance.interop.differences import unlike
 from wireproof.conformance.interop.proxied_connection import Line
 from wireproof.conformance.interop.proxy import Between, Crossing
-from wireproof.conformance.interop.results import Broke, Side
+from wireproof.conformance.interop.results import Breach, Side
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.model.wording import describe
-from wireproof.conformance.sdk.driver_protocol import Answer, Event, Failure
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind
 from wireproof.conformance.sdk.operation import first_difference, hexed
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.protocols import Message, Push, Reply, Request
@@ -29,10 +29,10 @@ SIDES = {Guilty.HARNESS: Side.CLIENT, Guilty.TARGET: Side.SERVER}
 NAMES = {"type": "the type byte"}
 
 
-def stream_fault(first: Violation) -> Broke:
+def stream_fault(first: Violation) -> Breach:
     """Return what the monitor saw as the fault of a side."""
     expected = f"what the protocol allows ({first.error})"
-    return Broke(SIDES[first.side], first.clause, first.offset, expected, first.told, ends=True)
+    return Breach(SIDES[first.side], first.clause, first.offset, expected, first.told, ends=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,22 @@ class Judge:
     largest: int
     """The largest number that the client carries."""
 
-    def request(self, asked: Request, came: bytes, told: Answer | Broke) -> Broke | None:
+    def request(self, asked: Request, came: bytes, detail: DriverAnswer | Breach) -> Breach | None:
         """Return how what a client sent differs from what it was told to ask."""
         expected = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name).encode(asked)
         if came == expected:
             return None
         if not came and self.line.crossing.over in (Kind.ENDED, Kind.RESET):
             clause = self.clauses.of_answer(asked.NAME)
-            return Broke(Side.SERVER, clause, None, "a connection kept open", "it was closed", ends=True)
+            return Breach(Side.SERVER, clause, None, "a connection kept open", "it was closed", ends=True)
         byte = first_difference(expected, came)
         field = self._field_at(asked, byte)
-        reported = f"; it reports {told.kind}: {told.error.told}" if isinstance(told, Answer) and told.error else ""
-        return Broke(
+        reported = (
+            f"; it reports {detail.kind}: {detail.error.told}"
+            if isinstance(detail, DriverAnswer) and detail.error
+            else ""
+        )
+        return Breach(
             Side.CLIENT,
             self.clauses.of_request(asked.NAME, field),
             byte,
@@ -67,28 +71,28 @@ class Judge:
             ends=not self._is_whole(came),
         )
 
-    def stream(self) -> Broke | None:
+    def stream(self) -> Breach | None:
         """Return what the passive monitor says of the connections of this scene."""
         first = self.between.monitor.report().first
         if first is None:
             undecided = any(one.undecided for one in self.between.monitor.report().connections)
-            told = "bytes that can be read in one way", "they can be read in another way, too"
-            return Broke(Side.NOBODY, None, None, *told, Verdict.UNTESTABLE, ends=True) if undecided else None
+            detail = "bytes that can be read in one way", "they can be read in another way, too"
+            return Breach(Side.NOBODY, None, None, *detail, Verdict.UNTESTABLE, ends=True) if undecided else None
         return stream_fault(first)
 
-    def silent(self, asked: Request, told: Answer | Broke) -> Broke:
+    def silent(self, asked: Request, detail: DriverAnswer | Breach) -> Breach:
         """Return what it is that a request was not answered."""
         clause, over = self.clauses.of_answer(asked.NAME), self.line.crossing.over
         if over in (Kind.ENDED, Kind.RESET):
-            return Broke(Side.SERVER, clause, None, "an answer", "it closed the connection", ends=True)
-        waited = told.verdict is Verdict.HANG if isinstance(told, Broke) else told.kind is Failure.TIMEOUT
+            return Breach(Side.SERVER, clause, None, "an answer", "it closed the connection", ends=True)
+        waited = detail.verdict is Verdict.HANG if isinstance(detail, Breach) else detail.kind is FailureKind.TIMEOUT
         if over is not None and not waited:
-            return Broke(Side.CLIENT, None, None, "the answer awaited", "it closed the connection", ends=True)
+            return Breach(Side.CLIENT, None, None, "the answer awaited", "it closed the connection", ends=True)
         came = self.line.answering.buffered
         got = f"{came} bytes of it" if came else "nothing"
-        return Broke(Side.SERVER, clause, None, "a whole answer", f"{got} in time", Verdict.HANG, ends=True)
+        return Breach(Side.SERVER, clause, None, "a whole answer", f"{got} in time", Verdict.HANG, ends=True)
 
-    def reply(self, asked: Request, mine: Reply, theirs: tuple[Reply, int]) -> Broke | None:
+    def reply(self, asked: Request, mine: Reply, theirs: tuple[Reply, int]) -> Breach | None:
         """Return how a reply differs from the reference's; what no clause binds is nobody's fault."""
         found = unlike(self.plain, mine, theirs[0], self.mark)
         if found is None:
@@ -96,22 +100,22 @@ class Judge:
         clause = self.clauses.of_reply(asked.NAME, found.reply, found.field)
         side = Side.SERVER if clause else Side.NOBODY
         verdict = Verdict.FAIL if clause else Verdict.UNTESTABLE
-        return Broke(side, clause, found.byte, found.expected, found.got, verdict)
+        return Breach(side, clause, found.byte, found.expected, found.got, verdict)
 
-    def report(self, asked: Request, theirs: Reply, told: Answer | Broke) -> Broke | None:
+    def report(self, asked: Request, theirs: Reply, detail: DriverAnswer | Breach) -> Breach | None:
         """Return how what a driver reports differs from the reply that came."""
         clause = self.clauses.of_report(asked.NAME)
-        if isinstance(told, Broke):
-            return Broke(told.side, clause, None, told.expected, told.got, told.verdict, told.ends)
+        if isinstance(detail, Breach):
+            return Breach(detail.side, clause, None, detail.expected, detail.got, detail.verdict, detail.ends)
         expected = self.plain.result(theirs)
-        if told.error is not None:
+        if detail.error is not None:
             if self._is_beyond(theirs):
                 got = "the driver says that its SDK has no such numbers"
-                return Broke(Side.NOBODY, None, None, str(expected), got, Verdict.UNTESTABLE)
-            return Broke(Side.CLIENT, clause, None, f"the result {expected}", f"{told.kind}: {told.error.told}")
-        return self._differs(theirs, expected, told.result, clause, "result")
+                return Breach(Side.NOBODY, None, None, str(expected), got, Verdict.UNTESTABLE)
+            return Breach(Side.CLIENT, clause, None, f"the result {expected}", f"{detail.kind}: {detail.error.told}")
+        return self._differs(theirs, expected, detail.result, clause, "result")
 
-    def said(self, line: Line) -> tuple[Push, int] | None:
+    def reported(self, line: Line) -> tuple[Push, int] | None:
         """Take the next push that is about this scene."""
         while line.pushes:
             push, place = line.pushes.pop(0)
@@ -119,41 +123,41 @@ class Judge:
                 return push, place
         return None
 
-    def not_pushed(self, push: Push) -> Broke:
+    def not_pushed(self, push: Push) -> Breach:
         """Return what it is that nothing was pushed."""
         clause = self.clauses.of_reply(PUSH, PUSH, "")
-        return Broke(Side.SERVER, clause, None, f"the push {describe(push)}", "nothing was pushed", Verdict.HANG)
+        return Breach(Side.SERVER, clause, None, f"the push {describe(push)}", "nothing was pushed", Verdict.HANG)
 
-    def too_many(self, found: tuple[Push, int]) -> Broke:
+    def too_many(self, found: tuple[Push, int]) -> Breach:
         """Return what it is that was pushed to nobody's order."""
         clause = self.clauses.of_reply(PUSH, PUSH, "")
-        return Broke(Side.SERVER, clause, found[1], "no push, or one only", f"the push {describe(found[0])}")
+        return Breach(Side.SERVER, clause, found[1], "no push, or one only", f"the push {describe(found[0])}")
 
-    def push(self, mine: Push, theirs: tuple[Push, int]) -> Broke | None:
+    def push(self, mine: Push, theirs: tuple[Push, int]) -> Breach | None:
         """Return how a push differs from the reference's."""
         found = unlike(self.plain, mine, theirs[0], self.mark)
         if found is None:
             return None
         clause = self.clauses.of_reply(PUSH, PUSH, "")
-        return Broke(Side.SERVER, clause, found.byte, found.expected, found.got)
+        return Breach(Side.SERVER, clause, found.byte, found.expected, found.got)
 
-    def not_told(self, push: Push, told: str) -> Broke:
+    def not_told(self, push: Push, detail: str) -> Breach:
         """Return what it is that a driver tells nothing of a push."""
         clause = self.clauses.of_report(PUSH)
-        return Broke(Side.CLIENT, clause, None, f"the event message of {describe(push)}", told, Verdict.HANG)
+        return Breach(Side.CLIENT, clause, None, f"the event message of {describe(push)}", detail, Verdict.HANG)
 
-    def event(self, push: Push, event: Event) -> Broke | None:
+    def event(self, push: Push, event: DriverEvent) -> Breach | None:
         """Return how an event differs from the push that came."""
         got = {name: value for name, value in event.fields.items() if value is not None}
         return self._differs(push, self.plain.beside(push), got, self.clauses.of_report(PUSH), "event")
 
     def _differs(
         self, message: Message, expected: Mapping[str, Any], got: Mapping[str, Any], clause: str, what: str
-    ) -> Broke | None:
+    ) -> Breach | None:
         found = differences(expected, got, what)
         if not found:
             return None
-        return Broke(Side.CLIENT, clause, None, f"{describe(message)} reported as it came", "; ".join(found[:3]))
+        return Breach(Side.CLIENT, clause, None, f"{describe(message)} reported as it came", "; ".join(found[:3]))
 
     def _field_at(self, asked: Request, byte: int) -> str:
         """Return the field of a request that a byte belongs to; `NAME_size` for the size of a body."""

@@ -17,18 +17,18 @@ from wireproof.conformance.interop.blamed_clauses import Clauses
 from wireproof.conformance.interop.judge import Judge, stream_fault
 from wireproof.conformance.interop.proxied_connection import Line
 from wireproof.conformance.interop.proxy import Between
-from wireproof.conformance.interop.reference_oracle import Oracle
-from wireproof.conformance.interop.results import Broke, Played, Side
+from wireproof.conformance.interop.reference_oracle import ReferenceOracle
+from wireproof.conformance.interop.results import Breach, Side, StepResult
 from wireproof.conformance.interop.scenario import Scene, Step, marked, request_of, scenes
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import Answer, DriverMessageError, Failure
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError, FailureKind
 from wireproof.conformance.sdk.samples import Samples
-from wireproof.conformance.sdk.transports import StartError
+from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.protocols.plain import Plain
 
-__all__ = ["Pair"]
+__all__ = ["Pairing"]
 
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError)
 RESTARTS = 20
@@ -37,11 +37,11 @@ GRACE = 0.3
 
 
 @dataclass(slots=True)
-class Pair:
+class Pairing:
     """A started driver and a server behind a tap."""
 
     driver: DriverProcess
-    between: Between
+    proxied: Between
     plain: Plain
     clauses: Clauses
     mark: str
@@ -53,7 +53,7 @@ class Pair:
     """What all is called by in the scene that is played."""
     _lines: dict[str, Line] = field(default_factory=dict)
 
-    async def play(self) -> AsyncIterator[Played]:
+    async def play(self) -> AsyncIterator[StepResult]:
         """Yield what becomes of every operation."""
         hello = self.driver.hello
         assert hello is not None
@@ -63,60 +63,60 @@ class Pair:
             async for one in self._scene(scene):
                 yield one
 
-    async def _scene(self, scene: Scene) -> AsyncIterator[Played]:
-        self.between.start_over()
+    async def _scene(self, scene: Scene) -> AsyncIterator[StepResult]:
+        self.proxied.start_over()
         self._lines.clear()
         self._name = marked(self.mark, scene.name)
-        oracle, samples = Oracle(self.plain), Samples(self.plain)
+        oracle, samples = ReferenceOracle(self.plain), Samples(self.plain)
         over: str | None = None
         guilty: Side | None = None
         broke = await self._connect(scene, oracle)
         for number, step in enumerate(scene.steps, 1):
             name = self.plain.operations[step.operation].NAME
             if over is not None:
-                yield Played(scene.name, number, step, name, Trace(), 0, untested=over)
+                yield StepResult(scene.name, number, step, name, Trace(), 0, untested=over)
                 continue
             await asyncio.sleep(step.wait)
-            began, first = time.monotonic(), len(self.between.trace)
+            began, first = time.monotonic(), len(self.proxied.trace)
             unsupported = False
             if broke is None:
                 broke, unsupported = await self._step(step, oracle, samples)
             took = int((time.monotonic() - began) * 1e6)
-            trace = Trace(self.between.trace[first:] or self.between.trace)
+            trace = Trace(self.proxied.trace[first:] or self.proxied.trace)
             if broke is not None and broke.ends:
                 over = f"the {guilty or broke.side} broke the protocol before, at {step.operation} or earlier"
             if broke is not None and guilty not in (None, broke.side):
-                told = f"the {guilty} broke the protocol before; then: expected {broke.expected}, got {broke.got}"
-                yield Played(scene.name, number, step, name, trace, took, untested=told)
+                detail = f"the {guilty} broke the protocol before; then: expected {broke.expected}, got {broke.got}"
+                yield StepResult(scene.name, number, step, name, trace, took, untested=detail)
             else:
-                yield Played(scene.name, number, step, name, trace, took, broke, unsupported)
+                yield StepResult(scene.name, number, step, name, trace, took, broke, unsupported)
                 guilty = guilty or (broke.side if broke is not None and broke.side is not Side.NOBODY else None)
             broke = None
         oracle.close()
         await self._leave(scene)
 
-    async def _connect(self, scene: Scene, oracle: Oracle) -> Broke | None:
+    async def _connect(self, scene: Scene, oracle: ReferenceOracle) -> Breach | None:
         """Have the client connect; what is wrong with that ends the scene."""
         self.driver.take_events()
         for name in scene.connections:
             oracle.open(name)
-            self.between.name = name
-            told = await self._ask("connect", name, host="127.0.0.1", port=self.between.port, **self._spoken())
-            crossing = self.between.of(name)
-            if self.between.refused is not None:
-                got = f"it takes no connection: {self.between.refused}"
-                return Broke(Side.SERVER, None, None, "a connection", got, Verdict.CRASH, ends=True)
-            if isinstance(told, Broke):
-                return told
-            if told.error is not None or crossing is None:
-                got = f"{told.error.kind}: {told.error.told}" if told.error else "no connection was made"
-                return Broke(Side.CLIENT, None, None, "a connection", got, ends=True)
+            self.proxied.name = name
+            detail = await self._ask("connect", name, host="127.0.0.1", port=self.proxied.port, **self._spoken())
+            crossing = self.proxied.of(name)
+            if self.proxied.refused is not None:
+                got = f"it takes no connection: {self.proxied.refused}"
+                return Breach(Side.SERVER, None, None, "a connection", got, Verdict.CRASH, ends=True)
+            if isinstance(detail, Breach):
+                return detail
+            if detail.error is not None or crossing is None:
+                got = f"{detail.error.kind}: {detail.error.told}" if detail.error else "no connection was made"
+                return Breach(Side.CLIENT, None, None, "a connection", got, ends=True)
             self._lines[name] = Line.of(crossing, self.plain)
             if (broke := await self._greeted(name, oracle)) is not None:
                 return broke
         return None
 
-    async def _greeted(self, name: str, oracle: Oracle) -> Broke | None:
+    async def _greeted(self, name: str, oracle: ReferenceOracle) -> Breach | None:
         """Let the reference answer what a client asks by itself when it connects; return what broke the stream."""
         line = self._lines[name]
         line.look()
@@ -127,7 +127,7 @@ class Pair:
             if own is not None:
                 oracle.learn(own, reply)
         line.replies.clear()
-        first = self.between.monitor.report().first
+        first = self.proxied.monitor.report().first
         return stream_fault(first) if first is not None else None
 
     def _spoken(self) -> dict[str, str]:
@@ -136,52 +136,58 @@ class Pair:
     async def _leave(self, scene: Scene) -> None:
         if self._stuck or self.driver.death is not None:
             self._stuck = False
-            with suppress(*TROUBLE, StartError):
+            with suppress(*TROUBLE, DriverStartError):
                 await self._restart()
             return
         for name in scene.connections:
             await self._ask("close", name)
 
-    async def _ask(self, do: str, connection: str, **fields: Any) -> Answer | Broke:
+    async def _ask(self, do: str, connection: str, **fields: Any) -> DriverAnswer | Breach:
         """Return the driver's answer, or what is wrong with that it gives none."""
         try:
             return await self.driver.ask(do, deadline=self.timeout, connection=connection, **fields)
         except DriverEndedError as error:
-            return Broke(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.CRASH, ends=True)
+            return Breach(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.CRASH, ends=True)
         except NoAnswerError as error:
             self._stuck = True
-            return Broke(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.HANG, ends=True)
+            return Breach(Side.CLIENT, None, None, f"an answer to `{do}`", str(error), Verdict.HANG, ends=True)
         except DriverMessageError as error:
-            return Broke(Side.CLIENT, None, None, f"an answer to `{do}` that is valid", str(error))
+            return Breach(Side.CLIENT, None, None, f"an answer to `{do}` that is valid", str(error))
 
     async def _restart(self) -> None:
         if self._restarts < RESTARTS:
             self._restarts += 1
             await self.driver.restart("it did not answer")
 
-    async def _step(self, step: Step, oracle: Oracle, samples: Samples) -> tuple[Broke | None, bool]:
+    async def _step(self, step: Step, oracle: ReferenceOracle, samples: Samples) -> tuple[Breach | None, bool]:
         """Return what was wrong first, and whether the driver says that it has no such operation."""
         line = self._lines[step.connection]
         hello = self.driver.hello
         largest = int(hello.largest_number) if hello else 0
-        judge = Judge(self.plain, self.clauses, self.between, line, self._name, largest)
+        judge = Judge(self.plain, self.clauses, self.proxied, line, self._name, largest)
         request = request_of(samples, self.plain, step)
         sent = len(line.crossing.sent)
-        told = await self._ask(step.operation, step.connection, **self.plain.beside(request))
+        detail = await self._ask(step.operation, step.connection, **self.plain.beside(request))
         came = bytes(line.crossing.sent[sent:])
-        if isinstance(told, Answer) and told.kind is Failure.UNSUPPORTED and not came:
+        if isinstance(detail, DriverAnswer) and detail.kind is FailureKind.UNSUPPORTED and not came:
             return None, True
-        wrong = judge.request(request, came, told)
+        wrong = judge.request(request, came, detail)
         line.look()
         if line.requests:
-            wrong = await self._answered(line, judge, oracle, samples, told, wrong)
+            wrong = await self._answered(line, judge, oracle, samples, detail, wrong)
         elif wrong is None:
-            wrong = judge.stream() or (told if isinstance(told, Broke) else None)
-        return wrong or await self._pushed(oracle, judge, told), False
+            wrong = judge.stream() or (detail if isinstance(detail, Breach) else None)
+        return wrong or await self._pushed(oracle, judge, detail), False
 
     async def _answered(
-        self, line: Line, judge: Judge, oracle: Oracle, samples: Samples, told: Answer | Broke, wrong: Broke | None
-    ) -> Broke | None:
+        self,
+        line: Line,
+        judge: Judge,
+        oracle: ReferenceOracle,
+        samples: Samples,
+        detail: DriverAnswer | Breach,
+        wrong: Breach | None,
+    ) -> Breach | None:
         """Hold the replies to what was asked against the reference, and the report against them."""
         asked, line.requests = line.requests, []
         mine = [await oracle.answer(line.crossing.name.partition("#")[0], one) for one in asked]
@@ -196,8 +202,8 @@ class Pair:
                 wrong = wrong or judge.reply(one, own, reply)
         wrong = wrong or judge.stream()
         if wrong is None and len(theirs) < len(asked):
-            wrong = judge.silent(asked[len(theirs)], told)
-        return wrong or judge.report(asked[0], theirs[0][0], told)
+            wrong = judge.silent(asked[len(theirs)], detail)
+        return wrong or judge.report(asked[0], theirs[0][0], detail)
 
     async def _settled(self, line: Line, replies: int) -> None:
         """Wait for replies that a client did not wait for."""
@@ -205,18 +211,18 @@ class Pair:
         line.look()
         while len(line.replies) < replies and not line.broken and line.crossing.over is None:
             left = until - time.monotonic()
-            if left <= 0 or not await self.between.moves(left):
+            if left <= 0 or not await self.proxied.moves(left):
                 break
             line.look()
 
-    async def _pushed(self, oracle: Oracle, judge: Judge, told: Answer | Broke) -> Broke | None:
+    async def _pushed(self, oracle: ReferenceOracle, judge: Judge, detail: DriverAnswer | Breach) -> Breach | None:
         """Hold what was pushed against what the reference pushes, then what the driver tells of it."""
         for name, push in oracle.pushed():
             line = self._lines[name]
             until = time.monotonic() + self.timeout
             line.look()
-            while not (found := judge.said(line)) and not line.broken and (left := until - time.monotonic()) > 0:
-                await self.between.moves(left)
+            while not (found := judge.reported(line)) and not line.broken and (left := until - time.monotonic()) > 0:
+                await self.proxied.moves(left)
                 line.look()
             if not found:
                 return judge.not_pushed(push)
@@ -229,5 +235,5 @@ class Pair:
                 return judge.not_told(found[0], str(error))
             if (wrong := judge.event(found[0], event)) is not None:
                 return wrong
-        surplus = [found for line in self._lines.values() if (found := judge.said(line))]
+        surplus = [found for line in self._lines.values() if (found := judge.reported(line))]
         return judge.too_many(surplus[0]) if surplus else None

@@ -14,13 +14,13 @@ from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Peer, Session
 
-__all__ = ["Oracle"]
+__all__ = ["ReferenceOracle"]
 
 TURNS = 50
 """How often others get a turn before no answer is the answer."""
 
 
-class Oracle:
+class ReferenceOracle:
     """One reference server and its connections."""
 
     def __init__(self, plain: Plain) -> None:
@@ -31,13 +31,13 @@ class Oracle:
         self._service = create_service(
             plain.protocol.name, profile=plain.profile.name, variant=plain.variant.name, clock=clock
         )
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _OracleConnection] = {}
         self._ids: dict[bytes, bytes] = {}
         """Id that the server under test told -> the one that stands for it here."""
 
     def open(self, name: str) -> None:
         """Connect under a name."""
-        line = self._lines[name] = _Line(self._plain.protocol.link.client(self._codec))
+        line = self._lines[name] = _OracleConnection(self._plain.protocol.link.client(self._codec))
         peer = Peer("tcp", "127.0.0.1", 40_000 + len(self._lines))
         line.session = self._service.connect(peer, line.written.extend, lambda: None)
 
@@ -92,7 +92,7 @@ class Oracle:
                     line.replies.append(event)
 
 
-class _Line:
+class _OracleConnection:
     """One connection to the reference."""
 
     def __init__(self, reader: Any) -> None:

@@ -9,7 +9,7 @@ from wireproof.conformance.interop.scenario import Step
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 
-__all__ = ["Broke", "Played", "Side"]
+__all__ = ["Breach", "Side", "StepResult"]
 
 
 class Side(StrEnum):
@@ -21,7 +21,7 @@ class Side(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Broke:
+class Breach:
     """The first thing that was wrong."""
 
     side: Side
@@ -36,7 +36,7 @@ class Broke:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class StepResult:
     """One step of a scene."""
 
     scene: str
@@ -46,7 +46,7 @@ class Played:
     """The name of the request."""
     trace: Trace
     took_us: int
-    broke: Broke | None = None
+    broke: Breach | None = None
     unsupported: bool = False
     """The client's driver says that it has no such operation."""
     untested: str = ""

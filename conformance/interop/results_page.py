@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from wireproof.conformance.interop.blamed_clauses import Clauses
-from wireproof.conformance.interop.results import Played, Side
+from wireproof.conformance.interop.results import Side, StepResult
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
@@ -19,7 +19,7 @@ from wireproof.conformance.report.outputs import RunFolder
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.records import Record, Run, record
 
-__all__ = ["Column", "PairResult", "show", "write"]
+__all__ = ["Column", "PairingResult", "show", "write"]
 
 ROLES = {Side.CLIENT: "client", Side.SERVER: "server"}
 TURNED = {
@@ -34,16 +34,16 @@ TURNED = {
 
 
 @dataclass(slots=True)
-class PairResult:
+class PairingResult:
     """One client with one server."""
 
     client: str
     server: str
-    played: list[Played] = field(default_factory=list)
+    played: list[StepResult] = field(default_factory=list)
     note: str = ""
     """Why it was not played."""
 
-    def guilty(self, side: Side) -> list[Played]:
+    def guilty(self, side: Side) -> list[StepResult]:
         """Return the operations at which a side broke the protocol first."""
         return [one for one in self.played if one.broke and one.broke.side is side]
 
@@ -63,14 +63,14 @@ class Column:
     clauses: Clauses
     records: list[Record] = field(default_factory=list)
 
-    def add(self, one: Played, peer: str) -> None:
+    def add(self, one: StepResult, peer: str) -> None:
         """Take one operation; what the other side broke first tells nothing of this one."""
         if self.side is Side.SERVER and one.unsupported:
             return
         case = self._case(one, peer)
         self.records.append(record(self.run, self.clauses.suite, case, self._outcome(one), duration_us=one.took_us))
 
-    def _case(self, one: Played, peer: str) -> Case:
+    def _case(self, one: StepResult, peer: str) -> Case:
         known, profile = self.clauses, self.run.profile
         clauses = [known.of_answer(one.request)]
         if self.side is Side.CLIENT:
@@ -90,7 +90,7 @@ class Column:
             variables={},
         )
 
-    def _outcome(self, one: Played) -> Outcome:
+    def _outcome(self, one: StepResult) -> Outcome:
         trace = one.trace if self.side is Side.SERVER else Trace(map(_turned, one.trace))
         if one.unsupported:
             return Outcome(Verdict.UNSUPPORTED, trace, Guilty.NOBODY, expected="the operation", got="unsupported")
@@ -121,7 +121,7 @@ def write(folder: Path, columns: Sequence[Column], exit_code: int) -> None:
             run.finish(one.run.summary(one.records, exit_code))
 
 
-def show(console: Console, results: Sequence[PairResult]) -> None:
+def show(console: Console, results: Sequence[PairingResult]) -> None:
     """Print each operation that went wrong, then a line for each pair."""
     for pair in results:
         for one in pair.played:
@@ -137,7 +137,7 @@ def show(console: Console, results: Sequence[PairResult]) -> None:
     console.print(table)
 
 
-def _row(pair: PairResult) -> list[str]:
+def _row(pair: PairingResult) -> list[str]:
     if pair.note:
         return [escape(pair.client), escape(pair.server), escape(pair.note)]
     counts = [len(pair.played), pair.agreed, *(len(pair.guilty(side)) for side in Side)]
@@ -145,7 +145,7 @@ def _row(pair: PairResult) -> list[str]:
     return [escape(pair.client), escape(pair.server), *(str(one) if one else "·" for one in counts)]
 
 
-def _show_broke(console: Console, pair: PairResult, one: Played) -> None:
+def _show_broke(console: Console, pair: PairingResult, one: StepResult) -> None:
     broke = one.broke
     assert broke is not None
     who = {Side.CLIENT: f"client {pair.client}", Side.SERVER: f"server {pair.server}", Side.NOBODY: "nobody"}

@@ -101,8 +101,8 @@ class Roles:
 
     def reads(self, reader: str, maker: str) -> bool:
         """Say whether the reply to one operation is made of what another one stored."""
-        told = {name for name, _ in self.plain.layout(self.reply(reader)).fields}
-        return not self.is_flag(reader) and told <= self.fields(maker)
+        detail = {name for name, _ in self.plain.layout(self.reply(reader)).fields}
+        return not self.is_flag(reader) and detail <= self.fields(maker)
 
     def changes(self, changer: str, maker: str) -> Iterator[Mapping[str, Any]]:
         """Yield the fields of every change that an operation can make to what another one stored."""
@@ -134,11 +134,11 @@ class Roles:
 
 def scenes(plain: Plain, mark: str, most: int) -> list[Scene]:
     """Return the scenes; `mark` is in every name, so that nobody else has it, `most` the largest number to use."""
-    return list(_Writer(plain, mark, most).all())
+    return list(_SceneWriter(plain, mark, most).all())
 
 
 @dataclass(slots=True)
-class _Writer:
+class _SceneWriter:
     plain: Plain
     mark: str
     most: int

@@ -20,14 +20,14 @@ from wireproof.conformance.model.verdict import GREEN, Verdict
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
-from wireproof.conformance.sdk.transports import CommandWires, Wires
+from wireproof.conformance.sdk.transports import DriverTransport, ProcessTransport
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.mutants.mutant import ClientMutant
 from wireproof.mutants.registry import client_mutants
 from wireproof.reference_client.driver import Driver
 
-__all__ = ["ClientCheck", "ClientTrial", "InnerWires"]
+__all__ = ["ClientCheck", "ClientTrial", "InProcessTransport"]
 
 TIMEOUT = 1.0
 """Seconds for an answer of a wrong client: one in this process needs a thousandth of it."""
@@ -36,7 +36,7 @@ PATIENCE = 10.0
 LONGEST_LINE = 1 << 28
 
 
-class InnerWires:
+class InProcessTransport:
     """The driver of a reference client in this process, reached by pipes."""
 
     settle = 0.0
@@ -178,14 +178,14 @@ class ClientCheck:
             await driver.start()
             await play_cases(SdkPlan(run, self.suite, cases, timeout), driver, report)
 
-    def _wires(self, mutant: ClientMutant | None) -> Wires:
+    def _wires(self, mutant: ClientMutant | None) -> DriverTransport:
         if mutant is not None and mutant.live:
             module = [sys.executable, "-m", "wireproof.mutants", "client", self.protocol, "--driver"]
-            return CommandWires(
+            return ProcessTransport(
                 [*module, "--profile", self.profile, "--variant", self.variant, "--mutant", mutant.name]
             )
         client = mutant.client if mutant else None
-        return InnerWires(
+        return InProcessTransport(
             lambda say: Driver(self.protocol, say, profile=self.profile, variant=self.variant, client_class=client)
         )
 

@@ -36,7 +36,7 @@ def try_live(suite: Suite, profile: str, variant: str, mutant: Mutant) -> Trial:
         server = module_command("wireproof.mutants", *serve, "--mutant", mutant.name)
         play = [
             "test", suite.protocol, "--target-command", f"{shlex.join(server)} --port {{port}}", "--profile", profile,
-            "--variant", variant, "-k", " or ".join(mutant.clauses) or "not (none)", "--budgets",
+            "--variant", variant, "-k", " or ".join(mutant.clauses) or "not (none)", "--resource-limits",
             "--delivery", "whole", "--out", place, "--quiet",
             *(f"--feature={feature}" for feature in sorted(reference_target.features(suite.protocol))),
             *(["--slow"] if _all_are_heavy(suite, mutant) else []),

@@ -11,7 +11,6 @@ Works with `-n 2`, `-k`, `-x`, `--junitxml`: cases that need a quiet server take
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ SIMULATION = "simulation"
 WHOLE = "whole"
 OPTIONS = {
     "--wireproof-target": (None, "server to test: tcp://HOST:PORT, unix:///PATH or simulation"),
-    "--wireproof-protocol": ("throttr", "protocol whose cases are played"),
+    "--wireproof-protocol": (None, "protocol whose cases are played (default: the first that wireproof has)"),
     "--wireproof-profile": (None, "profile the server speaks (default: the protocol's first)"),
     "--wireproof-variant": (None, "variant the server speaks (default: the protocol's usual one)"),
     "--wireproof-level": ("may", "lowest level to play: must, should or may"),
@@ -137,6 +136,8 @@ class Session:
         if self._address is None:
             yield
             return
+        import fcntl
+
         with self._lock.open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
             yield
@@ -196,7 +197,7 @@ def _features(config: pytest.Config) -> frozenset[str]:
     from wireproof.conformance.suite.declared import FeatureError, declared
 
     try:
-        return declared([_option(config, "feature")], load_suite(_option(config, "protocol")).features)
+        return declared([_option(config, "feature")], load_suite(_protocol(config)).features)
     except FeatureError as error:
         raise pytest.UsageError(f"--wireproof-feature: {error}") from None
     except CaseError as error:
@@ -212,10 +213,16 @@ def _choice(config: pytest.Config) -> Choice:
         raise pytest.UsageError(f"--wireproof-delivery: {error}") from None
 
 
+def _protocol(config: pytest.Config) -> str:
+    from wireproof.protocols.registry import DEFAULT
+
+    return _option(config, "protocol") or DEFAULT
+
+
 def _spoken(config: pytest.Config) -> tuple[str, str, str]:
     from wireproof.protocols import protocol
 
-    name = _option(config, "protocol")
+    name = _protocol(config)
     try:
         spoken = protocol(name)
     except KeyError as error:

@@ -1,4 +1,4 @@
-"""What a person sees of a run: live counts, each failure with its evidence, and a table by group and level."""
+"""What a person sees of a run: progress, each failure with its evidence, a table by group and level, a closing line."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ MAX_SHOWN = 25
 MAX_TEXT = 300
 """Characters of an expectation or answer shown; records hold all of it."""
 WIDE = 200
-"""Columns of what is no terminal: a file or a CI log wraps nothing."""
+"""Columns where the output is not a terminal: lines in a file or a CI log are not wrapped."""
 
 
 def console_of(*, quiet: bool) -> Console:
-    """Return the console of a command; where it is no terminal, lines are not cut to one's width."""
+    """Return the console of a command; lines are as wide as the terminal, or `WIDE` where there is none."""
     console = Console(quiet=quiet, highlight=False)
     return console if console.is_terminal else Console(quiet=quiet, highlight=False, width=WIDE)
 
 
 def _short(text: object, limit: int = MAX_TEXT) -> str:
-    """Return a text for one line of a terminal: what is not printable is a dot."""
+    """Return a text for one line of a terminal, with a dot for each character that is not printable."""
     whole = "".join(one if one.isprintable() else "·" for one in str(text)[: limit + 1])
     return escape(whole if len(whole) <= limit else whole[:limit] + "…")
 
 
 class LiveProgress:
-    """A progress bar with counts by verdict; silent when the console is no terminal."""
+    """A progress bar with counts by verdict; prints nothing when the console is not a terminal."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._counts: Counter[str] = Counter()
@@ -74,7 +74,7 @@ class LiveProgress:
 
 
 def show_failures(console: Console, records: Iterable[Record]) -> None:
-    """Print every record that is neither green nor a MAY, with clause, byte, expectation and bytes."""
+    """Print every record that neither passed nor is unsupported, with clause, byte, expectation and the last bytes."""
     bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
     for record in bad[:MAX_SHOWN]:
         for line in _evidence(record):
@@ -84,7 +84,7 @@ def show_failures(console: Console, records: Iterable[Record]) -> None:
 
 
 def _evidence(record: Record) -> Iterator[str]:
-    """Yield the lines, in rich's markup, that tell of one record."""
+    """Yield the lines, in rich's markup, that describe one record."""
     verdict = Verdict(record["verdict"])
     byte = "" if record["byte"] is None else f" byte {record['byte']}"
     yield (
@@ -106,28 +106,28 @@ def _evidence(record: Record) -> Iterator[str]:
 
 
 def broken(seen: Mapping[str, Any]) -> str:
-    """Return in one line where the monitor saw the target break the protocol."""
+    """Return in one line where the monitor found that the target broke the protocol."""
     cited = f" [{seen['clause']}]" if seen["clause"] else ""
     where = f"connection {seen['connection']}, byte {seen['offset']} of what it sent"
     return f"the target broke the protocol first: {where}: {seen['told']}{cited}"
 
 
 def named(record: Record) -> str:
-    """Return the case of a record, with the delivery behind it when that is not whole."""
+    """Return the case id of a record, followed by its segmentation when that is not whole."""
     whole = record["delivery"] == WHOLE.name
     return str(record["case"]) if whole else f"{record['case']} [{record['delivery']}]"
 
 
 def differing(records: Iterable[Record]) -> list[str]:
-    """Return the other deliveries under which a case that passes whole does not."""
+    """Return the segmentations under which a case fails that passes when its bytes are sent whole."""
     bad = {one["delivery"] for one in records if one["verdict"] not in GREEN} - {WHOLE.name}
     return [name for name in DELIVERIES if name in bad]
 
 
-def undeclared_told(records: Iterable[Record]) -> str:
-    """Return in words how many cases were not asked because of what the target does not declare; nothing for none."""
+def unsupported_summary(records: Iterable[Record]) -> str:
+    """Return how many cases are unsupported, and which undeclared features they need; "" for none."""
     needs = [str(one["expected"]) for one in records if one["verdict"] == Verdict.UNSUPPORTED]
-    features = dict.fromkeys(name for told in needs for name in told.split(", "))
+    features = dict.fromkeys(name for needed in needs for name in needed.split(", "))
     return f"{len(needs)} cases unsupported: the target does not declare {', '.join(features)}" if needs else ""
 
 
@@ -140,7 +140,7 @@ def score(records: Sequence[Record]) -> str:
 
 
 def summary_table(run: Run, records: Sequence[Record]) -> Table:
-    """Return the table of groups by level, of cases as they were played whole; plays under other deliveries apart.
+    """Return the table of groups by level, for cases sent whole; plays under other segmentations have their own column.
 
     A MAY shows how many answers were observed, not a score.
     """
@@ -152,7 +152,7 @@ def summary_table(run: Run, records: Sequence[Record]) -> Table:
     table.add_column("MAY observed", justify="right")
     deliveries = any(one["delivery"] != WHOLE.name for one in records)
     if deliveries:
-        table.add_column("other deliveries", justify="right")
+        table.add_column("other segmentations", justify="right")
     groups: dict[str, list[Record]] = {}
     for one in records:
         groups.setdefault(one["group"], []).append(one)
@@ -176,20 +176,31 @@ def _cells(records: Sequence[Record], *, deliveries: bool) -> list[str]:
 
 
 def _others(records: Sequence[Record]) -> str:
-    """Return "k/n" of the plays under other deliveries, and those under which one fails."""
+    """Return "k/n" of the plays under other segmentations, and those under which a case fails."""
     plays = [one for one in records if one["delivery"] != WHOLE.name]
     bad = differing(plays)
     shown = f"{score(plays)} ≠ {', '.join(bad)}" if bad else score(plays)
     return f"[{'red' if bad else 'green'}]{shown}[/]" if plays else ""
 
 
-def deliveries_told(records: Iterable[Record], tally: Tally) -> str:
-    """Return the line that tells of the plays under other deliveries than whole; empty when there were none."""
+def segmentation_summary(records: Iterable[Record], tally: Tally) -> str:
+    """Return in one line what the plays under other segmentations showed; "" when there were none."""
     plays = Counter(one["delivery"] for one in records if one["delivery"] != WHOLE.name)
-    told = ", ".join(f"{plays[name]} {name}" for name in DELIVERIES if name in plays)
+    counts = ", ".join(f"{plays[name]} {name}" for name in DELIVERIES if name in plays)
     parts = {
-        f"{plays.total()} plays under other deliveries: {told}": plays.total(),
-        f"{tally.same} told no more than whole": tally.same,
-        f"{tally.untold} could not be told": tally.untold,
+        f"{plays.total()} plays under other segmentations: {counts}": plays.total(),
+        f"{tally.same} left no cut, join or early end on the wire": tally.same,
+        f"{tally.untold} could not be judged": tally.untold,
     }
     return "; ".join(part for part, number in parts.items() if number)
+
+
+def closing_line(result: str, records: Sequence[Record], failed: int, namespace: str, folder: object) -> str:
+    """Return the last line of a run: result, cases, plays, MUST and SHOULD failures, namespace, where records are."""
+    cases = len({one["case"] for one in records})
+    unsupported = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
+    counted = f"{cases} cases" + (f" ({unsupported} unsupported)" if unsupported else "")
+    if others := len(records) - cases:
+        counted += f", {others} more plays under other segmentations"
+    where = f"; records in {folder}" if folder else ""
+    return f"{result}: {counted}; {failed} MUST or SHOULD failed; namespace {namespace}{where}"

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from wireproof.conformance.sdk.check_results import Finding
+from wireproof.conformance.sdk.check_results import CheckResult
 from wireproof.conformance.sdk.driver_checks import at_the_end, connecting, each_operation, pushes, refusals, together
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, Failure, Hello
-from wireproof.conformance.sdk.operation import Ground
+from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, FailureKind, Hello
+from wireproof.conformance.sdk.operation import OperationContext
 from wireproof.conformance.sdk.recording_server import staged
 from wireproof.conformance.sdk.samples import Samples
-from wireproof.conformance.sdk.transports import StartError
+from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.declared import load_features
 from wireproof.conformance.suite.documents import vectors_root
 from wireproof.protocols import Profile, protocol, protocol_names
 from wireproof.protocols.plain import Plain
 from wireproof.protocols.registry import Protocol
 
-__all__ = ["Check"]
+__all__ = ["DriverCheck"]
 
 TROUBLE = (NoAnswerError, DriverMessageError)
 
 
 @dataclass(slots=True)
-class Check:
+class DriverCheck:
     """One check of a driver that is not started yet; whoever makes it closes the driver."""
 
     driver: DriverProcess
@@ -38,24 +38,24 @@ class Check:
     spoken: Protocol = field(init=False)
     plain: Plain = field(init=False)
 
-    async def run(self) -> AsyncIterator[Finding]:
+    async def run(self) -> AsyncIterator[CheckResult]:
         """Yield what becomes of each thing tried; ends early when the driver is of no use any more."""
         try:
             async for one in self._run():
                 yield one
         except DriverEndedError as error:
-            yield Finding("the driver runs on", (error.told, *error.last_words, "what follows was not tried"))
+            yield CheckResult("the driver runs on", (error.told, *error.last_words, "what follows was not tried"))
         for line in self.driver.wrong_lines:
-            yield Finding("stdout is for the protocol only", (line,))
+            yield CheckResult("stdout is for the protocol only", (line,))
 
-    async def _run(self) -> AsyncIterator[Finding]:
+    async def _run(self) -> AsyncIterator[CheckResult]:
         hello = await self._hello()
         yield hello
         if hello.wrong:
             return
         yield await self._nonsense()
         async with staged(self.spoken.name, self.plain.profile.name, self.plain.variant.name) as stage:
-            ground = Ground(self.driver, stage, self.plain, Samples(self.plain), "a")
+            ground = OperationContext(self.driver, stage, self.plain, Samples(self.plain), "a")
             connected = await connecting(ground, "connect")
             yield connected
             trials = () if connected.wrong else (each_operation, together, refusals, pushes, at_the_end)
@@ -67,18 +67,18 @@ class Check:
                 yield one
         yield await self._quit()
 
-    async def _hello(self) -> Finding:
+    async def _hello(self) -> CheckResult:
         try:
             self.hello = hello = await self.driver.start()
-        except (*TROUBLE, StartError) as error:
-            return Finding("hello", (str(error),))
+        except (*TROUBLE, DriverStartError) as error:
+            return CheckResult("hello", (str(error),))
         sdk = f"{hello.sdk.name} {hello.sdk.version} ({hello.sdk.language})"
         wrong = self._unknown(hello)
         if not wrong:
             profile, variant = self._spoken(hello)
             self.plain = Plain(self.spoken, profile, variant)
             sdk += f", tried with profile {profile}, variant {variant}"
-        return Finding(f"hello from {sdk}", tuple(wrong))
+        return CheckResult(f"hello from {sdk}", tuple(wrong))
 
     def _unknown(self, hello: Hello) -> list[str]:
         """Return what hello names that there is not, and what is asked for and it does not name."""
@@ -107,18 +107,18 @@ class Check:
         profile = self.profile or _usual(known.default_profile, hello.profiles)
         return profile, self.variant or _usual(known.default_variant, hello.variants)
 
-    async def _nonsense(self) -> Finding:
+    async def _nonsense(self) -> CheckResult:
         title = f"{NONSENSE}, which no driver knows"
         try:
             answer = await self.driver.ask(NONSENSE, connection="a")
         except TROUBLE as error:
-            return Finding(title, (f"expected the error unsupported; {error}",))
-        if answer.kind is Failure.UNSUPPORTED:
-            return Finding(title)
+            return CheckResult(title, (f"expected the error unsupported; {error}",))
+        if answer.kind is FailureKind.UNSUPPORTED:
+            return CheckResult(title)
         got = f"the error {answer.kind}" if answer.kind else f"the result {answer.result}"
-        return Finding(title, (f"expected the error unsupported, got {got}",))
+        return CheckResult(title, (f"expected the error unsupported, got {got}",))
 
-    async def _extremes(self) -> AsyncIterator[Finding]:
+    async def _extremes(self) -> AsyncIterator[CheckResult]:
         """Try bytes of all kinds and the largest numbers, under the widest variant there is."""
         variants = [self.variant] if self.variant else list(self.hello.variants)
         plain = max((Plain(self.plain.protocol, self.plain.profile.name, one) for one in variants), key=_width)
@@ -126,22 +126,22 @@ class Check:
         samples = Samples(plain, most, binary=self.hello.binary_safe)
         kinds = ", bytes of all kinds" if self.hello.binary_safe else ""
         async with staged(self.spoken.name, plain.profile.name, plain.variant.name) as stage:
-            ground = Ground(self.driver, stage, plain, samples, "b")
+            ground = OperationContext(self.driver, stage, plain, samples, "b")
             connected = await connecting(ground, f"connect under {plain.variant.name}, for the number {most}{kinds}")
             yield connected
             if not connected.wrong:
                 async for one in each_operation(ground, self.hello, extreme=True):
                     yield one
         if not self.hello.binary_safe:
-            yield Finding("bytes of all kinds", note="not tried: hello says binary_safe false")
+            yield CheckResult("bytes of all kinds", note="not tried: hello says binary_safe false")
 
-    async def _quit(self) -> Finding:
+    async def _quit(self) -> CheckResult:
         try:
             how = await self.driver.quit()
         except (*TROUBLE, DriverEndedError) as error:
-            return Finding("quit", (f"expected an answer, then the end; {error}",))
+            return CheckResult("quit", (f"expected an answer, then the end; {error}",))
         right = how.endswith(("exit code 0", "closed its stdout"))
-        return Finding("quit", () if right else (f"expected exit code 0; {how}", *self.driver.last_words()))
+        return CheckResult("quit", () if right else (f"expected exit code 0; {how}", *self.driver.last_words()))
 
 
 def _strangers(name: str, got: Sequence[str], known: Sequence[str]) -> list[str]:

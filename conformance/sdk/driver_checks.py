@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from wireproof.conformance.sdk.check_results import Finding
+from wireproof.conformance.sdk.check_results import CheckResult
 from wireproof.conformance.sdk.driver_process import NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Failure, Hello
-from wireproof.conformance.sdk.operation import Ground, hexed
+from wireproof.conformance.sdk.driver_protocol import DriverMessageError, FailureKind, Hello
+from wireproof.conformance.sdk.operation import OperationContext, hexed
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.protocols.fields import Blob, Raw, Split
 from wireproof.protocols.messages import Message, Request
@@ -25,7 +25,7 @@ LONGEST_NAME = 1 << 16
 """Names longer than this are not tried."""
 
 
-def ordered(ground: Ground) -> list[str]:
+def ordered(ground: OperationContext) -> list[str]:
     """Return every operation of the profile; those that ask by an id last, once one was told."""
 
     def by_id(name: str) -> bool:
@@ -35,7 +35,9 @@ def ordered(ground: Ground) -> list[str]:
     return sorted((one for one in ground.plain.operations if one not in parting), key=by_id)
 
 
-async def each_operation(ground: Ground, hello: Hello, *, extreme: bool = False) -> AsyncIterator[Finding]:
+async def each_operation(
+    ground: OperationContext, hello: Hello, *, extreme: bool = False
+) -> AsyncIterator[CheckResult]:
     """Try every operation of the profile, those too that the driver says it has not.
 
     What found nothing is asked again after each operation that may have changed that. `extreme`: the values of
@@ -45,7 +47,7 @@ async def each_operation(ground: Ground, hello: Hello, *, extreme: bool = False)
     known = [name for name in ordered(ground) if name in hello.operations]
     for name in ordered(ground):
         if name in known:
-            yield Finding(name + suffix, tuple(await ground.play(name)))
+            yield CheckResult(name + suffix, tuple(await ground.play(name)))
         elif not extreme:
             yield await _left_out(ground, name)
     for name in [one for one in known if not ground.has_more(one)]:
@@ -56,33 +58,33 @@ async def each_operation(ground: Ground, hello: Hello, *, extreme: bool = False)
             wrong = await ground.play(one)
             if wrong or one in ground.found:
                 ground.found.add(one)
-                yield Finding(f"{one}{suffix}, with something to be found", tuple(wrong))
+                yield CheckResult(f"{one}{suffix}, with something to be found", tuple(wrong))
 
 
-async def _left_out(ground: Ground, name: str) -> Finding:
+async def _left_out(ground: OperationContext, name: str) -> CheckResult:
     _, fields = ground.fields(name)
     ground.take()
     try:
         answer = await ground.driver.ask(name, connection=ground.name, **fields)
     except TROUBLE as error:
-        return Finding(name, (f"hello does not name it: expected the error unsupported; {error}",))
-    if answer.kind is not Failure.UNSUPPORTED:
+        return CheckResult(name, (f"hello does not name it: expected the error unsupported; {error}",))
+    if answer.kind is not FailureKind.UNSUPPORTED:
         got = f"the error {answer.kind}" if answer.kind else f"the result {answer.result}"
-        return Finding(name, (f"hello does not name it: expected the error unsupported, got {got}",))
-    return Finding(name, note="unsupported, and says so")
+        return CheckResult(name, (f"hello does not name it: expected the error unsupported, got {got}",))
+    return CheckResult(name, note="unsupported, and says so")
 
 
-async def together(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+async def together(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckResult]:
     """Try several commands in flight, and a batch."""
     some = [one for one in ordered(ground) if one in hello.operations and one != SUBSCRIBE and _is_simple(ground, one)]
     some = some[:3]
     if len(some) > 1:
-        yield Finding(f"in flight at once: {', '.join(some)}", tuple(await ground.play_at_once(some)))
+        yield CheckResult(f"in flight at once: {', '.join(some)}", tuple(await ground.play_at_once(some)))
     if "batch" in hello.operations and some:
-        yield Finding(f"batch: {', '.join(some)}", tuple(await ground.play_batch(some)))
+        yield CheckResult(f"batch: {', '.join(some)}", tuple(await ground.play_batch(some)))
 
 
-async def refusals(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+async def refusals(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckResult]:
     """Try a number too wide and a name too long: they must be refused before a byte is sent."""
     known = [name for name in ordered(ground) if name in hello.operations]
     for name in known:
@@ -90,7 +92,7 @@ async def refusals(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
         wide = ground.samples.wide_fields(request)
         if wide:
             over = _kinds(ground, request)[wide[0]].maximum + 1
-            yield await _refused(ground, name, {wide[0]: over}, Failure.TOO_WIDE, f"{wide[0]} {over}")
+            yield await _refused(ground, name, {wide[0]: over}, FailureKind.TOO_WIDE, f"{wide[0]} {over}")
             break
     for name in known:
         request = ground.plain.operations[name]
@@ -98,35 +100,37 @@ async def refusals(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
         kind = _kinds(ground, request)[named] if named else None
         size = kind.size.maximum + 1 if isinstance(kind, Blob | Split) else 0
         if named and 0 < size <= LONGEST_NAME:
-            yield await _refused(ground, name, {named: b"k" * size}, Failure.TOO_LONG, f"{named} of {size} bytes")
+            yield await _refused(ground, name, {named: b"k" * size}, FailureKind.TOO_LONG, f"{named} of {size} bytes")
             break
 
 
-async def _refused(ground: Ground, name: str, change: dict[str, Any], kind: Failure, told: str) -> Finding:
+async def _refused(
+    ground: OperationContext, name: str, change: dict[str, Any], kind: FailureKind, detail: str
+) -> CheckResult:
     request = _with(ground.samples.of(ground.plain.operations[name]), change)
-    title = f"{name} with {told}, which does not fit"
+    title = f"{name} with {detail}, which does not fit"
     ground.take()
     try:
         answer = await ground.driver.ask(name, connection=ground.name, **ground.plain.beside(request))
     except TROUBLE as error:
-        return Finding(title, (f"expected the error {kind}; {error}",))
+        return CheckResult(title, (f"expected the error {kind}; {error}",))
     came = ground.take().came
     wrong = [f"expected nothing to be sent, it sent {hexed(came)}"] if came else []
     if answer.error is None:
         wrong.append(f"expected the error {kind}, got the result {answer.result}")
     elif answer.kind is not kind:
         wrong.append(f"expected the error {kind}, got {answer.kind}: {answer.error.told}")
-    return Finding(title, tuple(wrong))
+    return CheckResult(title, tuple(wrong))
 
 
-async def pushes(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+async def pushes(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckResult]:
     """Push a message to a connection that is subscribed."""
     if SUBSCRIBE not in hello.operations or not ground.plain.profile.pushes:
-        yield Finding("events", note=f"no {SUBSCRIBE}, no events")
+        yield CheckResult("events", note=f"no {SUBSCRIBE}, no events")
         return
     wrong = await ground.play(SUBSCRIBE)
     if wrong:
-        yield Finding(f"{SUBSCRIBE}, for the sake of a push", tuple(wrong))
+        yield CheckResult(f"{SUBSCRIBE}, for the sake of a push", tuple(wrong))
         return
     push = ground.samples.of(ground.plain.profile.pushes[0])
     data = ground.codec.encode(push)
@@ -136,15 +140,15 @@ async def pushes(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
     try:
         event = await ground.driver.event(ground.name, "message")
     except NoAnswerError as error:
-        yield Finding(title, (f"expected the event message with {ground.plain.beside(push)}; {error}",))
+        yield CheckResult(title, (f"expected the event message with {ground.plain.beside(push)}; {error}",))
         return
-    told = {name: value for name, value in event.fields.items() if value is not None}
-    left_out = ground.plain.protocol.sdk.optional - told.keys()
+    detail = {name: value for name, value in event.fields.items() if value is not None}
+    left_out = ground.plain.protocol.sdk.optional - detail.keys()
     expected = {name: value for name, value in ground.plain.beside(push).items() if name not in left_out}
-    yield Finding(title, tuple(differences(expected, told, "event")))
+    yield CheckResult(title, tuple(differences(expected, detail, "event")))
 
 
-async def at_the_end(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
+async def at_the_end(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckResult]:
     """Close from the server's side and ask on, then connect again, close and ask on."""
     known = next((name for name in ordered(ground) if name in hello.operations), None)
     ground.driver.take_events()
@@ -159,7 +163,7 @@ async def at_the_end(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
     yield await connecting(ground, "connect again under the same name")
     for name in [one.NAME.lower() for one in ground.plain.protocol.sdk.parting]:
         if name in hello.operations:
-            yield Finding(name, tuple(await ground.play(name)))
+            yield CheckResult(name, tuple(await ground.play(name)))
             yield await connecting(ground, f"connect again behind {name}")
         else:
             yield await _left_out(ground, name)
@@ -168,43 +172,43 @@ async def at_the_end(ground: Ground, hello: Hello) -> AsyncIterator[Finding]:
         wrong = [f"expected {{}}, got the error {answer.kind}: {answer.error.told}"] if answer.error else []
     except TROUBLE as error:
         wrong = [str(error)]
-    yield Finding("close", tuple(wrong))
+    yield CheckResult("close", tuple(wrong))
     if known and not wrong:
         yield await _closed(ground, known, "the connection was closed", "")
 
 
-def _is_simple(ground: Ground, name: str) -> bool:
+def _is_simple(ground: OperationContext, name: str) -> bool:
     """Say whether an operation is one request on the link that is meant where nothing is said."""
     parts = ground.plain.parts(name)
     return len(parts) == 1 and ground.plain.protocol.link_for(parts[0]) == ""
 
 
-async def _closed(ground: Ground, name: str, when: str, note: str) -> Finding:
+async def _closed(ground: OperationContext, name: str, when: str, note: str) -> CheckResult:
     title = f"{name} after {when}"
     request = ground.samples.of(ground.plain.operations[name])
     try:
         answer = await ground.driver.ask(name, connection=ground.name, **ground.plain.beside(request))
     except TROUBLE as error:
-        return Finding(title, (f"expected the error closed; {error}",), note)
+        return CheckResult(title, (f"expected the error closed; {error}",), note)
     if answer.error is None:
-        return Finding(title, (f"expected the error closed, got the result {answer.result}",), note)
-    if answer.kind is not Failure.CLOSED:
-        return Finding(title, (f"expected the error closed, got {answer.kind}: {answer.error.told}",), note)
-    return Finding(title, note=note)
+        return CheckResult(title, (f"expected the error closed, got the result {answer.result}",), note)
+    if answer.kind is not FailureKind.CLOSED:
+        return CheckResult(title, (f"expected the error closed, got {answer.kind}: {answer.error.told}",), note)
+    return CheckResult(title, note=note)
 
 
-async def connecting(ground: Ground, title: str) -> Finding:
+async def connecting(ground: OperationContext, title: str) -> CheckResult:
     """Have the driver connect."""
     try:
         answer = await ground.connect()
     except TROUBLE as error:
-        return Finding(title, (str(error),))
+        return CheckResult(title, (str(error),))
     if answer.error is not None:
-        return Finding(title, (f"expected {{}}, got the error {answer.kind}: {answer.error.told}",))
-    return Finding(title)
+        return CheckResult(title, (f"expected {{}}, got the error {answer.kind}: {answer.error.told}",))
+    return CheckResult(title)
 
 
-def _kinds(ground: Ground, message: type[Message]) -> dict[str, Any]:
+def _kinds(ground: OperationContext, message: type[Message]) -> dict[str, Any]:
     return dict(ground.plain.layout(message).fields)
 
 

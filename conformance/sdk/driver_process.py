@@ -24,15 +24,15 @@ from typing import Any
 
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_protocol import (
-    Answer,
+    DriverAnswer,
+    DriverEvent,
     DriverMessageError,
-    Event,
     Hello,
     command_line,
     hello_of,
     parse_line,
 )
-from wireproof.conformance.sdk.transports import Wires
+from wireproof.conformance.sdk.transports import DriverTransport
 
 __all__ = ["Call", "DriverEndedError", "DriverProcess", "NoAnswerError"]
 
@@ -48,9 +48,9 @@ class NoAnswerError(Exception):
 class DriverEndedError(Exception):
     """Raised when the process ended while something was awaited, or before it was asked."""
 
-    def __init__(self, told: str, last_words: list[str]) -> None:
-        super().__init__("\n".join([told, *last_words]))
-        self.told = told
+    def __init__(self, detail: str, last_words: list[str]) -> None:
+        super().__init__("\n".join([detail, *last_words]))
+        self.told = detail
         """How it ended, as in "the driver died of SIGSEGV"."""
         self.last_words = last_words
         """The last lines of its stderr."""
@@ -62,14 +62,14 @@ class Call:
 
     id: int
     do: str
-    result: asyncio.Future[Answer]
+    result: asyncio.Future[DriverAnswer]
     """Its answer, `DriverMessageError` or `DriverEndedError`; `DriverProcess.answer` waits for it with a deadline."""
 
 
 class DriverProcess:
     """One driver, started again as often as it is asked to."""
 
-    def __init__(self, wires: Wires, *, deadline: float = 5.0, start_deadline: float = 20.0) -> None:
+    def __init__(self, wires: DriverTransport, *, deadline: float = 5.0, start_deadline: float = 20.0) -> None:
         """`deadline`: seconds for an answer or event; `start_deadline`: for the answer to hello. Starts nothing yet."""
         self._wires = wires
         self.deadline = deadline
@@ -84,7 +84,7 @@ class DriverProcess:
         """The last lines in both directions, `> ` to the driver and `< ` from it, over all starts."""
         self._calls: dict[int, Call] = {}
         self._next_id = 1
-        self._events: deque[Event] = deque()
+        self._events: deque[DriverEvent] = deque()
         self._came = asyncio.Event()
         self._writing: asyncio.WriteTransport | None = None
         self._reading: asyncio.ReadTransport | None = None
@@ -125,7 +125,7 @@ class DriverProcess:
         self._writing.write(line)
         return call
 
-    async def answer(self, call: Call, *, deadline: float | None = None) -> Answer:
+    async def answer(self, call: Call, *, deadline: float | None = None) -> DriverAnswer:
         """Return the answer to a command; raises `NoAnswerError`, `DriverEndedError`, `DriverMessageError`.
 
         `DriverMessageError`: it answered with a line that its schema does not allow.
@@ -136,13 +136,13 @@ class DriverProcess:
         except TimeoutError:
             raise NoAnswerError(f"no answer to `{call.do}` in {seconds:g} s") from None
 
-    async def ask(self, do: str, *, deadline: float | None = None, **fields: Any) -> Answer:
+    async def ask(self, do: str, *, deadline: float | None = None, **fields: Any) -> DriverAnswer:
         """Send a command and return its answer; raises as `begin` and `answer`."""
         return await self.answer(self.begin(do, **fields), deadline=deadline)
 
     async def event(
         self, connection: str | None = None, kind: str | None = None, *, deadline: float | None = None
-    ) -> Event:
+    ) -> DriverEvent:
         """Take the oldest event of a connection (or of any) and of a kind (or of any), waiting for one.
 
         Raises `NoAnswerError` when none came in time, `DriverEndedError`.
@@ -162,7 +162,7 @@ class DriverProcess:
             except TimeoutError:
                 raise NoAnswerError(f"no {kind or 'event'} in {seconds:g} s") from None
 
-    def take_events(self) -> list[Event]:
+    def take_events(self) -> list[DriverEvent]:
         """Take all events that came and were not taken, oldest first."""
         events = list(self._events)
         self._events.clear()
@@ -247,7 +247,7 @@ class DriverProcess:
             elif not call.result.done():
                 _fail(call, error)
             return
-        if isinstance(message, Event):
+        if isinstance(message, DriverEvent):
             self._events.append(message)
             self._came.set()
             return

@@ -20,10 +20,10 @@ import msgspec
 __all__ = [
     "NONSENSE",
     "VERSION",
-    "Answer",
+    "DriverAnswer",
+    "DriverEvent",
     "DriverMessageError",
-    "Event",
-    "Failure",
+    "FailureKind",
     "Hello",
     "command_faults",
     "command_line",
@@ -40,7 +40,7 @@ COMMANDS = ("hello", "connect", "batch", "close", "quit")
 SHOWN = 120
 
 
-class Failure(StrEnum):
+class FailureKind(StrEnum):
     """Why a command failed, the `kind` of an error."""
 
     REFUSED = "refused"
@@ -63,8 +63,8 @@ class Failure(StrEnum):
 class DriverMessageError(ValueError):
     """Raised for a line that is no message of the protocol; it says where, what was expected and what came."""
 
-    def __init__(self, told: str, *, id: int | None = None) -> None:
-        super().__init__(told)
+    def __init__(self, detail: str, *, id: int | None = None) -> None:
+        super().__init__(detail)
         self.id = id
         """The command that the line answers, where that much can be read."""
 
@@ -94,27 +94,27 @@ class Hello(msgspec.Struct, frozen=True):
     """What the SDK has of that which one of its protocol may lack."""
 
 
-class Error(msgspec.Struct, frozen=True):
+class DriverError(msgspec.Struct, frozen=True):
     """Why a command failed."""
 
-    kind: Failure
+    kind: FailureKind
     told: str
 
 
-class Answer(msgspec.Struct, frozen=True):
+class DriverAnswer(msgspec.Struct, frozen=True):
     """What became of a command; `error` is None exactly when it went well."""
 
     id: int
     result: dict[str, Any]
-    error: Error | None = None
+    error: DriverError | None = None
 
     @property
-    def kind(self) -> Failure | None:
+    def kind(self) -> FailureKind | None:
         """The kind of its error; None when it went well."""
         return self.error.kind if self.error else None
 
 
-class Event(msgspec.Struct, frozen=True):
+class DriverEvent(msgspec.Struct, frozen=True):
     """What a driver says unasked: `message`, `closed` or `reconnected`."""
 
     event: str
@@ -128,7 +128,7 @@ def command_line(id: int, do: str, fields: Mapping[str, Any]) -> bytes:
     return json.dumps({"id": id, "do": do, **fields}, ensure_ascii=False).encode() + b"\n"
 
 
-def parse_line(line: bytes, asked: Callable[[int], str | None] = lambda id: None) -> Answer | Event:
+def parse_line(line: bytes, asked: Callable[[int], str | None] = lambda id: None) -> DriverAnswer | DriverEvent:
     """Return what a driver's line says; `DriverMessageError` unless it is valid against its schema.
 
     `asked` gives the `do` of the command with an id, for what answers `hello` has a schema of its own.
@@ -140,13 +140,13 @@ def parse_line(line: bytes, asked: Callable[[int], str | None] = lambda id: None
         raise DriverMessageError("; ".join(mutants), id=id if isinstance(id, int) else None)
     if "event" in message:
         fields = {name: value for name, value in message.items() if name not in ("event", "connection")}
-        return Event(message["event"], message["connection"], fields)
+        return DriverEvent(message["event"], message["connection"], fields)
     if message["ok"]:
-        return Answer(message["id"], message["result"])
-    return Answer(message["id"], {}, msgspec.convert(message["error"], Error))
+        return DriverAnswer(message["id"], message["result"])
+    return DriverAnswer(message["id"], {}, msgspec.convert(message["error"], DriverError))
 
 
-def hello_of(answer: Answer) -> Hello:
+def hello_of(answer: DriverAnswer) -> Hello:
     """Return what the answer to `hello` says; `DriverMessageError` unless it is valid against its schema."""
     if answer.error is not None:
         raise DriverMessageError(f"hello failed: {answer.error.kind}: {answer.error.told}", id=answer.id)
@@ -182,8 +182,8 @@ def _read(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise DriverMessageError(f"expected UTF-8, got {line[error.start : error.start + 8].hex()}") from None
     except ValueError as error:
-        told = f"expected a JSON object, got {_shown(line.decode().rstrip())}: {error}"
-        raise DriverMessageError(told) from None
+        detail = f"expected a JSON object, got {_shown(line.decode().rstrip())}: {error}"
+        raise DriverMessageError(detail) from None
     if not isinstance(message, dict):
         raise DriverMessageError(f"expected a JSON object, got {_shown(message)}")
     return message
@@ -205,9 +205,9 @@ def _told(error: jsonschema_rs.ValidationError) -> str:
     if "anyOf" in steps:
         return _bad_field(where, error.instance)
     if steps[-1] == "enum" and where[-1:] == ["kind"]:
-        return f"{'.'.join(where)}: expected one of {', '.join(Failure)}, got {_shown(error.instance)}"
-    said = f"{'.'.join(where)}: {error.message}" if where else error.message
-    return said if len(said) <= 4 * SHOWN else said[: 4 * SHOWN] + "…"
+        return f"{'.'.join(where)}: expected one of {', '.join(FailureKind)}, got {_shown(error.instance)}"
+    reported = f"{'.'.join(where)}: {error.message}" if where else error.message
+    return reported if len(reported) <= 4 * SHOWN else reported[: 4 * SHOWN] + "…"
 
 
 def _bad_field(where: list[str], value: object) -> str:

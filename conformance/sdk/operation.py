@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wireproof.conformance.sdk.driver_process import DriverProcess, NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import Answer, DriverMessageError
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
 from wireproof.conformance.sdk.recording_server import Stage, Taken
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.protocols import Message, Reply, Request
 from wireproof.protocols.plain import Plain
 
-__all__ = ["Ground", "first_difference", "hexed"]
+__all__ = ["OperationContext", "first_difference", "hexed"]
 
 LONGEST = 96
 """Bytes of hex shown."""
 
 
 @dataclass(slots=True)
-class Ground:
+class OperationContext:
     """A driver connected to a stage, under one name."""
 
     driver: DriverProcess
@@ -64,7 +64,7 @@ class Ground:
         for one in self.stage.crossings[self.first :]:
             one.cut()
 
-    async def connect(self, host: str = "127.0.0.1") -> Answer:
+    async def connect(self, host: str = "127.0.0.1") -> DriverAnswer:
         """Have the driver connect; raises as `DriverProcess.ask`."""
         self.first = len(self.stage.crossings)
         answer = await self.driver.ask(
@@ -118,9 +118,9 @@ class Ground:
         results = answer.result.get("results")
         if not isinstance(results, list) or len(results) != len(requests):
             return [f'result: expected {{"results": [...]}} with {len(requests)} results, got {answer.result}']
-        return self.judged(requests, [Answer(answer.id, one) for one in results])
+        return self.judged(requests, [DriverAnswer(answer.id, one) for one in results])
 
-    def judged(self, requests: Sequence[Request], answers: Sequence[Answer]) -> list[str]:
+    def judged(self, requests: Sequence[Request], answers: Sequence[DriverAnswer]) -> list[str]:
         """Return what is wrong with the bytes of `requests` and with what was reported of their replies."""
         taken = self.take()
         wrong = self._unlike(taken, requests)
@@ -134,8 +134,8 @@ class Ground:
             if not self.plain.is_flag(type(reply)) and [] not in self.plain.result(reply).values():
                 self.found.add(requests[number].NAME.lower())
             if answer.error is not None:
-                told = f"{answer.error.kind}: {answer.error.told}"
-                found.append(f"{where}: expected {self.plain.result(reply)}, got the error {told}")
+                detail = f"{answer.error.kind}: {answer.error.told}"
+                found.append(f"{where}: expected {self.plain.result(reply)}, got the error {detail}")
             else:
                 found += differences(self.plain.result(reply), answer.result, where)
         return found + ([f"the server answered {hexed(taken.went)}"] if found else [])

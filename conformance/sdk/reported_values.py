@@ -23,7 +23,7 @@ def differences(expected: Any, got: Any, where: str = "result") -> list[str]:
         if len(expected) != len(got):
             return [f"{where}: expected {len(expected)} rows, got {len(got)}"]
         pairs = zip(expected, got, strict=True)
-        return [told for at, (one, other) in enumerate(pairs) for told in differences(one, other, f"{where}.{at}")]
+        return [detail for at, (one, other) in enumerate(pairs) for detail in differences(one, other, f"{where}.{at}")]
     return [] if type(expected) is type(got) and expected == got else [_told(expected, got, where)]
 
 
@@ -32,7 +32,7 @@ def _in_fields(expected: Mapping[str, Any], got: Mapping[str, Any], where: str) 
     known = ", ".join(expected)
     found += [f"{where}.{name}: expected no such field, only {known}" for name in got if name not in expected]
     both = [name for name in expected if name in got]
-    return found + [told for name in both for told in differences(expected[name], got[name], f"{where}.{name}")]
+    return found + [detail for name in both for detail in differences(expected[name], got[name], f"{where}.{name}")]
 
 
 def _same_bytes(expected: bytes, got: object, where: str) -> bool:

@@ -18,7 +18,7 @@ from wireproof.conformance.run.processes.log import Log
 from wireproof.conformance.run.processes.process_tree import POLL, Family
 from wireproof.conformance.run.processes.servers import told
 
-__all__ = ["AttachedWires", "CommandWires", "StartError", "Wires", "parse_driver"]
+__all__ = ["DriverStartError", "DriverTransport", "FifoTransport", "ProcessTransport", "parse_driver"]
 
 PATIENCE = 600.0
 """Seconds an author has to start the driver."""
@@ -26,7 +26,7 @@ QUICK = 0.2
 """Seconds between being asked to end and being killed, for a driver that did not end when its stdin did."""
 
 
-class StartError(RuntimeError):
+class DriverStartError(RuntimeError):
     """Raised when a driver cannot be started or does not come."""
 
 
@@ -35,13 +35,13 @@ def parse_driver(text: str) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise StartError(f"the driver's command: {error} in {text!r}") from None
+        raise DriverStartError(f"the driver's command: {error} in {text!r}") from None
     if not words:
-        raise StartError("the driver's command: expected a program and its arguments, got nothing")
+        raise DriverStartError("the driver's command: expected a program and its arguments, got nothing")
     return words
 
 
-class Wires(Protocol):
+class DriverTransport(Protocol):
     """Both directions to one driver."""
 
     settle: float
@@ -63,7 +63,7 @@ class Wires(Protocol):
         """Let go of what belongs to no single start."""
 
 
-class CommandWires:
+class ProcessTransport:
     """A process of our own; its stderr goes to a log."""
 
     settle = 2.0
@@ -86,7 +86,7 @@ class CommandWires:
         try:
             self._family = Family(self._words, output=self._log.fileno(), environment=self._environment, piped=True)
         except OSError as error:
-            raise StartError(f"cannot start {self._words[0]!r}: {error.strerror or error}") from None
+            raise DriverStartError(f"cannot start {self._words[0]!r}: {error.strerror or error}") from None
         return self._family.pipes
 
     def ended(self) -> str | None:
@@ -114,7 +114,7 @@ class CommandWires:
         self._log.close()
 
 
-class AttachedWires:
+class FifoTransport:
     """A driver that its author starts, under a debugger say, with stdin and stdout at two FIFOs."""
 
     settle = 0.0
@@ -154,7 +154,7 @@ class AttachedWires:
                 if error.errno != errno.ENXIO:
                     raise
             await asyncio.sleep(POLL)
-        raise StartError(f"nobody opened {self.commands} in {self._patience:g} s")
+        raise DriverStartError(f"nobody opened {self.commands} in {self._patience:g} s")
 
     def ended(self) -> None:
         """Nobody told us how it ended."""

@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.connection_reader import Following
@@ -41,6 +39,8 @@ def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, tra
         if line.name != PROBE
     }
     served = [len(line.received) for line in found if line.name == PROBE and line.due == 0]
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True)
     text = environment.get_template("replay.py.j2").render(
         finding=finding,

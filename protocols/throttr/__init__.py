@@ -16,6 +16,7 @@ PROTOCOL = Protocol(
     default_profile="7.1.0",
     default_variant="uint16",
     default_port=9000,
+    aliases={"ok": ("STATUS", {"ok": True}), "refused": ("STATUS", {"ok": False})},
     codec=Codec.of,
     links={
         "stream": Link(

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.places import ROOT
-from wireproof.conformance.sdk.check_results import Finding
-from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.sdk.check_results import CheckResult
+from wireproof.conformance.sdk.driver_check import DriverCheck
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.conformance.sdk.transports import ProcessTransport
 from wireproof.protocols.plain import RESERVED, Plain
 from wireproof.protocols.registry import protocol, protocol_names
 
@@ -32,12 +32,12 @@ TEMPLATES = {
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js here: its driver cannot run")
 
 
-def checked(words: list[str], profile: str, variant: str) -> list[Finding]:
+def checked(words: list[str], profile: str, variant: str) -> list[CheckResult]:
     """Return what `wireproof driver check` finds."""
 
-    async def run() -> list[Finding]:
-        async with DriverProcess(CommandWires(words), deadline=20) as driver:
-            return [one async for one in Check(driver, "throttr", profile, variant).run()]
+    async def run() -> list[CheckResult]:
+        async with DriverProcess(ProcessTransport(words), deadline=20) as driver:
+            return [one async for one in DriverCheck(driver, "throttr", profile, variant).run()]
 
     return asyncio.run(run())
 

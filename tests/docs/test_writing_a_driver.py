@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from tests.places import ROOT
 from wireproof.conformance.commands.driver import command
-from wireproof.conformance.sdk.driver_protocol import Failure, command_faults, message_faults
+from wireproof.conformance.sdk.driver_protocol import FailureKind, command_faults, message_faults
 
 PAGE = (ROOT / "docs" / "writing-a-driver.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\| `(\{.*?\})` \|", PAGE, re.MULTILINE)
@@ -41,6 +41,6 @@ def test_every_line_it_shows_is_valid() -> None:
         assert message_faults(json.loads(line)) == [], line
 
 
-@pytest.mark.parametrize("kind", Failure)
-def test_every_kind_of_error_is_explained(kind: Failure) -> None:
+@pytest.mark.parametrize("kind", FailureKind)
+def test_every_kind_of_error_is_explained(kind: FailureKind) -> None:
     assert re.search(rf"^\| .*`{kind}`.* \|", PAGE, re.MULTILINE)

@@ -15,7 +15,7 @@ from tests.reference_client.harness import Harness
 from tests.reference_client.peers import LOOPBACK, in_a_loop, one_by_one, reference_server, saying, scripted
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.driver_protocol import NONSENSE
-from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.conformance.sdk.transports import ProcessTransport
 from wireproof.protocols import protocol
 from wireproof.protocols.plain import Plain
 from wireproof.reference_client.driver import Driver
@@ -214,7 +214,7 @@ def test_an_unknown_profile_or_variant_is_refused(options: dict[str, str], told:
 @in_a_loop
 async def test_the_program_speaks_until_it_is_told_to_quit() -> None:
     words = [sys.executable, "-m", "reference_client", "throttr", "--driver", "--profile", "7.3.2"]
-    async with DriverProcess(CommandWires(words)) as driver, reference_server("7.3.2") as port:
+    async with DriverProcess(ProcessTransport(words)) as driver, reference_server("7.3.2") as port:
         hello = await driver.start()
         await driver.ask("connect", connection="a", host=LOOPBACK, port=port)
         waiting = [driver.begin("whoami", connection="a") for _ in range(50)]

@@ -14,7 +14,7 @@ from wireproof.protocols.messages import Reply, Request
 from wireproof.reference_server.service import Session, Write
 from wireproof.reference_server.tls import ServerTls, TlsError
 
-__all__ = ["DatagramWire", "Owner", "StreamWire"]
+__all__ = ["DatagramSocket", "Owner", "StreamSocket"]
 
 Address = tuple[str, int]
 
@@ -25,26 +25,26 @@ class Owner(Protocol):
     def link_of(self, first: bytes) -> str | None:
         """Return the link that a stream's first bytes tell, "" for the usual one; None while they do not."""
 
-    def opened(self, wire: StreamWire, link: str) -> Follower:
+    def opened(self, endpoint: StreamSocket, link: str) -> Follower:
         """Take a stream whose link is known."""
 
-    def came(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+    def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
         """Note what came."""
 
-    def went(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+    def went(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
         """Note what is written without a case that says so."""
 
-    def closed(self, wire: StreamWire) -> None:
+    def closed(self, endpoint: StreamSocket) -> None:
         """Take the end of a stream."""
 
-    def greeter(self, wire: StreamWire, write: Write) -> Session | None:
+    def greeter(self, endpoint: StreamSocket, write: Write) -> Session | None:
         """Return what answers this stream now in place of the case, if anything does."""
 
     def parted(self) -> None:
         """The SDK has said that it goes."""
 
 
-class StreamWire(asyncio.Protocol):
+class StreamSocket(asyncio.Protocol):
     """One accepted connection."""
 
     transport: asyncio.Transport
@@ -193,7 +193,7 @@ class StreamWire(asyncio.Protocol):
             self._owner.closed(self)
 
 
-class DatagramWire(asyncio.DatagramProtocol):
+class DatagramSocket(asyncio.DatagramProtocol):
     """The socket that takes an SDK's datagrams; what is written goes to who sent the last one."""
 
     transport: asyncio.DatagramTransport

@@ -11,19 +11,19 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from wireproof.conformance.model.trace import Kind
-from wireproof.conformance.sdk.play.accepted_streams import DatagramWire, StreamWire
+from wireproof.conformance.sdk.play.accepted_streams import DatagramSocket, StreamSocket
 from wireproof.conformance.sdk.play.server_side import Follower
 from wireproof.protocols.registry import Protocol as Spoken
 from wireproof.reference_server.service import Service, Session, Write
 
-__all__ = ["LOOPBACK", "Door", "Line"]
+__all__ = ["LOOPBACK", "Line", "Listener"]
 
 LOOPBACK = "127.0.0.1"
 ATTEMPTS = 20
 """Ports that are tried until one is free for streams and for datagrams."""
 
 
-class House(Protocol):
+class ListenerHost(Protocol):
     """What a door tells its owner, and asks of it."""
 
     spoken: Spoken
@@ -42,98 +42,98 @@ class House(Protocol):
 class Line:
     """The sockets of one link, and the one of them that is looked at: the last that was turned to."""
 
-    def __init__(self, house: House, name: str) -> None:
-        self._house, self.name = house, name
-        self.wires: list[StreamWire | DatagramWire] = []
+    def __init__(self, host: ListenerHost, name: str) -> None:
+        self._host, self.name = host, name
+        self.endpoints: list[StreamSocket | DatagramSocket] = []
         self._current = 0
 
     @property
-    def wire(self) -> StreamWire | DatagramWire | None:
+    def endpoint(self) -> StreamSocket | DatagramSocket | None:
         """The socket that is looked at; None while there is none."""
-        return self.wires[self._current] if self.wires else None
+        return self.endpoints[self._current] if self.endpoints else None
 
     @property
     def follower(self) -> Follower | None:
         """What came on it."""
-        return self.wire.follower if self.wire else None
+        return self.endpoint.follower if self.endpoint else None
 
     @property
     def came(self) -> bytes:
         """What came on it and was not taken yet."""
-        return self.wire.follower.came if self.wire else b""
+        return self.endpoint.follower.came if self.endpoint else b""
 
     @property
     def ended(self) -> bool:
         """Whether the SDK, or we, ended it."""
-        return self.wire is not None and self.wire.ended
+        return self.endpoint is not None and self.endpoint.ended
 
     @property
     def lasts(self) -> bool:
         """Whether there is something that an SDK can end."""
-        return isinstance(self.wire, StreamWire)
+        return isinstance(self.endpoint, StreamSocket)
 
     def take(self, size: int | None = None) -> bytes:
         """Take the first `size` bytes of what came, or all."""
-        return self.wire.follower.take(size) if self.wire else b""
+        return self.endpoint.follower.take(size) if self.endpoint else b""
 
     def write(self, data: bytes) -> None:
         """Write to the socket, if it is open."""
-        if self.wire is not None and not self.wire.is_closing:
-            written = self.wire.follower.wrote(data)
-            self._house.note(self.name, Kind.SENT, written)
-            self.wire.write(written)
+        if self.endpoint is not None and not self.endpoint.is_closing:
+            written = self.endpoint.follower.wrote(data)
+            self._host.note(self.name, Kind.SENT, written)
+            self.endpoint.write(written)
 
     def end(self, *, reset: bool = False) -> None:
         """End the socket that is open; the SDK may have ended it already."""
-        if self.wire is None or self.wire.is_closing:
+        if self.endpoint is None or self.endpoint.is_closing:
             return
-        self._house.note(self.name, Kind.CLOSED, b"RST" if reset else b"")
+        self._host.note(self.name, Kind.CLOSED, b"RST" if reset else b"")
         if reset:
-            self.wire.abort(reset=True)
+            self.endpoint.abort(reset=True)
         else:
-            self.wire.close()
+            self.endpoint.close()
 
     @property
     def turned_away(self) -> bool:
         """Whether the SDK goes on with another socket than the one that is looked at."""
-        later = self.wires[self._current + 1 :]
+        later = self.endpoints[self._current + 1 :]
         return bool(later) and (self.ended or (not self.came and any(one.follower.came for one in later)))
 
     def renew(self) -> bool:
         """Turn to the next socket that was opened, if there is one."""
-        if self._current + 1 >= len(self.wires):
+        if self._current + 1 >= len(self.endpoints):
             return False
         self._current += 1
         return True
 
 
-class Door:
+class Listener:
     """A listener for streams, and for datagrams where the protocol has such a link; what was opened to it."""
 
-    def __init__(self, house: House, name: str) -> None:
-        self.house, self.name = house, name
+    def __init__(self, host: ListenerHost, name: str) -> None:
+        self.host, self.name = host, name
         self.port = 0
         self.greets = False
         """Whether what an SDK asks is answered: it has not said yet that it is connected."""
         self.by_hand = False
         """Whether the case answers from the first byte on."""
-        links = house.spoken.links
+        links = host.spoken.links
         self._streams = [one for one, link in links.items() if link.transport == "stream"]
         self._datagrams = next((one for one, link in links.items() if link.transport == "datagram"), None)
         self._usual = next(iter(links))
         self.lines = {"" if one == self._usual else one: self._line(one) for one in links}
         self._server: asyncio.Server | None = None
         self._greeter: Service | None = None
-        self._sessions: dict[StreamWire, Session] = {}
+        self._sessions: dict[StreamSocket, Session] = {}
 
     def _line(self, link: str) -> Line:
-        return Line(self.house, self.name if link == self._usual else f"{self.name}.{link}")
+        return Line(self.host, self.name if link == self._usual else f"{self.name}.{link}")
 
     async def listen(self) -> None:
         """Listen, at the same port as before; raises `OSError`."""
         loop = asyncio.get_running_loop()
         for left in reversed(range(ATTEMPTS)):
-            server = await loop.create_server(lambda: StreamWire(self), LOOPBACK, self.port, reuse_address=True)
+            server = await loop.create_server(lambda: StreamSocket(self), LOOPBACK, self.port, reuse_address=True)
             port = server.sockets[0].getsockname()[1]
             try:
                 await self._take_datagrams(port)
@@ -147,12 +147,12 @@ class Door:
 
     async def _take_datagrams(self, port: int) -> None:
         name = self._datagrams
-        if name is None or self.lines[name].wires:
+        if name is None or self.lines[name].endpoints:
             return
-        follower = Follower(self.house.spoken.links[name], self.house.codec)
-        loop, wire = asyncio.get_running_loop(), DatagramWire(self, follower, name)
-        await loop.create_datagram_endpoint(lambda: wire, local_addr=(LOOPBACK, port))
-        self.lines[name].wires.append(wire)
+        follower = Follower(self.host.spoken.links[name], self.host.codec)
+        loop, endpoint = asyncio.get_running_loop(), DatagramSocket(self, follower, name)
+        await loop.create_datagram_endpoint(lambda: endpoint, local_addr=(LOOPBACK, port))
+        self.lines[name].endpoints.append(endpoint)
 
     def shut(self) -> None:
         """Take no more streams."""
@@ -164,64 +164,64 @@ class Door:
         """Close the listener and every socket."""
         self.shut()
         for line in self.lines.values():
-            for wire in line.wires:
-                wire.abort()
+            for endpoint in line.endpoints:
+                endpoint.abort()
         if self._greeter is not None:
             self._greeter.close()
 
     def part(self) -> None:
         """Answer from now on what an SDK may say because it was told to close."""
         for line in self.lines.values():
-            for wire in line.wires:
-                wire.part(self.house.spoken.sdk.parting)
+            for endpoint in line.endpoints:
+                endpoint.part(self.host.spoken.sdk.parting)
 
-    def secure(self, link: str, context: ssl.SSLContext) -> StreamWire | None:
+    def secure(self, link: str, context: ssl.SSLContext) -> StreamSocket | None:
         """Begin TLS on the stream of a link; None where there is none. Raises `LocalProtocolError`."""
-        wire = self.lines[link].wire
-        if not isinstance(wire, StreamWire) or wire.is_closing:
+        endpoint = self.lines[link].endpoint
+        if not isinstance(endpoint, StreamSocket) or endpoint.is_closing:
             return None
-        wire.secure(context)
-        return wire
+        endpoint.secure(context)
+        return endpoint
 
     def link_of(self, first: bytes) -> str | None:
         """See `Owner`."""
-        return "" if len(self._streams) == 1 else self.house.spoken.link_of_stream(first)
+        return "" if len(self._streams) == 1 else self.host.spoken.link_of_stream(first)
 
-    def opened(self, wire: StreamWire, link: str) -> Follower:
+    def opened(self, endpoint: StreamSocket, link: str) -> Follower:
         """See `Owner`."""
         line = self.lines[link]
-        line.wires.append(wire)
-        self.house.note(line.name, Kind.OPENED)
-        return Follower(self.house.spoken.link_of(link), self.house.codec)
+        line.endpoints.append(endpoint)
+        self.host.note(line.name, Kind.OPENED)
+        return Follower(self.host.spoken.link_of(link), self.host.codec)
 
-    def came(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+    def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
         """See `Owner`."""
-        self.house.note(self._of(wire).name, Kind.RECEIVED, data)
+        self.host.note(self._of(endpoint).name, Kind.RECEIVED, data)
 
-    def went(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
+    def went(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
         """See `Owner`."""
-        self.house.note(self._of(wire).name, Kind.SENT, data)
+        self.host.note(self._of(endpoint).name, Kind.SENT, data)
 
-    def closed(self, wire: StreamWire) -> None:
+    def closed(self, endpoint: StreamSocket) -> None:
         """See `Owner`."""
-        self.house.note(self._of(wire).name, Kind.ENDED)
+        self.host.note(self._of(endpoint).name, Kind.ENDED)
 
-    def greeter(self, wire: StreamWire, write: Write) -> Session | None:
+    def greeter(self, endpoint: StreamSocket, write: Write) -> Session | None:
         """See `Owner`: before the SDK is connected all of its sockets are answered, later those it opens besides."""
-        if self.by_hand or not (self.greets or (wire.link and wire is self.lines[wire.link].wires[0])):
+        if self.by_hand or not (self.greets or (endpoint.link and endpoint is self.lines[endpoint.link].endpoints[0])):
             return None
-        if wire not in self._sessions:
-            self._greeter = self._greeter or self.house.greeter()
-            self._sessions[wire] = self.house.greet(self._greeter, write)
-        return self._sessions[wire]
+        if endpoint not in self._sessions:
+            self._greeter = self._greeter or self.host.greeter()
+            self._sessions[endpoint] = self.host.greet(self._greeter, write)
+        return self._sessions[endpoint]
 
     def parted(self) -> None:
         """See `Owner`: a server closes every socket of a client that goes."""
         for line in self.lines.values():
-            for wire in line.wires:
-                if isinstance(wire, StreamWire):
+            for endpoint in line.endpoints:
+                if isinstance(endpoint, StreamSocket):
                     with suppress(OSError):
-                        wire.close()
+                        endpoint.close()
 
-    def _of(self, wire: StreamWire | DatagramWire) -> Line:
-        return self.lines[wire.link or ""]
+    def _of(self, endpoint: StreamSocket | DatagramSocket) -> Line:
+        return self.lines[endpoint.link or ""]

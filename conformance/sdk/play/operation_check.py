@@ -6,19 +6,28 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wireproof.conformance.sdk.driver_protocol import Answer, Event, Hello
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, Hello
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.protocols import Message
 from wireproof.protocols.fields import Blob, Repeated, Rest, Rows, Split, Terminated, UInt
 
-__all__ = ["Difference", "Refusal", "byte_of", "event_differs", "report_differs", "shown", "told_error", "unlike"]
+__all__ = [
+    "ReportDifference",
+    "SdkRefusal",
+    "byte_of",
+    "error_text",
+    "event_differs",
+    "report_differs",
+    "shown",
+    "unlike",
+]
 
 LONGEST = 160
 """Bytes of hex shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReportDifference:
     """Where a report is not what the bytes said."""
 
     field: str
@@ -28,14 +37,14 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class SdkRefusal:
     """Whether messages hold what an SDK says that it cannot carry."""
 
     numbers: bool
     bytes: bool
 
     @classmethod
-    def of(cls, codec: Any, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> Refusal:
+    def of(cls, codec: Any, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> SdkRefusal:
         """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are told as words."""
         numbers, texts = [], []
         for one in _with_rows(codec, messages):
@@ -65,38 +74,38 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def report_differs(expected: Mapping[str, Any], answer: Answer, place: int | None) -> Difference | None:
+def report_differs(expected: Mapping[str, Any], answer: DriverAnswer, place: int | None) -> ReportDifference | None:
     """Return how an answer, or result number `place` of a batch, differs from what the reply said."""
     if answer.error is not None:
-        return Difference("", f"the result {_short(expected)}", f"the error {told_error(answer)}")
+        return ReportDifference("", f"the result {_short(expected)}", f"the error {error_text(answer)}")
     got: Any = answer.result
     if place is not None:
         results = got.get("results")
         if not isinstance(results, list) or place >= len(results):
-            return Difference("", f"results with at least {place + 1} of them", f"{_short(got)}")
+            return ReportDifference("", f"results with at least {place + 1} of them", f"{_short(got)}")
         got = results[place]
     return _first(differences(expected, got), expected, got)
 
 
 def event_differs(
-    expected: Mapping[str, Any], event: Event, optional: Collection[str] = frozenset()
-) -> Difference | None:
+    expected: Mapping[str, Any], event: DriverEvent, optional: Collection[str] = frozenset()
+) -> ReportDifference | None:
     """Return how an event differs from what was pushed; fields without a value are as good as none."""
     got = {name: value for name, value in event.fields.items() if value is not None}
     expected = {name: value for name, value in expected.items() if name in got or name not in optional}
     return _first(differences(expected, got, "event"), expected, got)
 
 
-def _first(found: Sequence[str], expected: Any, got: Any) -> Difference | None:
+def _first(found: Sequence[str], expected: Any, got: Any) -> ReportDifference | None:
     if not found:
         return None
-    where, _, told = found[0].partition(": ")
+    where, _, detail = found[0].partition(": ")
     more = f" and {len(found) - 1} differences more" if len(found) > 1 else ""
     path = [step for step in where.split(".")[1:] if not step.isdigit()]
-    return Difference(path[-1] if path else "", f"{_short(expected)}", f"{_short(got)}: {where}: {told}{more}")
+    return ReportDifference(path[-1] if path else "", f"{_short(expected)}", f"{_short(got)}: {where}: {detail}{more}")
 
 
-def told_error(answer: Answer) -> str:
+def error_text(answer: DriverAnswer) -> str:
     """Return an error in one line."""
     return f"{answer.error.kind}: {answer.error.told}" if answer.error else ""
 

@@ -9,29 +9,29 @@ from typing import Any, NoReturn
 
 from wireproof.conformance.model.outcome import Place, Stopped
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.sdk.driver_protocol import Answer, Event, Failure, Hello
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind, Hello
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.operation_check import (
-    Refusal,
+    SdkRefusal,
     byte_of,
+    error_text,
     event_differs,
     report_differs,
     shown,
-    told_error,
     unlike,
 )
-from wireproof.conformance.sdk.play.reply_script import Piece, Script, field_at
-from wireproof.conformance.sdk.play.request_equivalence import Meaning
+from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at
+from wireproof.conformance.sdk.play.request_equivalence import RequestEquivalence
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.protocols import LocalProtocolError, Message, Push
 from wireproof.protocols.messages import Request
 from wireproof.protocols.plain import Plain
 
-__all__ = ["Asking", "Held", "Talk", "Under"]
+__all__ = ["Asking", "InFlight", "SdkConnection", "SdkOperations"]
 
 Asking = Generator[act.Action, Any, None]
-ANY = tuple(kind for kind in Failure if kind is not Failure.UNSUPPORTED)
-REFUSALS = (Failure.TOO_WIDE, Failure.TOO_LONG, Failure.REFUSED, Failure.OTHER)
+ANY = tuple(kind for kind in FailureKind if kind is not FailureKind.UNSUPPORTED)
+REFUSALS = (FailureKind.TOO_WIDE, FailureKind.TOO_LONG, FailureKind.REFUSED, FailureKind.OTHER)
 
 
 @dataclass(slots=True)
@@ -45,27 +45,27 @@ class Due:
 
 
 @dataclass(slots=True)
-class Under:
+class InFlight:
     """What is under way on one connection."""
 
     due: deque[Due] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
-class Held:
+class SdkConnection:
     """One connection of the SDK, with the lines that it opens for its links."""
 
     name: str
-    lines: dict[str, Under] = field(default_factory=dict)
+    lines: dict[str, InFlight] = field(default_factory=dict)
     """Name of a line -> what is under way on it."""
     opening: int | None = None
     """The call of a connection that the case opens by hand, until it is reported."""
     free: bool = False
     """Pushes may be told of more or less often than they came."""
 
-    def under(self, line: str) -> Under:
+    def in_flight(self, line: str) -> InFlight:
         """Return what is under way on a line."""
-        return self.lines.setdefault(line, Under())
+        return self.lines.setdefault(line, InFlight())
 
     @property
     def is_due(self) -> bool:
@@ -73,11 +73,11 @@ class Held:
         return self.opening is not None or any(one.due for one in self.lines.values())
 
 
-class Talk:
+class SdkOperations:
     """The calls of one play; its methods raise `Stopped` at the first thing that is not as it should be."""
 
     def __init__(self, symbols: Symbols, hello: Hello, clause: str, timeout: float) -> None:
-        self.script = Script(symbols)
+        self.script = ReplyScript(symbols)
         self.hello = hello
         self.timeout = timeout
         self.clause = clause
@@ -93,15 +93,15 @@ class Talk:
         """The driver did not answer: it has to be started again."""
         self.spoken = symbols.protocol
         self._plain = Plain(symbols.protocol, symbols.profile, symbols.variant)
-        self.meaning = Meaning(self.spoken, self.script.codec)
-        self._answers: dict[int, Answer] = {}
+        self.equivalence = RequestEquivalence(self.spoken, self.script.codec)
+        self._answers: dict[int, DriverAnswer] = {}
         self._calls = 0
 
     def together(self, under_way: bool) -> None:
         """Stop where several things are to be under way and the SDK does one at a time."""
         if under_way and self.one_at_a_time:
-            told = "it does not begin another before the first is done"
-            raise Stopped(Verdict.UNSUPPORTED, "several commands under way", told)
+            detail = "it does not begin another before the first is done"
+            raise Stopped(Verdict.UNSUPPORTED, "several commands under way", detail)
 
     def number_of_call(self) -> int:
         """Return a number for a call."""
@@ -120,8 +120,8 @@ class Talk:
             self.crashed(died)
         return call
 
-    def told(
-        self, name: str, line: Under, requests: Sequence[Request], spec: Mapping[str, Any]
+    def command(
+        self, name: str, line: InFlight, requests: Sequence[Request], spec: Mapping[str, Any]
     ) -> Generator[act.Action, Any, list[int]]:
         """Have the driver begin requests, in one batch perhaps; return the calls."""
         batch, more = spec.get("batch", False), self.script.requests(spec.get("then", []))
@@ -138,19 +138,19 @@ class Talk:
     def fresh(self, spec: Mapping[str, Any], messages: Sequence[Message]) -> None:
         """Stop where a field that must differ each time was sent before."""
         name = spec.get("fresh")
-        value = None if name is None else self.meaning.repeated(name, messages)
+        value = None if name is None else self.equivalence.repeated(name, messages)
         if value is not None:
             self._blame(spec, str(name))
             raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
 
-    def refused(self, name: str, connection: Under, calls: Sequence[int]) -> Asking:
+    def refused(self, name: str, connection: InFlight, calls: Sequence[int]) -> Asking:
         """Expect that the SDK takes none of it, and sends nothing."""
         got = yield act.Receive(name, b"", tuple(calls))
         if got.data:
             raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
         yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
 
-    def not_sent(self, connection: Under, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> Asking:
+    def not_sent(self, connection: InFlight, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> Asking:
         """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before."""
         at = byte_of(expected, got.data)
         if got.answered is not None and expected.startswith(got.data):
@@ -159,8 +159,8 @@ class Talk:
             if answer.error is not None and spec.get("or_fails") and not got.data:
                 yield from self._all_fail(connection, ANY, "an error")
                 return
-            told = told_error(answer) if answer.error else f"the result {answer.result}"
-            raise Stopped(Verdict.FAIL, shown(expected), f"{shown(got.data)}, then it reports {told}", byte=at)
+            detail = error_text(answer) if answer.error else f"the result {answer.result}"
+            raise Stopped(Verdict.FAIL, shown(expected), f"{shown(got.data)}, then it reports {detail}", byte=at)
         if expected.startswith(got.data):
             silent = not got.ended and not got.data
             how = "it closed the connection" if got.ended else "no more in time"
@@ -170,7 +170,7 @@ class Talk:
         self._blame(spec, self._field_at(connection, at))
         raise Stopped(Verdict.FAIL, shown(expected), unlike(expected, got.data), byte=at)
 
-    def _field_at(self, connection: Under, at: int) -> str:
+    def _field_at(self, connection: InFlight, at: int) -> str:
         """Return the field of the requests in which byte `at` lies."""
         for one in connection.due:
             try:
@@ -187,7 +187,9 @@ class Talk:
         self.at = Place(self.at.reply_to, field, self.at.asked)
         self.clause = spec.get("blame", {}).get(field, self.clause)
 
-    def judge(self, held: Held, connection: Under, spec: Mapping[str, Any], pieces: Sequence[Piece]) -> Asking:
+    def judge(
+        self, held: SdkConnection, connection: InFlight, spec: Mapping[str, Any], pieces: Sequence[ReplyPiece]
+    ) -> Asking:
         """Hold what the driver reports against replies and pushes that were written."""
         for one in pieces:
             if one.message is None or isinstance(one.message, Push):
@@ -206,7 +208,7 @@ class Talk:
             if type(push) not in self.spoken.sdk.own:
                 yield from self._event(held.name, push)
 
-    def unanswered(self, line: Under) -> Asking:
+    def unanswered(self, line: InFlight) -> Asking:
         """Expect that what is never answered is reported done."""
         while line.due:
             due = line.due.popleft()
@@ -214,31 +216,31 @@ class Talk:
             answer = yield from self.reported(due.call)
             self._unable(answer, [due.request])
             if answer.error is not None:
-                raise Stopped(Verdict.FAIL, "a result", f"the error {told_error(answer)}")
+                raise Stopped(Verdict.FAIL, "a result", f"the error {error_text(answer)}")
 
-    def _hold(self, spec: Mapping[str, Any], due: Due, answer: Answer, said: Piece) -> None:
+    def _hold(self, spec: Mapping[str, Any], due: Due, answer: DriverAnswer, reported: ReplyPiece) -> None:
         """Hold a report against the reply that the SDK was sent."""
-        expected = self._plain.result(said.message)  # type: ignore[arg-type]
+        expected = self._plain.result(reported.message)  # type: ignore[arg-type]
         found = report_differs(expected, answer, due.place)
         if found is None or (
             type(due.request) in self.spoken.sdk.parting and answer.error is None and not answer.result
         ):
             self.observed += ["reported"] * bool(spec.get("or_fails"))
             return
-        self._unable(answer, [due.request, said.message])
-        self._textual([said.message])
+        self._unable(answer, [due.request, reported.message])
+        self._textual([reported.message])
         if answer.error is not None and spec.get("or_fails"):
             self.observed.append(f"fails: {answer.error.kind}")
             return
         self._blame(spec, found.field)
-        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(said.data)})", found.got)
+        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(reported.data)})", found.got)
 
     def _event(self, name: str, push: Any) -> Asking:
         event = yield act.NextEvent(name)
         expected = self._plain.beside(push)
         if isinstance(event, act.Died):
             self.crashed(event)
-        if isinstance(event, Event):
+        if isinstance(event, DriverEvent):
             found = event_differs(expected, event, self.spoken.sdk.optional)
             if found is None:
                 return
@@ -246,7 +248,7 @@ class Talk:
             raise Stopped(Verdict.FAIL, found.expected, found.got)
         raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
 
-    def failing(self, connection: Under, spec: Mapping[str, Any]) -> Asking:
+    def failing(self, connection: InFlight, spec: Mapping[str, Any]) -> Asking:
         """Hold what is still due against `fails`; a case must say of each request what becomes of it."""
         if not connection.due:
             return
@@ -255,9 +257,9 @@ class Talk:
         kinds = self.kinds(spec)
         yield from self._all_fail(connection, kinds, f"an error ({' or '.join(kinds)})")
 
-    def kinds(self, spec: Mapping[str, Any]) -> tuple[Failure, ...]:
+    def kinds(self, spec: Mapping[str, Any]) -> tuple[FailureKind, ...]:
         """Return the kinds of errors that a step allows."""
-        return ANY if spec["fails"] == "any" else tuple(Failure(one) for one in spec["fails"])
+        return ANY if spec["fails"] == "any" else tuple(FailureKind(one) for one in spec["fails"])
 
     def connect_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the protocol's own fields of `connect` as a driver is told them."""
@@ -271,23 +273,23 @@ class Talk:
             return {"hex": self.script.data(value).hex()}
         return f"{self.script.number(value, kind):g}" if kind == "seconds" else str(self.script.text(value))
 
-    def _all_fail(self, connection: Under, kinds: Sequence[Failure], expected: str) -> Asking:
+    def _all_fail(self, connection: InFlight, kinds: Sequence[FailureKind], expected: str) -> Asking:
         while connection.due:
             due = connection.due.popleft()
             answer = yield from self.reported(due.call)
-            if answer.kind is Failure.UNSUPPORTED:
+            if answer.kind is FailureKind.UNSUPPORTED:
                 self._unable(answer, [due.request])
             if answer.error is None:
                 raise Stopped(Verdict.FAIL, expected, f"the result {answer.result}")
             if answer.kind not in kinds:
-                raise Stopped(Verdict.FAIL, expected, f"the error {told_error(answer)}")
+                raise Stopped(Verdict.FAIL, expected, f"the error {error_text(answer)}")
             self.observed.append(f"fails: {answer.kind}")
 
-    def reported(self, call: int, seconds: float | None = None) -> Generator[act.Action, Any, Answer]:
+    def reported(self, call: int, seconds: float | None = None) -> Generator[act.Action, Any, DriverAnswer]:
         """Return the driver's answer to a call; `Stopped` when there is none."""
         if call not in self._answers:
             seconds = seconds or self.patience
-            got = yield act.Report(call, seconds)
+            got = yield act.AwaitReport(call, seconds)
             if isinstance(got, act.Silent):
                 self.stuck = True
                 raise Stopped(Verdict.HANG, "an answer of the driver", f"none in {seconds or self.timeout:g} s")
@@ -313,16 +315,16 @@ class Talk:
 
     def _textual(self, messages: Sequence[Any]) -> None:
         """Stop where messages hold bytes that are no text and the SDK says that it carries text only."""
-        if Refusal.of(self.script.codec, self.hello, self.spoken.names, messages).bytes:
+        if SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages).bytes:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
 
-    def _unable(self, answer: Answer, messages: Sequence[Any]) -> None:
+    def _unable(self, answer: DriverAnswer, messages: Sequence[Any]) -> None:
         """Stop where an error tells what the SDK said that it cannot do."""
         if answer.error is None:
             return
-        beyond = Refusal.of(self.script.codec, self.hello, self.spoken.names, messages)
-        if answer.kind is Failure.UNSUPPORTED or beyond.numbers or beyond.bytes:
-            raise Stopped(Verdict.UNSUPPORTED, "an SDK that can do this", told_error(answer))
+        beyond = SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages)
+        if answer.kind is FailureKind.UNSUPPORTED or beyond.numbers or beyond.bytes:
+            raise Stopped(Verdict.UNSUPPORTED, "an SDK that can do this", error_text(answer))
 
     def crashed(self, died: act.Died) -> NoReturn:
         """Stop: the driver ended."""

@@ -9,21 +9,21 @@ from typing import Any
 
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.sdk.driver_process import Call, DriverEndedError, DriverProcess, NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import Answer, DriverMessageError, Event
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, DriverMessageError
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.certificate_authority import Authority
 from wireproof.conformance.sdk.play.listeners import LOOPBACK
 from wireproof.conformance.sdk.play.play_actions import Action
-from wireproof.conformance.sdk.play.sdk_player import Player, Playing
+from wireproof.conformance.sdk.play.sdk_player import Playing, SdkPlayer
 from wireproof.conformance.sdk.play.sdk_sockets import Sockets
 
-__all__ = ["Stage", "play_live"]
+__all__ = ["Performer", "play_live"]
 
 SHOWN = 2000
 """Characters of a driver's line kept in a trace."""
 
 
-class Stage:
+class Performer:
     """The world of one play; `perform` does what an action says."""
 
     def __init__(
@@ -51,9 +51,9 @@ class Stage:
         self._tag = tag
         self._calls: dict[int, Call] = {}
         self._doing: Mapping[type, Callable[[Any], Any]] = {
-            act.Connect: self._connect,
+            act.OpenConnection: self._connect,
             act.Command: self._command,
-            act.Report: self._report,
+            act.AwaitReport: self._report,
             act.NextEvent: self._event,
             act.Leftovers: self._leftovers,
             act.Pause: self._pause,
@@ -71,20 +71,20 @@ class Stage:
     def _told(self, connection: str, kind: Kind, line: object) -> None:
         self._sockets.note(connection, kind, json.dumps(line, default=str)[:SHOWN].encode())
 
-    async def _connect(self, action: act.Connect) -> act.Reported | None:
+    async def _connect(self, action: act.OpenConnection) -> act.Reported | None:
         sockets = self._sockets
-        door = await sockets.open(action.connection)
-        fields = {"host": LOOPBACK, "port": door.port, "profile": sockets.profile, "variant": sockets.variant}
+        listener = await sockets.open(action.connection)
+        fields = {"host": LOOPBACK, "port": listener.port, "profile": sockets.profile, "variant": sockets.variant}
         if action.reconnect:
             fields["reconnect"] = True
-        door.by_hand, door.greets = action.by_hand, not action.by_hand
+        listener.by_hand, listener.greets = action.by_hand, not action.by_hand
         died = await self._command(
             act.Command(action.call, "connect", action.connection, fields | self._own(action.fields))
         )
         if action.by_hand:
             return died
-        got = died or await self._report(act.Report(action.call))
-        door.greets = False
+        got = died or await self._report(act.AwaitReport(action.call))
+        listener.greets = False
         return got
 
     def _own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,8 +94,8 @@ class Stage:
 
     async def _command(self, action: act.Command) -> act.Died | None:
         self._told(action.connection, Kind.TOLD, {"do": action.do, **action.fields})
-        if action.do == "close" and action.connection in self._sockets.doors:
-            self._sockets.doors[action.connection].part()
+        if action.do == "close" and action.connection in self._sockets.listeners:
+            self._sockets.listeners[action.connection].part()
         try:
             call = self._driver.begin(action.do, connection=self._tag + action.connection, **action.fields)
         except DriverEndedError as error:
@@ -104,7 +104,7 @@ class Stage:
         self._calls[action.call] = call
         return None
 
-    async def _report(self, action: act.Report) -> act.Reported:
+    async def _report(self, action: act.AwaitReport) -> act.Reported:
         call = self._calls[action.call]
         seconds = self._timeout if action.seconds is None else action.seconds
         got: act.Reported
@@ -129,7 +129,7 @@ class Stage:
         self._told(action.connection, Kind.REPORTED, {"event": got.event, **got.fields})
         return got
 
-    async def _leftovers(self, action: act.Leftovers) -> tuple[Event, ...]:
+    async def _leftovers(self, action: act.Leftovers) -> tuple[DriverEvent, ...]:
         mine = self._tag + action.connection
         events = tuple(one for one in self._driver.take_events() if (one.connection, one.event) == (mine, "message"))
         for one in events:
@@ -141,12 +141,12 @@ class Stage:
 
 
 def _answered(got: act.Reported) -> dict[str, Any]:
-    if not isinstance(got, Answer):
+    if not isinstance(got, DriverAnswer):
         return {"nothing": getattr(got, "told", "no answer in time")}
     return {"result": got.result} if got.error is None else {"error": f"{got.error.kind}: {got.error.told}"}
 
 
-async def play_live(player: Player, stage: Stage) -> Any:
+async def play_live(player: SdkPlayer, stage: Performer) -> Any:
     """Play to the end and return the outcome; whatever happens, nothing is left open."""
     playing: Playing = player.play()
     try:

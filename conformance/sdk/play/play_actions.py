@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wireproof.conformance.sdk.driver_protocol import Answer, Event
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent
 from wireproof.protocols import Message
 
 __all__ = [
     "AUTHORITIES",
     "Accept",
     "Action",
+    "AwaitReport",
     "Command",
-    "Connect",
     "Count",
     "Died",
     "Drain",
@@ -24,19 +24,19 @@ __all__ = [
     "Listen",
     "NextEvent",
     "Nonsense",
+    "OpenConnection",
     "Pause",
     "Ping",
     "Receive",
-    "Report",
     "Reported",
-    "Secure",
+    "SendBytes",
     "Silent",
-    "Write",
+    "StartTls",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Connect:
+class OpenConnection:
     """Listen for a connection of that name and have the SDK connect, under the number of a call.
 
     Answer: `Reported`. By hand, the case answers what the SDK asks and asks for the report: None, or `Died`.
@@ -82,7 +82,7 @@ class Drain:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AwaitReport:
     """Wait for the driver's answer to a call, `seconds` at most where they are told. Answer: `Reported`."""
 
     call: int
@@ -104,7 +104,7 @@ class Leftovers:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class SendBytes:
     """Write to the SDK, each segment by itself. Answer: None."""
 
     connection: str
@@ -136,7 +136,7 @@ class Accept:
 
 
 @dataclass(frozen=True, slots=True)
-class Secure:
+class StartTls:
     """Take the handshake of TLS, that the SDK begins. Answer: why it failed, "" when it did not."""
 
     connection: str
@@ -167,18 +167,18 @@ class Pause:
 
 
 Action = (
-    Connect
+    OpenConnection
     | Command
     | Receive
     | Drain
-    | Report
+    | AwaitReport
     | NextEvent
     | Leftovers
-    | Write
+    | SendBytes
     | End
     | Listen
     | Accept
-    | Secure
+    | StartTls
     | Ping
     | Count
     | Pause
@@ -221,5 +221,5 @@ class Nonsense:
     told: str
 
 
-Reported = Answer | Silent | Died | Nonsense
-Told = Event | Silent | Died
+Reported = DriverAnswer | Silent | Died | Nonsense
+Told = DriverEvent | Silent | Died

@@ -13,14 +13,14 @@ from wireproof.protocols.fields import Blob, Kind, Nested, Repeated, Rest, Rows,
 from wireproof.protocols.messages import Request
 from wireproof.protocols.profile import fixed_size
 
-__all__ = ["Piece", "Script", "field_at", "marks", "segments"]
+__all__ = ["ReplyPiece", "ReplyScript", "field_at", "marks", "segments"]
 
 BEHIND = Split | Terminated | Rest
 """The kinds of fields that share a body, or stand where the one before them ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ReplyPiece:
     """One thing that the harness does while it answers."""
 
     data: bytes = b""
@@ -35,7 +35,7 @@ class Piece:
     """Whether it is a push, or part of one."""
 
 
-class Script:
+class ReplyScript:
     """Reads steps, for one case under one profile and variant."""
 
     def __init__(self, symbols: Symbols) -> None:
@@ -52,7 +52,7 @@ class Script:
             found.append(message)
         return found
 
-    def pieces(self, spec: Any) -> list[Piece]:
+    def pieces(self, spec: Any) -> list[ReplyPiece]:
         """Return what `answer` or `say` names."""
         return [piece for one in self._listed(spec) for piece in self._pieces(one)]
 
@@ -78,33 +78,33 @@ class Script:
     def _listed(self, spec: Any) -> list[Any]:
         return list(_spread(spec if isinstance(spec, list) else [spec]))
 
-    def _pieces(self, spec: Any) -> list[Piece]:
+    def _pieces(self, spec: Any) -> list[ReplyPiece]:
         match spec:
             case {"slowly": inner, "at": at, "pause": seconds}:
                 whole, cut = self._piece(inner), int(self.number(at, "at"))
-                first = Piece(whole.data[:cut], is_pushed=whole.is_pushed)
-                pause = Piece(pause=self.number(seconds, "pause"))
-                return [first, pause, Piece(whole.data[cut:], whole.message, is_pushed=whole.is_pushed)]
+                first = ReplyPiece(whole.data[:cut], is_pushed=whole.is_pushed)
+                pause = ReplyPiece(pause=self.number(seconds, "pause"))
+                return [first, pause, ReplyPiece(whole.data[cut:], whole.message, is_pushed=whole.is_pushed)]
         return [self._piece(spec)]
 
-    def _piece(self, spec: Any) -> Piece:
+    def _piece(self, spec: Any) -> ReplyPiece:
         match self._symbols.filled(spec) if isinstance(spec, str) else spec:
             case "close" | "reset" as spec:
-                return Piece(end=spec)
+                return ReplyPiece(end=spec)
             case {"pause": seconds}:
-                return Piece(pause=self.number(seconds, "pause"))
+                return ReplyPiece(pause=self.number(seconds, "pause"))
             case {"raw": text}:
-                return Piece(self._symbols.data({"hex": text}))
+                return ReplyPiece(self._symbols.data({"hex": text}))
             case {"part": inner, "size": size}:
                 whole = self._piece(inner)
-                return Piece(whole.data[: int(self.number(size, "size"))], is_pushed=whole.is_pushed)
+                return ReplyPiece(whole.data[: int(self.number(size, "size"))], is_pushed=whole.is_pushed)
             case {"push": fields}:
                 return self._whole(self._push(fields))
         return self._whole(self._message(spec))
 
-    def _whole(self, message: Message) -> Piece:
+    def _whole(self, message: Message) -> ReplyPiece:
         borders = tuple(marks(self.codec, message))
-        return Piece(self.codec.encode(message), message, borders, is_pushed=isinstance(message, Push))
+        return ReplyPiece(self.codec.encode(message), message, borders, is_pushed=isinstance(message, Push))
 
     def _push(self, fields: Any) -> Message:
         kind = self.codec.profile.pushes[0]
@@ -220,7 +220,7 @@ def _inner(codec: Any, kind: Kind, value: Any, at: int) -> list[int]:
     return found
 
 
-def segments(pieces: Sequence[Piece], cut: Any) -> tuple[bytes, ...]:
+def segments(pieces: Sequence[ReplyPiece], cut: Any) -> tuple[bytes, ...]:
     """Return the bytes of `pieces` in segments: `whole`, `bytes`, `fields`, `apart` (each piece), or so many bytes."""
     data = b"".join(one.data for one in pieces)
     starts = [sum(len(one.data) for one in pieces[:at]) for at in range(len(pieces))]

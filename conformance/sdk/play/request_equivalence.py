@@ -12,12 +12,12 @@ from wireproof.protocols.messages import Request
 from wireproof.protocols.registry import Protocol
 from wireproof.protocols.sdk_traits import SdkTraits
 
-__all__ = ["Alike", "Meaning"]
+__all__ = ["Alike", "RequestEquivalence"]
 
 Alike = Callable[[Sequence[Message]], bool | None]
 
 
-class Meaning:
+class RequestEquivalence:
     """Compares for one play."""
 
     def __init__(self, spoken: Protocol, codec: Any) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.sdk.driver_protocol import Answer
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer
 from wireproof.conformance.sdk.play import play_actions as act
-from wireproof.conformance.sdk.play.operation_check import byte_of, shown, told_error
-from wireproof.conformance.sdk.play.operations import Asking, Held, Talk
-from wireproof.conformance.sdk.play.reply_script import Piece, segments
+from wireproof.conformance.sdk.play.operation_check import byte_of, error_text, shown
+from wireproof.conformance.sdk.play.operations import Asking, SdkConnection, SdkOperations
+from wireproof.conformance.sdk.play.reply_script import ReplyPiece, segments
 from wireproof.conformance.suite.symbols import SymbolError
 
-__all__ = ["Connections", "root"]
+__all__ = ["SdkConnections", "root"]
 
 
 def root(line: str) -> str:
@@ -22,19 +22,19 @@ def root(line: str) -> str:
     return line.partition(".")[0]
 
 
-class Connections:
+class SdkConnections:
     """What is open, and the steps that are about it."""
 
-    def __init__(self, talk: Talk) -> None:
-        self.talk = talk
-        self.held: dict[str, Held] = {}
+    def __init__(self, operations: SdkOperations) -> None:
+        self.operations = operations
+        self.held: dict[str, SdkConnection] = {}
 
     @property
     def under_way(self) -> bool:
         """Whether a request waits, on any connection."""
         return any(one.is_due for one in self.held.values())
 
-    def of(self, line: str) -> Held:
+    def of(self, line: str) -> SdkConnection:
         """Return the connection of a line; `SymbolError` when there is none."""
         if root(line) not in self.held:
             raise SymbolError(f"there is no connection {root(line)}; there is {', '.join(self.held) or 'none'}")
@@ -50,13 +50,13 @@ class Connections:
         given = spec["connect"] if isinstance(spec["connect"], dict) else {"name": spec["connect"]}
         own = {key: value for key, value in given.items() if key not in ("name", "by_hand")}
         name, again = given["name"], spec.get("reconnect", False)
-        if again and not self.talk.hello.reconnects:
+        if again and not self.operations.hello.reconnects:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that connects again", "hello says reconnects false")
-        self.talk.together(self.under_way)
-        held = self.held[name] = Held(name)
+        self.operations.together(self.under_way)
+        held = self.held[name] = SdkConnection(name)
         by_hand = given.get("by_hand", False)
-        call = self.talk.number_of_call() if by_hand else 0
-        got = yield act.Connect(name, again, call, by_hand, self.talk.connect_fields(own))
+        call = self.operations.number_of_call() if by_hand else 0
+        got = yield act.OpenConnection(name, again, call, by_hand, self.operations.connect_fields(own))
         if by_hand and got is None:
             held.opening = call
         else:
@@ -68,28 +68,28 @@ class Connections:
         if held.opening is None:
             raise SymbolError(f"{held.name} was not connected by hand")
         call, held.opening = held.opening, None
-        answer = yield from self.talk.reported(call)
+        answer = yield from self.operations.reported(call)
         if "fails" not in spec:
             self._hold(answer)
             return
-        kinds = self.talk.kinds(spec)
+        kinds = self.operations.kinds(spec)
         if answer.kind not in kinds:
-            got = told_error(answer) or "the connection"
+            got = error_text(answer) or "the connection"
             raise Stopped(Verdict.FAIL, f"an error ({' or '.join(kinds)}) and no connection", got)
-        self.talk.observed.append(f"fails: {answer.kind}")
+        self.operations.observed.append(f"fails: {answer.kind}")
 
     def _hold(self, got: Any) -> None:
         if isinstance(got, act.Died):
-            self.talk.crashed(got)
-        if isinstance(got, Answer) and got.error is None:
+            self.operations.crashed(got)
+        if isinstance(got, DriverAnswer) and got.error is None:
             return
-        told = told_error(got) if isinstance(got, Answer) else getattr(got, "told", "no answer in time")
-        self.talk.stuck = isinstance(got, act.Silent)
-        raise Stopped(Verdict.HANG if self.talk.stuck else Verdict.FAIL, "a connection", told)
+        detail = error_text(got) if isinstance(got, DriverAnswer) else getattr(got, "told", "no answer in time")
+        self.operations.stuck = isinstance(got, act.Silent)
+        raise Stopped(Verdict.HANG if self.operations.stuck else Verdict.FAIL, "a connection", detail)
 
     def secure(self, spec: Mapping[str, Any]) -> Asking:
         """Take the handshake of TLS; with `fails` the SDK must break it off."""
-        failed = yield act.Secure(spec["secure"])
+        failed = yield act.StartTls(spec["secure"])
         if "fails" in spec:
             if not failed:
                 raise Stopped(Verdict.FAIL, "a handshake of TLS that the SDK breaks off", "it was done")
@@ -97,46 +97,50 @@ class Connections:
         if failed:
             raise Stopped(Verdict.FAIL, "a handshake of TLS", failed, byte=0)
         if "answer" in spec:
-            yield from self.write(spec["secure"], self.talk.script.pieces(spec["answer"]), spec.get("cut", "whole"))
+            yield from self.write(
+                spec["secure"], self.operations.script.pieces(spec["answer"]), spec.get("cut", "whole")
+            )
 
     def receive(self, spec: Mapping[str, Any]) -> Asking:
         """Expect requests that nobody told the SDK to make now, such as subscriptions that it brings back."""
-        requests = self.talk.script.requests(spec["receive"])
+        requests = self.operations.script.requests(spec["receive"])
         line = self.line_of(spec.get("on", "a"), requests)
         opening = self.of(line).opening
         calls = () if opening is None else (opening,)
-        expected = b"".join(self.talk.script.codec.encode(one) for one in requests)
-        got = yield act.Receive(line, expected, calls, self.talk.meaning.alike(requests, spec))
+        expected = b"".join(self.operations.script.codec.encode(one) for one in requests)
+        got = yield act.Receive(line, expected, calls, self.operations.equivalence.alike(requests, spec))
         if got.data != expected and not got.alike:
-            told = shown(got.data)
+            detail = shown(got.data)
             if got.answered is not None and opening is not None:
-                answer = yield from self.talk.reported(opening)
-                told += f", then it reports {told_error(answer) or 'that it is connected'}"
-            raise Stopped(Verdict.FAIL, shown(expected), told, byte=byte_of(expected, got.data))
+                answer = yield from self.operations.reported(opening)
+                detail += f", then it reports {error_text(answer) or 'that it is connected'}"
+            raise Stopped(Verdict.FAIL, shown(expected), detail, byte=byte_of(expected, got.data))
         if "answer" in spec:
-            yield from self.write(line, self.talk.script.pieces(spec["answer"]), spec.get("cut", "whole"))
+            yield from self.write(line, self.operations.script.pieces(spec["answer"]), spec.get("cut", "whole"))
         if opening is None:
-            self.talk.observed.append("they come back")
+            self.operations.observed.append("they come back")
 
     def line_of(self, line: str, requests: Sequence[Any]) -> str:
         """Return the line that requests belong on, for a line or the name of a connection."""
-        links = {self.talk.spoken.link_for(type(one)) for one in requests}
+        links = {self.operations.spoken.link_for(type(one)) for one in requests}
         if len(links) != 1:
             raise SymbolError("expected requests of one link")
         (link,) = links
         return f"{root(line)}.{link}" if link else root(line)
 
-    def write(self, line: str, pieces: Sequence[Piece], cut: Any) -> Asking:
+    def write(self, line: str, pieces: Sequence[ReplyPiece], cut: Any) -> Asking:
         """Write on a line, pushes on the one that is theirs."""
-        link = self.talk.spoken.push_link
+        link = self.operations.spoken.push_link
         pushing = f"{root(line)}.{link}" if link else root(line)
-        run: list[Piece] = []
+        run: list[ReplyPiece] = []
         at = line
-        for one in [*pieces, Piece(pause=0.0)]:
+        for one in [*pieces, ReplyPiece(pause=0.0)]:
             mine = pushing if one.is_pushed else line
             goes_on = one.pause is None and not one.end
             if run and (not goes_on or mine != at):
-                yield act.Write(at, segments(run, "apart" if self._in_datagrams(at) else self.talk.script.cut(cut)))
+                yield act.SendBytes(
+                    at, segments(run, "apart" if self._in_datagrams(at) else self.operations.script.cut(cut))
+                )
                 run = []
             at = mine
             if goes_on:
@@ -147,19 +151,19 @@ class Connections:
                 yield act.Pause(one.pause)
 
     def _in_datagrams(self, line: str) -> bool:
-        return self.talk.spoken.link_of(line.partition(".")[2]).transport == "datagram"
+        return self.operations.spoken.link_of(line.partition(".")[2]).transport == "datagram"
 
     def leave(self, spec: Mapping[str, Any]) -> Asking:
         """Have the SDK close, and expect that it does: what waits fails, and the connection ends."""
         name = spec["leave"]
-        self.talk.together(self.under_way)
+        self.operations.together(self.under_way)
         held = self.held.pop(name)
-        call = yield from self.talk.begin("close", name, {})
-        answer = yield from self.talk.reported(call)
+        call = yield from self.operations.begin("close", name, {})
+        answer = yield from self.operations.reported(call)
         if answer.error is not None:
-            raise Stopped(Verdict.FAIL, "the connection closed", told_error(answer))
+            raise Stopped(Verdict.FAIL, "the connection closed", error_text(answer))
         for one in held.lines.values():
-            yield from self.talk.failing(one, spec)
+            yield from self.operations.failing(one, spec)
         yield from self._gone(name)
 
     def ended(self, spec: Mapping[str, Any]) -> Asking:
@@ -167,10 +171,10 @@ class Connections:
         yield from self._gone(spec["ended"])
         if "fails" in spec:
             for one in self.of(spec["ended"]).lines.values():
-                yield from self.talk.failing(one, spec)
+                yield from self.operations.failing(one, spec)
 
     def _gone(self, line: str) -> Asking:
-        seconds = self.talk.patience or self.talk.timeout
+        seconds = self.operations.patience or self.operations.timeout
         got = yield act.Drain(line, seconds, parting=True)
         if got.data:
             raise Stopped(Verdict.FAIL, "nothing more, and the end of the connection", f"it sent {shown(got.data)}")
@@ -181,8 +185,8 @@ class Connections:
         """End a line from our side; with `fails` what waits on any line of its connection ends so."""
         yield act.End(line, reset="reset" in spec)
         held = self.of(line)
-        for one in held.lines.values() if "fails" in spec else [held.under(line)]:
-            yield from self.talk.failing(one, spec)
+        for one in held.lines.values() if "fails" in spec else [held.in_flight(line)]:
+            yield from self.operations.failing(one, spec)
 
     def drop(self, spec: Mapping[str, Any]) -> Asking:
         """Leave aside what came on a line: nothing can be said about it."""
@@ -191,17 +195,17 @@ class Connections:
     def accept(self, spec: Mapping[str, Any]) -> Asking:
         """Expect that the SDK connects once more."""
         if not (yield act.Accept(spec["accept"])):
-            raise Stopped(Verdict.FAIL, "another connection of the SDK", f"none in {self.talk.timeout:g} s")
-        self.talk.observed.append("it connects again")
+            raise Stopped(Verdict.FAIL, "another connection of the SDK", f"none in {self.operations.timeout:g} s")
+        self.operations.observed.append("it connects again")
 
     def pings(self, spec: Mapping[str, Any]) -> Asking:
         """Expect what keeps a line alive, `times` in turn, each `within` so many seconds of the one before."""
         asked = spec["pings"]
-        line, seconds = asked["on"], self.talk.script.number(asked["within"], "within")
+        line, seconds = asked["on"], self.operations.script.number(asked["within"], "within")
         holds = asked.get("held", False)
-        self.talk.together(holds)
+        self.operations.together(holds)
         yield from self.needed(line)
-        for number in range(int(self.talk.script.number(asked.get("times", 1), "times"))):
+        for number in range(int(self.operations.script.number(asked.get("times", 1), "times"))):
             if not (yield act.Ping(line, seconds, holds)):
                 raise Stopped(
                     Verdict.FAIL, f"a ping within {seconds:g} s of the last", f"none, after {number} that came"

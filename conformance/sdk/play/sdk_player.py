@@ -15,20 +15,20 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.sdk.driver_protocol import Hello
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.operation_check import shown
-from wireproof.conformance.sdk.play.operations import Asking, Talk
-from wireproof.conformance.sdk.play.sdk_connections import Connections
+from wireproof.conformance.sdk.play.operations import Asking, SdkOperations
+from wireproof.conformance.sdk.play.sdk_connections import SdkConnections
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.protocols import LocalProtocolError
 
-__all__ = ["Player", "Playing"]
+__all__ = ["Playing", "SdkPlayer"]
 
 Playing = Generator[act.Action, Any, Outcome]
 LAST_WORDS = 0.25
 """Seconds that what an SDK sends beside its requests has to come before the case ends."""
 
 
-class Player:
+class SdkPlayer:
     """One play of one case; `trace` is filled by whoever performs the actions."""
 
     def __init__(
@@ -43,40 +43,42 @@ class Player:
     ) -> None:
         self.case = case
         self.trace = trace
-        self.talk = Talk(symbols, hello, case.clauses[0], timeout)
-        self.talk.one_at_a_time = one_at_a_time
+        self.operations = SdkOperations(symbols, hello, case.clauses[0], timeout)
+        self.operations.one_at_a_time = one_at_a_time
         self._symbols = symbols
-        self.connections = Connections(self.talk)
+        self.connections = SdkConnections(self.operations)
         self._step = 0
         self._given = False
 
     def play(self) -> Playing:
         """Run every step, see that nothing is left over, and return the outcome. Raises nothing of its own."""
         try:
-            self.talk.has(self.case.needs)
+            self.operations.has(self.case.needs)
             for number, spec in enumerate(self._symbols.here(list(self.case.steps))):
                 self._step = number
-                self.talk.clause = spec.get("clause", self.case.clauses[0])
+                self.operations.clause = spec.get("clause", self.case.clauses[0])
                 self._given = spec.get("given", False)
                 self._be_patient(spec)
                 yield from self._play(spec)
-            self.talk.clause = self.case.clauses[0]
-            self.talk.patience = None
+            self.operations.clause = self.case.clauses[0]
+            self.operations.patience = None
             yield from self._finish(judged=True)
         except Stopped as stop:
             outcome = self._stopped(stop)
             try:
                 yield from self._finish(judged=False)
             except Stopped:
-                self.talk.stuck = True
+                self.operations.stuck = True
             return outcome
         except (SymbolError, LocalProtocolError, LookupError) as error:
             return harness_error(str(error), self.trace, self._step)
-        return Outcome(Verdict.PASS, self.trace, observed=", ".join(dict.fromkeys(self.talk.observed)) or None)
+        return Outcome(Verdict.PASS, self.trace, observed=", ".join(dict.fromkeys(self.operations.observed)) or None)
 
     def _be_patient(self, spec: Mapping[str, Any]) -> None:
-        talk = self.talk
-        talk.patience = max(talk.timeout, talk.script.number(spec["within"], "within")) if "within" in spec else None
+        operations = self.operations
+        operations.patience = (
+            max(operations.timeout, operations.script.number(spec["within"], "within")) if "within" in spec else None
+        )
 
     def _play(self, spec: Mapping[str, Any]) -> Asking:
         lines = self.connections
@@ -104,7 +106,7 @@ class Player:
             case {"down": name} | {"up": name}:
                 yield act.Listen(name, up="up" in spec)
             case {"wait": seconds}:
-                yield act.Pause(self.talk.script.number(seconds, "wait"))
+                yield act.Pause(self.operations.script.number(seconds, "wait"))
             case _:
                 raise SymbolError(f"no such step: {', '.join(spec)}")
 
@@ -116,63 +118,63 @@ class Player:
         for one in self._halved(spec, spec["say"]):
             yield from self._say_once(one)
 
-    def _halved(self, spec: Mapping[str, Any], said: Any) -> Iterator[Mapping[str, Any]]:
+    def _halved(self, spec: Mapping[str, Any], reported: Any) -> Iterator[Mapping[str, Any]]:
         """Yield the step once for each place at which what is written is cut in two, or as it is."""
-        if self.talk.script.text(spec.get("cut")) != "halves":
+        if self.operations.script.text(spec.get("cut")) != "halves":
             yield spec
             return
-        pieces = self.talk.script.pieces(said)
+        pieces = self.operations.script.pieces(reported)
         whole = b"".join(one.data for one in pieces)
         inner = sorted({one for piece in pieces for one in piece.fields} - {0, len(whole)}) or [len(whole)]
         for at in inner if len(pieces) == 1 else range(1, len(whole)):
             yield {**spec, "cut": {"at": at}}
 
     def _ask_once(self, spec: Mapping[str, Any]) -> Asking:
-        talk, requests = self.talk, self.talk.script.requests(spec["ask"])
+        operations, requests = self.operations, self.operations.script.requests(spec["ask"])
         line = self.connections.line_of(spec.get("on", "a"), requests)
         yield from self.connections.needed(line)
         held = self.connections.of(line)
-        under = held.under(line)
-        talk.able(requests)
-        talk.together(self.connections.under_way or (len(requests) > 1 and not spec.get("batch")))
-        talk.at = Place(requests[0].NAME, "", talk.at.asked | {one.NAME for one in requests})
-        calls = yield from talk.told(held.name, under, requests, spec)
+        in_flight = held.in_flight(line)
+        operations.able(requests)
+        operations.together(self.connections.under_way or (len(requests) > 1 and not spec.get("batch")))
+        operations.at = Place(requests[0].NAME, "", operations.at.asked | {one.NAME for one in requests})
+        calls = yield from operations.command(held.name, in_flight, requests, spec)
         if "refused" in spec:
-            yield from talk.refused(line, under, calls)
+            yield from operations.refused(line, in_flight, calls)
             return
-        expected = talk.meaning.written(requests, spec)
-        got = yield act.Receive(line, expected, tuple(calls), talk.meaning.alike(requests, spec))
+        expected = operations.equivalence.written(requests, spec)
+        got = yield act.Receive(line, expected, tuple(calls), operations.equivalence.alike(requests, spec))
         if got.data != expected and not got.alike:
-            yield from talk.not_sent(under, spec, expected, got)
+            yield from operations.not_sent(in_flight, spec, expected, got)
             return
-        talk.fresh(spec, got.messages)
+        operations.fresh(spec, got.messages)
         yield from self._answered(line, spec)
 
     def _answered(self, line: str, spec: Mapping[str, Any]) -> Asking:
         """Answer what was asked, and hold what becomes of it."""
-        under = self.connections.of(line).under(line)
+        in_flight = self.connections.of(line).in_flight(line)
         if "interim" in spec:
-            yield from self.connections.write(line, self.talk.script.pieces(spec["interim"]), "whole")
+            yield from self.connections.write(line, self.operations.script.pieces(spec["interim"]), "whole")
             yield from self.connections.receive({"receive": spec["then"], "on": line})
         if "answer" in spec:
             yield from self._answer(line, spec, spec["answer"])
         if spec.get("unanswered"):
-            yield from self.talk.unanswered(under)
+            yield from self.operations.unanswered(in_flight)
         if not spec.get("open"):
-            yield from self.talk.failing(under, spec)
+            yield from self.operations.failing(in_flight, spec)
 
     def _say_once(self, spec: Mapping[str, Any]) -> Asking:
         line = spec.get("on", "a")
         yield from self.connections.needed(line)
         yield from self._answer(line, spec, spec["say"])
         if not spec.get("open"):
-            yield from self.talk.failing(self.connections.of(line).under(line), spec)
+            yield from self.operations.failing(self.connections.of(line).in_flight(line), spec)
 
-    def _answer(self, line: str, spec: Mapping[str, Any], said: Any) -> Asking:
+    def _answer(self, line: str, spec: Mapping[str, Any], reported: Any) -> Asking:
         """Write what the case says, then hold what the driver reports against it."""
-        held, pieces = self.connections.of(line), self.talk.script.pieces(said)
+        held, pieces = self.connections.of(line), self.operations.script.pieces(reported)
         yield from self.connections.write(line, pieces, spec.get("cut", "whole"))
-        yield from self.talk.judge(held, held.under(line), spec, pieces)
+        yield from self.operations.judge(held, held.in_flight(line), spec, pieces)
 
     def _finish(self, *, judged: bool) -> Asking:
         """Close what is open, and see that neither bytes nor events came that nobody asked for."""
@@ -180,16 +182,16 @@ class Player:
             if held.is_due:
                 yield act.End(name, whole=True)
             try:
-                call = yield from self.talk.begin("close", name, {})
-                yield from self.talk.reported(call, min(self.talk.timeout, 1.0))
+                call = yield from self.operations.begin("close", name, {})
+                yield from self.operations.reported(call, min(self.operations.timeout, 1.0))
             except Stopped as stop:
                 if judged and stop.verdict is Verdict.CRASH:
                     raise
                 return
             if not judged:
                 continue
-            for link in self.talk.spoken.links:
-                yield from self._nothing_more(self.talk.line(name, link))
+            for link in self.operations.spoken.links:
+                yield from self._nothing_more(self.operations.line(name, link))
             events = yield act.Leftovers(name)
             if events and not held.free:
                 raise Stopped(Verdict.FAIL, "no event of a message that was not pushed", f"{events[0].fields}")
@@ -206,5 +208,14 @@ class Player:
             verdict = Verdict.UNTESTABLE
         if verdict in (Verdict.UNTESTABLE, Verdict.UNSUPPORTED):
             guilty = Guilty.NOBODY
-        found = (verdict, Trace(self.trace), guilty, self.talk.clause, self._step, stop.byte, stop.expected, stop.got)
-        return Outcome(*found, place=self.talk.at)
+        found = (
+            verdict,
+            Trace(self.trace),
+            guilty,
+            self.operations.clause,
+            self._step,
+            stop.byte,
+            stop.expected,
+            stop.got,
+        )
+        return Outcome(*found, place=self.operations.at)

@@ -13,9 +13,9 @@ from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.play.performer import Stage, play_live
-from wireproof.conformance.sdk.play.sdk_player import Player
-from wireproof.conformance.sdk.transports import StartError
+from wireproof.conformance.sdk.play.performer import Performer, play_live
+from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
+from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, cases_in, load_suite
 from wireproof.conformance.suite.documents import read_document, vectors_root
 from wireproof.conformance.suite.symbols import Symbols
@@ -27,7 +27,7 @@ __all__ = ["SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
 RESTARTS = 50
 PROBING = 2.0
 """Seconds for both of two requests to come that are asked at once."""
-TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, StartError)
+TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, DriverStartError)
 
 
 @cache
@@ -127,13 +127,13 @@ async def _played(
     """Return the outcome, and whether the driver must be started again."""
     trace, run = Trace(), plan.run
     if driver.hello is None or driver.death is not None:
-        told = driver.death or "it does not say hello"
-        return Outcome(Verdict.UNTESTABLE, trace, Guilty.TARGET, expected="a driver that runs", got=told), True
+        detail = driver.death or "it does not say hello"
+        return Outcome(Verdict.UNTESTABLE, trace, Guilty.TARGET, expected="a driver that runs", got=detail), True
     try:
-        player = Player(
+        player = SdkPlayer(
             case, plan.symbols(case), driver.hello, trace, timeout=plan.timeout, one_at_a_time=one_at_a_time
         )
-        stage = Stage(
+        stage = Performer(
             driver,
             trace,
             protocol=run.protocol,
@@ -145,4 +145,4 @@ async def _played(
         outcome: Outcome = await play_live(player, stage)
     except Exception as error:
         return harness_error(f"{type(error).__name__}: {error}", trace), True
-    return outcome, player.talk.stuck
+    return outcome, player.operations.stuck

@@ -10,7 +10,7 @@ from typing import Any
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.certificate_authority import Authority
-from wireproof.conformance.sdk.play.listeners import Door, Line
+from wireproof.conformance.sdk.play.listeners import Line, Listener
 from wireproof.protocols import protocol as spoken
 from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
@@ -32,7 +32,7 @@ class Sockets:
         self.profile, self.variant = profile, variant
         self.spoken = spoken(protocol)
         self.codec = self.spoken.codec(self.spoken.profiles[profile], variant)
-        self.doors: dict[str, Door] = {}
+        self.listeners: dict[str, Listener] = {}
         self.moved = asyncio.Event()
         """Set whenever something happened."""
         self._trace = trace
@@ -44,21 +44,21 @@ class Sockets:
         self.doing: Mapping[type, Callable[[Any], Any]] = {
             act.Receive: self._receive,
             act.Drain: self._drain,
-            act.Write: self._write,
+            act.SendBytes: self._write,
             act.End: self._end,
             act.Listen: self._listen,
             act.Accept: self._accept,
-            act.Secure: self._secure,
+            act.StartTls: self._secure,
             act.Ping: self._ping,
             act.Count: self._count,
         }
         """Kind of action -> what does it."""
 
-    async def open(self, name: str) -> Door:
+    async def open(self, name: str) -> Listener:
         """Listen for a connection; raises `OSError` where this machine does not let us."""
-        door = self.doors[name] = Door(self, name)
-        await door.listen()
-        return door
+        listener = self.listeners[name] = Listener(self, name)
+        await listener.listen()
+        return listener
 
     def began(self, number: int, result: asyncio.Future[Any]) -> None:
         """Note a call of the driver: its answer ends a wait for bytes."""
@@ -67,8 +67,8 @@ class Sockets:
 
     def close(self) -> None:
         """Close every listener and connection."""
-        for door in self.doors.values():
-            door.close()
+        for listener in self.listeners.values():
+            listener.close()
 
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
         """Write down what happened, and wake who waits for it."""
@@ -98,11 +98,11 @@ class Sockets:
                 continue
         return True
 
-    def _door(self, connection: str) -> Door:
-        return self.doors[connection.partition(".")[0]]
+    def _listener(self, connection: str) -> Listener:
+        return self.listeners[connection.partition(".")[0]]
 
     def _line(self, connection: str) -> Line:
-        return self._door(connection).lines[connection.partition(".")[2]]
+        return self._listener(connection).lines[connection.partition(".")[2]]
 
     async def _receive(self, action: act.Receive) -> act.Got:
         line, expected = self._line(action.connection), action.expected
@@ -133,12 +133,12 @@ class Sockets:
     async def _drain(self, action: act.Drain) -> act.Got:
         line = self._line(action.connection)
         if action.parting:
-            self._door(action.connection).part()
+            self._listener(action.connection).part()
         if line.lasts:
             await self._until(lambda: line.ended, action.seconds)
         return act.Got(line.take(), line.ended)
 
-    async def _write(self, action: act.Write) -> None:
+    async def _write(self, action: act.SendBytes) -> None:
         line = self._line(action.connection)
         for number, segment in enumerate(action.segments):
             if number:
@@ -146,28 +146,30 @@ class Sockets:
             line.write(segment)
 
     async def _end(self, action: act.End) -> None:
-        lines = self._door(action.connection).lines.values() if action.whole else [self._line(action.connection)]
+        lines = self._listener(action.connection).lines.values() if action.whole else [self._line(action.connection)]
         for line in lines:
             line.end(reset=action.reset)
 
     async def _listen(self, action: act.Listen) -> None:
-        door = self.doors[action.connection]
+        listener = self.listeners[action.connection]
         if action.up:
-            await door.listen()
+            await listener.listen()
         else:
-            door.shut()
+            listener.shut()
 
     async def _accept(self, action: act.Accept) -> bool:
         return await self._until(self._line(action.connection).renew, self._timeout)
 
-    async def _secure(self, action: act.Secure) -> str:
-        door, link = self._door(action.connection), action.connection.partition(".")[2]
-        wire = door.secure(link, Authority.get(act.AUTHORITIES[0]).context)
-        if wire is None:
+    async def _secure(self, action: act.StartTls) -> str:
+        listener, link = self._listener(action.connection), action.connection.partition(".")[2]
+        endpoint = listener.secure(link, Authority.get(act.AUTHORITIES[0]).context)
+        if endpoint is None:
             return "there is no connection"
-        await self._until(lambda: wire.is_secured or wire.ended, self._timeout)
-        if not wire.is_secured:
-            return wire.tls_error or ("it ended the connection" if wire.ended else f"none in {self._timeout:g} s")
+        await self._until(lambda: endpoint.is_secured or endpoint.ended, self._timeout)
+        if not endpoint.is_secured:
+            return endpoint.tls_error or (
+                "it ended the connection" if endpoint.ended else f"none in {self._timeout:g} s"
+            )
         self.note(action.connection, Kind.SECURED)
         return ""
 
@@ -180,7 +182,7 @@ class Sockets:
         return came
 
     async def _count(self, action: act.Count) -> int:
-        return len(self._line(action.connection).wires)
+        return len(self._line(action.connection).endpoints)
 
 
 def _alike(line: Line, action: act.Receive) -> bool | None:

@@ -91,7 +91,7 @@ def test_a_green_run_exits_0_and_leaves_records_run_and_junit(tmp_path: Path) ->
     plays = len(records_in(tmp_path)) - len(cases)
     assert plays == sum(sum(counts.values()) for counts in summary["deliveries"].values()) > len(cases)
     assert len(cases) == sum(sum(counts.values()) for counts in summary["counts"].values())
-    told = f"green: {len(cases)} cases and {plays} plays under other deliveries, 0 MUST or SHOULD"
+    told = f"passed: {len(cases)} cases, {plays} more plays under other segmentations; 0 MUST or SHOULD failed"
     assert result.output.splitlines()[-1].startswith(told)
     assert (tmp_path / "j.xml").read_text(encoding="utf-8").startswith("<?xml")
 
@@ -145,7 +145,7 @@ def test_a_wrong_width_fails_most_and_hints_at_it(reference: str) -> None:
 
     assert result.exit_code == 1
     assert "most cases fail: does the target speak 7.1.0 uint64? '--profile auto' asks it" in result.output
-    assert result.output.splitlines()[-1].startswith("red: ")
+    assert result.output.splitlines()[-1].startswith("failed: ")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_the_target_does_not_speak_is_told_when_it_is_asked(
     result = wireproof(reference, option, value)
 
     assert result.exit_code == 2
-    assert f"{reference} speaks {option[2:]} {has}, not {value}: name both" in result.stderr
+    assert f"{reference} speaks {option[2:]} {has}, not {value}: name profile and variant" in result.stderr
 
 
 def test_auto_finds_what_the_target_speaks(reference: str, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_our_own_fault_exits_3_whatever_else_failed(monkeypatch: pytest.MonkeyPa
     result = wireproof("simulation", "--delivery", "whole")
 
     assert result.exit_code == 3
-    assert result.output.splitlines()[-1].startswith("wireproof's own fault: 3 cases, 1 MUST or SHOULD not passed")
+    assert result.output.splitlines()[-1].startswith("harness error: 3 cases; 1 MUST or SHOULD failed")
 
 
 def test_a_may_case_never_turns_a_run_red(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,7 +247,7 @@ def test_a_suite_that_is_wrong_exits_3(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (result.exit_code, result.stderr) == (
         3,
-        "wireproof: the suite itself is wrong: query.yaml: query/one: no such clause\n",
+        "wireproof: error in the suite: query.yaml: query/one: no such clause\n",
     )
 
 

@@ -62,7 +62,7 @@ def test_a_server_that_dies_is_one_crash_with_every_record_there(
     records = records_in(tmp_path)
 
     assert done.returncode == 1
-    assert f"red: {len({one['case'] for one in records})} cases" in done.stdout
+    assert f"failed: {len({one['case'] for one in records})} cases" in done.stdout
     assert "Traceback" not in done.stderr
     assert {"pass", "untestable"} <= {one["verdict"] for one in records}
     assert [one["case"] for one in records if one["verdict"] == "crash"] == ["robustness/stays-up"]

@@ -17,8 +17,8 @@ from wireproof.conformance.commands.interop import command
 from wireproof.conformance.interop import scenario
 from wireproof.conformance.interop.interop_run import Interop
 from wireproof.conformance.interop.participants import clients_of, servers_of
-from wireproof.conformance.interop.results import Played, Side
-from wireproof.conformance.interop.results_page import PairResult
+from wireproof.conformance.interop.results import Side, StepResult
+from wireproof.conformance.interop.results_page import PairingResult
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.processes import module_command, running_server
@@ -51,7 +51,7 @@ def played(
     only: tuple[str, ...] = (),
     monkeypatch: pytest.MonkeyPatch,
     timeout: float = 5.0,
-) -> tuple[PairResult, Interop]:
+) -> tuple[PairingResult, Interop]:
     """Return what the one pair came to; `only` are the scenes that are played."""
     if only:
         whole = scenario.scenes
@@ -67,12 +67,12 @@ def played(
     return result, interop
 
 
-def broke(result: PairResult) -> list[tuple[str, Side]]:
+def broke(result: PairingResult) -> list[tuple[str, Side]]:
     """Return each operation that went wrong, with who broke first."""
     return [(one.name, one.broke.side) for one in result.played if one.broke]
 
 
-def first(result: PairResult) -> Played:
+def first(result: PairingResult) -> StepResult:
     """Return the first operation that went wrong."""
     return next(one for one in result.played if one.broke)
 
@@ -189,11 +189,11 @@ def test_records_of_both_roles_are_written_and_valid(tmp_path: Path, monkeypatch
         ("server", "THR-QUERY-6", 1, "target")
     ]
     assert "server [THR-QUERY-6] at byte 1" in done.output
-    assert done.output.splitlines()[-1].startswith("red: 2 pairs")
+    assert done.output.splitlines()[-1].startswith("failed: 2 pairs")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "detail"),
     [
         (["--profile", "9.9"], "--profile: expected 7.1.0, 7.3.2; got '9.9'"),
         (["--server", "tcp://nowhere"], "expected tcp://HOST:PORT"),
@@ -202,11 +202,11 @@ def test_records_of_both_roles_are_written_and_valid(tmp_path: Path, monkeypatch
         (["--driver", "true"], "the driver ended with exit code 0"),
     ],
 )
-def test_what_cannot_be_played_is_told_in_a_line(arguments: list[str], told: str) -> None:
+def test_what_cannot_be_played_is_told_in_a_line(arguments: list[str], detail: str) -> None:
     done = CliRunner().invoke(command, ["throttr", "--no-reference", *arguments], catch_exceptions=False)
 
     assert done.exit_code == 2, done.output
-    assert told in done.output
+    assert detail in done.output
 
 
 def test_a_protocol_of_several_kinds_of_line_is_told_of_and_not_misjudged() -> None:
@@ -226,7 +226,7 @@ def test_a_fault_of_our_own_is_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> 
     done = CliRunner().invoke(command, ["throttr"], catch_exceptions=False)
 
     assert done.exit_code == 3
-    assert "its own fault: RuntimeError: the judge is ill" in done.output
+    assert "harness error: RuntimeError: the judge is ill" in done.output
 
 
 def test_what_a_client_lacks_is_unsupported_and_tells_nothing_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,4 +268,4 @@ def test_a_server_at_an_address_says_what_is_spoken(monkeypatch: pytest.MonkeyPa
         done = CliRunner().invoke(command, ["throttr", "--no-reference", "--server", address], catch_exceptions=False)
 
     assert done.exit_code == 0, done.output
-    assert done.output.splitlines()[-1] == "green: 1 pairs, 1 of 1 operations agree"
+    assert done.output.splitlines()[-1] == "passed: 1 pairs, 1 of 1 operations agree"

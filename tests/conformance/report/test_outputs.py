@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
-from wireproof.conformance.report.console import console_of, deliveries_told, score, show_failures, summary_table
+from wireproof.conformance.report.console import console_of, score, segmentation_summary, show_failures, summary_table
 from wireproof.conformance.report.outputs import OutputError, RunFolder, step_summary, write_junit, write_step_summary
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.verdict.records import Run
@@ -105,20 +105,20 @@ def test_the_console_marks_the_deliveries_that_fail(capsys: pytest.CaptureFixtur
     console = console_of(quiet=False)
     show_failures(console, DELIVERED)
     console.print(summary_table(RUN, DELIVERED))
-    console.print(deliveries_told(DELIVERED, Tally(recorded=4, same=2, untold=1)))
+    console.print(segmentation_summary(DELIVERED, Tally(recorded=4, same=2, untold=1)))
     shown = capsys.readouterr().out
 
     assert "insert/two [bytes] SHOULD clause THR-ROBUSTNESS-6" in shown
     assert "≠ bytes, joined, half-closed" in shown
-    told = "4 plays under other deliveries: 2 bytes, 1 joined, 1 half-closed; 2 told no more than whole"
-    assert f"{told}; 1 could not be told" in shown
+    assert "4 plays under other segmentations: 2 bytes, 1 joined, 1 half-closed; 2 left no cut" in shown
+    assert "1 could not be judged" in shown
 
 
 def test_where_only_whole_was_played_nothing_is_said_of_others(capsys: pytest.CaptureFixture[str]) -> None:
     console_of(quiet=False).print(summary_table(RUN, DELIVERED[:3]))
 
     assert "deliver" not in capsys.readouterr().out
-    assert deliveries_told(DELIVERED[:3], Tally()) == ""
+    assert segmentation_summary(DELIVERED[:3], Tally()) == ""
 
 
 def test_a_case_of_the_baseline_may_fail_under_any_delivery() -> None:

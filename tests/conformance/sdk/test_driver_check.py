@@ -9,19 +9,19 @@ import pytest
 
 from tests.conformance.sdk.inside import Command, DiedError, InsideWires, Line
 from tests.reference_client.peers import in_a_loop
-from wireproof.conformance.sdk.check_results import Finding
-from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.sdk.check_results import CheckResult
+from wireproof.conformance.sdk.driver_check import DriverCheck
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.driver_protocol import NONSENSE
-from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.conformance.sdk.transports import ProcessTransport
 
 
-async def checked(wires: Any, *, deadline: float = 2.0, **asked: str) -> list[Finding]:
+async def checked(wires: Any, *, deadline: float = 2.0, **asked: str) -> list[CheckResult]:
     async with DriverProcess(wires, deadline=deadline, start_deadline=deadline) as driver:
-        return [one async for one in Check(driver, "throttr", **asked).run()]
+        return [one async for one in DriverCheck(driver, "throttr", **asked).run()]
 
 
-def wrong(findings: list[Finding]) -> dict[str, str]:
+def wrong(findings: list[CheckResult]) -> dict[str, str]:
     return {one.name: "\n".join(one.wrong) for one in findings if one.wrong}
 
 
@@ -231,9 +231,9 @@ ALONE = {
 
 
 def holds(found: dict[str, str], expected: dict[str, str]) -> None:
-    for name, told in expected.items():
+    for name, detail in expected.items():
         texts = [text for title, text in found.items() if title.startswith(name)]
-        assert any(told in text or re.search(told, text) for text in texts), texts or found
+        assert any(detail in text or re.search(detail, text) for text in texts), texts or found
 
 
 @pytest.mark.parametrize("how", OUTGOING)
@@ -340,6 +340,6 @@ async def test_a_profile_the_driver_does_not_speak_is_told() -> None:
 
 @in_a_loop
 async def test_a_program_that_is_not_there_is_told() -> None:
-    assert wrong(await checked(CommandWires(["/nowhere"]))) == {
+    assert wrong(await checked(ProcessTransport(["/nowhere"]))) == {
         "hello": "cannot start '/nowhere': No such file or directory"
     }

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.reference_client.peers import in_a_loop
-from wireproof.conformance.mutation.clients import InnerWires
-from wireproof.conformance.sdk.check_results import Finding
-from wireproof.conformance.sdk.driver_check import Check
+from wireproof.conformance.mutation.clients import InProcessTransport
+from wireproof.conformance.sdk.check_results import CheckResult
+from wireproof.conformance.sdk.driver_check import DriverCheck
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.recording_server import Crossing, Datagrams
 from wireproof.mutants.registry import mutant_client
@@ -22,17 +22,17 @@ from wireproof.reference_client.driver import Driver
 CODEC = Codec.of(V1, "standard")
 
 
-async def checked(mutant: str | None = None, **hello: Any) -> list[Finding]:
+async def checked(mutant: str | None = None, **hello: Any) -> list[CheckResult]:
     def making(say: Callable[[Mapping[str, Any]], object]) -> Driver:
-        def said(line: Mapping[str, Any]) -> None:
+        def reported(line: Mapping[str, Any]) -> None:
             result = line.get("result", {})
             say({**line, "result": {**result, **hello}} if "sdk" in result else line)
 
-        return Driver("psrt", said, client_class=mutant_client("psrt", mutant))
+        return Driver("psrt", reported, client_class=mutant_client("psrt", mutant))
 
-    wires = InnerWires(making)
+    wires = InProcessTransport(making)
     async with DriverProcess(wires, deadline=1.0) as driver:
-        return [one async for one in Check(driver, "psrt").run() if one.name != "quit"]
+        return [one async for one in DriverCheck(driver, "psrt").run() if one.name != "quit"]
 
 
 @in_a_loop
@@ -47,31 +47,31 @@ async def test_the_reference_driver_is_right_in_every_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mutant", "name", "told"),
+    ("mutant", "name", "detail"),
     [
         ("priority-zero", "publish", "they differ at byte 1"),
         ("bye-is-not-said", "bye", "it sent nothing, expected ff"),
     ],
 )
 @in_a_loop
-async def test_what_is_wrong_is_told(mutant: str, name: str, told: str) -> None:
+async def test_what_is_wrong_is_told(mutant: str, name: str, detail: str) -> None:
     wrong = {one.name: "\n".join(one.wrong) for one in await checked(mutant) if one.wrong}
 
-    assert told in wrong[name]
+    assert detail in wrong[name]
 
 
 @pytest.mark.parametrize(
-    ("hello", "told"),
+    ("hello", "detail"),
     [
         ({"features": ["tls", "wings"]}, "features: expected some of tls, udp"),
         ({"operations": ["publish", "nop"]}, "operations: expected some of publish"),
     ],
 )
 @in_a_loop
-async def test_what_nobody_can_have_is_told(hello: dict[str, Any], told: str) -> None:
+async def test_what_nobody_can_have_is_told(hello: dict[str, Any], detail: str) -> None:
     (finding,) = await checked(**hello)
 
-    assert told in finding.wrong[0]
+    assert detail in finding.wrong[0]
 
 
 def test_pings_and_their_answers_are_left_out_of_what_crossed() -> None:

@@ -12,14 +12,14 @@ import pytest
 
 from tests.reference_client.peers import in_a_loop
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, Failure
-from wireproof.conformance.sdk.transports import AttachedWires, CommandWires, StartError, parse_driver
+from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, FailureKind
+from wireproof.conformance.sdk.transports import DriverStartError, FifoTransport, ProcessTransport, parse_driver
 
 TOY = Path(__file__).with_name("toy_driver.py")
 
 
 def toy(how: str = "honest", **options: float) -> DriverProcess:
-    return DriverProcess(CommandWires([sys.executable, "-I", str(TOY), how]), **options)
+    return DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), **options)
 
 
 @in_a_loop
@@ -30,7 +30,7 @@ async def test_a_driver_says_who_it_is_and_answers() -> None:
 
         assert (hello.sdk.name, hello.operations, hello.reconnects) == ("toy", ("echo",), False)
         assert answer.result == {"payload": {"text": "ü\n"}}
-        assert (await driver.ask(NONSENSE, connection="a")).kind is Failure.UNSUPPORTED
+        assert (await driver.ask(NONSENSE, connection="a")).kind is FailureKind.UNSUPPORTED
         assert await driver.quit() == "the driver ended with exit code 0"
         assert driver.wrong_lines == []
         assert driver.transcript[0] == '> {"id": 1, "do": "hello"}'
@@ -76,20 +76,22 @@ async def test_no_answer_is_told_and_the_next_command_gets_its_own() -> None:
         assert (await driver.ask("close", connection="a")).error is None
 
 
-@pytest.mark.parametrize(("how", "told"), [("signal", "died of SIGSEGV"), ("7", "ended with exit code 7")])
+@pytest.mark.parametrize(("how", "detail"), [("signal", "died of SIGSEGV"), ("7", "ended with exit code 7")])
 @in_a_loop
-async def test_a_death_is_told_with_its_last_words_and_healed_by_a_restart(how: str, told: str) -> None:
+async def test_a_death_is_told_with_its_last_words_and_healed_by_a_restart(how: str, detail: str) -> None:
     async with toy() as driver:
         await driver.start()
         listening = asyncio.ensure_future(driver.event())
-        with pytest.raises(DriverEndedError, match=f"no answer to `die`: the driver {told}\n.*says the toy") as caught:
+        with pytest.raises(
+            DriverEndedError, match=f"no answer to `die`: the driver {detail}\n.*says the toy"
+        ) as caught:
             await driver.ask("die", connection="a", how=how)
 
         assert caught.value.last_words == ["last words, says the toy"]
-        assert driver.death == f"the driver {told}"
+        assert driver.death == f"the driver {detail}"
         with pytest.raises(DriverEndedError):
             await listening
-        with pytest.raises(DriverEndedError, match=f"`echo` was not sent: the driver {told}"):
+        with pytest.raises(DriverEndedError, match=f"`echo` was not sent: the driver {detail}"):
             driver.begin("echo", connection="a")
         await driver.restart("it died")
         assert driver.death is None
@@ -108,7 +110,7 @@ async def test_commands_in_flight_all_hear_of_a_death() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "error", "told"),
+    ("how", "error", "detail"),
     [
         ("stillborn", DriverEndedError, "ended with exit code 1\ncannot find the SDK"),
         ("deaf", NoAnswerError, "no answer to `hello` in 0.3 s"),
@@ -116,18 +118,18 @@ async def test_commands_in_flight_all_hear_of_a_death() -> None:
     ],
 )
 @in_a_loop
-async def test_a_driver_that_does_not_say_who_it_is(how: str, error: type[Exception], told: str) -> None:
+async def test_a_driver_that_does_not_say_who_it_is(how: str, error: type[Exception], detail: str) -> None:
     async with toy(how, start_deadline=0.3 if how == "deaf" else 20) as driver:
         with pytest.raises(error) as caught:
             await driver.start()
 
-        assert told in str(caught.value)
+        assert detail in str(caught.value)
 
 
 @in_a_loop
 async def test_a_program_that_is_not_there() -> None:
-    async with DriverProcess(CommandWires(["/nowhere/driver"])) as driver:
-        with pytest.raises(StartError, match="cannot start '/nowhere/driver': No such file"):
+    async with DriverProcess(ProcessTransport(["/nowhere/driver"])) as driver:
+        with pytest.raises(DriverStartError, match="cannot start '/nowhere/driver': No such file"):
             await driver.start()
         with pytest.raises(DriverEndedError, match="the driver was not started"):
             await driver.ask("hello")
@@ -167,10 +169,10 @@ async def test_what_a_driver_started_ends_with_it() -> None:
 async def test_an_author_may_start_the_driver(tmp_path: Path) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def author(told: str) -> None:
-        started.append(subprocess.Popen(f"exec {sys.executable} -I {TOY} {told.splitlines()[1]}", shell=True))
+    def author(detail: str) -> None:
+        started.append(subprocess.Popen(f"exec {sys.executable} -I {TOY} {detail.splitlines()[1]}", shell=True))
 
-    wires = AttachedWires(author)
+    wires = FifoTransport(author)
     async with DriverProcess(wires) as driver:
         assert (await driver.start()).sdk.name == "toy"
         assert (await driver.ask("close", connection="a")).error is None
@@ -184,16 +186,16 @@ async def test_an_author_may_start_the_driver(tmp_path: Path) -> None:
 
 @in_a_loop
 async def test_an_author_who_does_not_come_is_not_waited_for_forever() -> None:
-    async with DriverProcess(AttachedWires(lambda told: None, patience=0.02)) as driver:
-        with pytest.raises(StartError, match=r"nobody opened .*commands in 0\.02 s"):
+    async with DriverProcess(FifoTransport(lambda detail: None, patience=0.02)) as driver:
+        with pytest.raises(DriverStartError, match=r"nobody opened .*commands in 0\.02 s"):
             await driver.start()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("'open", "No closing quotation"), (" ", "expected a program and its arguments, got nothing")]
+    ("text", "detail"), [("'open", "No closing quotation"), (" ", "expected a program and its arguments, got nothing")]
 )
-def test_a_command_that_is_none(text: str, told: str) -> None:
-    with pytest.raises(StartError, match=told):
+def test_a_command_that_is_none(text: str, detail: str) -> None:
+    with pytest.raises(DriverStartError, match=detail):
         parse_driver(text)
 
 

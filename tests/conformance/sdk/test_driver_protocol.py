@@ -10,11 +10,11 @@ from jsonschema_rs import meta
 
 from wireproof.conformance.sdk.driver_protocol import (
     SCHEMAS,
-    Answer,
+    DriverAnswer,
+    DriverError,
+    DriverEvent,
     DriverMessageError,
-    Error,
-    Event,
-    Failure,
+    FailureKind,
     command_faults,
     command_line,
     hello_of,
@@ -62,7 +62,7 @@ def test_commands_are_valid(command: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "detail"),
     [
         ({"id": -1, "do": "hello"}, "-1 is less than the minimum of 0"),
         ({"id": 1, "do": "hello", "x": "1"}, "Additional properties are not allowed ('x' was unexpected)"),
@@ -72,37 +72,37 @@ def test_commands_are_valid(command: dict[str, Any]) -> None:
         ({"id": 1, "do": "batch", "connection": "a", "requests": [{}]}, 'requests.0: "do" is a required property'),
     ],
 )
-def test_commands_that_are_none(command: dict[str, Any], told: str) -> None:
-    assert told in "; ".join(command_faults(command))
+def test_commands_that_are_none(command: dict[str, Any], detail: str) -> None:
+    assert detail in "; ".join(command_faults(command))
 
 
 @pytest.mark.parametrize(
     ("message", "read"),
     [
-        ({"id": 1, "ok": True, "result": {}}, Answer(1, {})),
-        ({"id": 1, "ok": True, "result": {"status": True}}, Answer(1, {"status": True})),
-        ({"id": 1, "ok": True, "result": {"rows": [ROW]}}, Answer(1, {"rows": [ROW]})),
-        ({"id": 1, "ok": True, "result": {"reply": ROW}}, Answer(1, {"reply": ROW})),
+        ({"id": 1, "ok": True, "result": {}}, DriverAnswer(1, {})),
+        ({"id": 1, "ok": True, "result": {"status": True}}, DriverAnswer(1, {"status": True})),
+        ({"id": 1, "ok": True, "result": {"rows": [ROW]}}, DriverAnswer(1, {"rows": [ROW]})),
+        ({"id": 1, "ok": True, "result": {"reply": ROW}}, DriverAnswer(1, {"reply": ROW})),
         (
             {"id": 1, "ok": False, "error": {"kind": "too_wide", "told": ""}},
-            Answer(1, {}, Error(Failure.TOO_WIDE, "")),
+            DriverAnswer(1, {}, DriverError(FailureKind.TOO_WIDE, "")),
         ),
         (
             {"event": "message", "connection": "a", "channel": None, "payload": {"hex": ""}},
-            Event("message", "a", {"channel": None, "payload": {"hex": ""}}),
+            DriverEvent("message", "a", {"channel": None, "payload": {"hex": ""}}),
         ),
-        ({"event": "closed", "connection": "a", "told": "gone"}, Event("closed", "a", {"told": "gone"})),
-        ({"event": "reconnected", "connection": "a"}, Event("reconnected", "a", {})),
+        ({"event": "closed", "connection": "a", "told": "gone"}, DriverEvent("closed", "a", {"told": "gone"})),
+        ({"event": "reconnected", "connection": "a"}, DriverEvent("reconnected", "a", {})),
     ],
 )
-def test_a_line_is_read(message: dict[str, Any], read: Answer | Event) -> None:
+def test_a_line_is_read(message: dict[str, Any], read: DriverAnswer | DriverEvent) -> None:
     assert parse_line(json.dumps(message).encode()) == read
 
 
 def test_hello_is_read() -> None:
     answer = parse_line(json.dumps({"id": 1, "ok": True, "result": HELLO}).encode(), {1: "hello"}.get)
 
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, DriverAnswer)
     hello = hello_of(answer)
     assert (hello.sdk.language, hello.largest_number, hello.reconnects) == ("C", "9007199254740991", False)
 
@@ -118,14 +118,14 @@ def test_every_field_of_hello_is_required(name: str) -> None:
 
 def test_a_hello_that_failed_is_told() -> None:
     with pytest.raises(DriverMessageError, match="hello failed: other: no SDK"):
-        hello_of(Answer(1, {}, Error(Failure.OTHER, "no SDK")))
+        hello_of(DriverAnswer(1, {}, DriverError(FailureKind.OTHER, "no SDK")))
 
 
 FIELD = 'expected {"hex": "..."}, a string (of digits, for a number)'
 
 
 @pytest.mark.parametrize(
-    ("line", "told", "id"),
+    ("line", "detail", "id"),
     [
         (b"hi\n", "expected a JSON object, got 'hi': Expecting value", None),
         (b"[1]", "expected a JSON object, got '[1]'", None),
@@ -148,11 +148,11 @@ FIELD = 'expected {"hex": "..."}, a string (of digits, for a number)'
         (b'{"id": 4, "ok": false, "result": {}}', '"error" is a required property', 4),
     ],
 )
-def test_a_line_that_is_no_message_is_told_in_words(line: bytes, told: str, id: int | None) -> None:
+def test_a_line_that_is_no_message_is_told_in_words(line: bytes, detail: str, id: int | None) -> None:
     with pytest.raises(DriverMessageError) as caught:
         parse_line(line)
 
-    assert told in str(caught.value)
+    assert detail in str(caught.value)
     assert caught.value.id == id
 
 

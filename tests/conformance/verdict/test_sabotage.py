@@ -243,6 +243,6 @@ def test_over_sockets_it_exits_3_and_says_whose_fault_it_is(
     result = CliRunner().invoke(command_module.command, arguments)
 
     assert result.exit_code == 3
-    assert "wireproof's own fault: 1 cases" in result.output
+    assert "harness error: 1 cases" in result.output
     assert "fault: harness" in result.output
-    assert result.stderr == "wireproof: its own fault in 1 of 1 plays; they say nothing of the target\n"
+    assert result.stderr == "wireproof: harness error in 1 of 1 plays: they do not judge the target\n"

@@ -42,13 +42,13 @@ def test_the_reference_client_passes_and_its_records_keep_to_their_schema(
     for one in found:
         jsonschema_rs.validate(schema, one)
     assert {(one["role"], one["verdict"]) for one in found} == {("client", "pass")}
-    told = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
-    jsonschema_rs.validate(json.loads((ROOT / "reports/schema/run.schema.json").read_text(encoding="utf-8")), told)
-    assert (told["role"], told["implementation"]) == ("client", "wireproof reference client (Python)")
+    detail = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+    jsonschema_rs.validate(json.loads((ROOT / "reports/schema/run.schema.json").read_text(encoding="utf-8")), detail)
+    assert (detail["role"], detail["implementation"]) == ("client", "wireproof reference client (Python)")
 
 
 @pytest.mark.parametrize(
-    ("driver", "told"),
+    ("driver", "detail"),
     [
         ("no-such-program-here", "cannot start"),
         (f"{sys.executable} -c 1", "ended"),
@@ -56,22 +56,22 @@ def test_the_reference_client_passes_and_its_records_keep_to_their_schema(
         (TOY, "speaks 'toy'"),
     ],
 )
-def test_a_driver_that_cannot_be_talked_to_is_a_usage_error(driver: str, told: str) -> None:
+def test_a_driver_that_cannot_be_talked_to_is_a_usage_error(driver: str, detail: str) -> None:
     result = run(driver=driver)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert detail in result.output
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "detail"),
     [("--profile", "9.9", "the driver speaks"), ("-k", "no-such-case", "no case left"), ("-k", "(", "expected a word")],
 )
-def test_what_cannot_be_chosen_is_a_usage_error(option: str, value: str, told: str) -> None:
+def test_what_cannot_be_chosen_is_a_usage_error(option: str, value: str, detail: str) -> None:
     result = run(option, value)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert detail in result.output
 
 
 @pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])

@@ -10,9 +10,9 @@ import pytest
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.sdk.driver_protocol import Answer, Error, Event, Failure, Hello, Sdk
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverError, DriverEvent, FailureKind, Hello, Sdk
 from wireproof.conformance.sdk.play import play_actions as act
-from wireproof.conformance.sdk.play.sdk_player import Player
+from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.suite.cases import Case, cases_in, load_suite
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
@@ -26,7 +26,7 @@ OPERATIONS = ("publish", "subscribe", "publish_repl", "datagram", "bye")
 HELLO = Hello(
     "wireproof.driver/1", Sdk("s", "1", "l"), "psrt", ("1",), ("standard",), OPERATIONS, True, "255", features=("udp",)
 )
-OK = Answer(1, {"code": "ok"})
+OK = DriverAnswer(1, {"code": "ok"})
 PUBLISH: dict[str, Any] = {"PUBLISH": {"priority": 127, "topic": "t", "message": "m"}}
 FINE: dict[str, Any] = {"RESPONSE": {"code": "OK"}}
 KEY = bytes(range(32))
@@ -41,19 +41,19 @@ def case(*steps: dict[str, Any], **more: Any) -> Case:
 
 
 def honest(action: act.Action) -> Any:
-    """Answer as an SDK that does what it is told, and is told OK."""
+    """DriverAnswer as an SDK that does what it is told, and is told OK."""
     match action:
-        case act.Connect(by_hand=by_hand):
-            return None if by_hand else Answer(1, {})
+        case act.OpenConnection(by_hand=by_hand):
+            return None if by_hand else DriverAnswer(1, {})
         case act.Receive(expected=expected):
             return act.Got(expected)
         case act.Drain():
             return act.Got(b"", ended=True)
-        case act.Report():
+        case act.AwaitReport():
             return OK
         case act.Leftovers():
             return ()
-        case act.Secure():
+        case act.StartTls():
             return ""
         case act.Ping():
             return True
@@ -64,7 +64,7 @@ def honest(action: act.Action) -> Any:
 
 def play(made: Case, answers: Answers = honest, hello: Hello = HELLO) -> tuple[Outcome, list[act.Action]]:
     symbols = Symbols(PSRT, "1", "standard", case=made.id, namespace="n", variables=made.variables)
-    playing, done = Player(made, symbols, hello, Trace(), timeout=1.0).play(), list[act.Action]()
+    playing, done = SdkPlayer(made, symbols, hello, Trace(), timeout=1.0).play(), list[act.Action]()
     answer = None
     while True:
         try:
@@ -80,7 +80,7 @@ def instead(kind: type, answer: Any) -> Answers:
 
 
 def came(*messages: Message) -> Answers:
-    """Answer as an SDK that sends these messages whatever is expected."""
+    """DriverAnswer as an SDK that sends these messages whatever is expected."""
 
     def answers(action: act.Action) -> Any:
         if isinstance(action, act.Receive) and action.alike is not None:
@@ -93,12 +93,12 @@ def came(*messages: Message) -> Answers:
 
 def test_pushes_go_on_their_own_line_and_answers_on_that_of_the_request() -> None:
     push = {"push": {"priority": 1, "topic": "t", "message": "m"}}
-    event = Event("message", "a", {"topic": {"hex": "74"}, "message": {"hex": "6d"}, "priority": None})
+    event = DriverEvent("message", "a", {"topic": {"hex": "74"}, "message": {"hex": "6d"}, "priority": None})
 
     outcome, done = play(case({"ask": PUBLISH, "answer": [push, FINE, push]}), instead(act.NextEvent, event))
 
     assert outcome.verdict is Verdict.PASS
-    written = [(one.connection, b"".join(one.segments).hex()) for one in done if isinstance(one, act.Write)]
+    written = [(one.connection, b"".join(one.segments).hex()) for one in done if isinstance(one, act.SendBytes)]
     assert written == [("a.data", "01010300000074006d"), ("a", "01"), ("a.data", "01010300000074006d")]
 
 
@@ -107,9 +107,9 @@ def test_what_an_sdk_need_not_tell_must_be_right_when_it_does() -> None:
     fields = {"topic": {"hex": "74"}, "message": {"hex": "6d"}}
 
     for priority, verdict in (("1", Verdict.PASS), ("2", Verdict.FAIL)):
-        event = Event("message", "a", {**fields, "priority": priority})
+        event = DriverEvent("message", "a", {**fields, "priority": priority})
         assert play(case(step), instead(act.NextEvent, event))[0].verdict is verdict
-    lacking = Event("message", "a", {"topic": {"hex": "74"}})
+    lacking = DriverEvent("message", "a", {"topic": {"hex": "74"}})
     assert play(case(step), instead(act.NextEvent, lacking))[0].verdict is Verdict.FAIL
 
 
@@ -117,7 +117,7 @@ def test_beacons_are_written_and_no_event_is_awaited() -> None:
     outcome, done = play(case({"say": ["BEACON", "BEACON"]}))
 
     assert outcome.verdict is Verdict.PASS
-    assert act.Write("a.data", (b"\0\0",)) in done
+    assert act.SendBytes("a.data", (b"\0\0",)) in done
     assert not any(isinstance(one, act.NextEvent) for one in done)
 
 
@@ -170,10 +170,10 @@ def test_what_is_sealed_is_opened_and_its_nonce_is_never_used_again(
     outcome, done = play(case(step, step), answers)
 
     assert (outcome.verdict, outcome.blamed) == (verdict, blamed)
-    told = next(one.fields for one in done if isinstance(one, act.Command))
-    assert (told["password"], told["encryption"]) == ({"hex": KEY.hex()}, "aes_256_gcm")
-    assert "version" not in told
-    assert act.Write("a.datagram", (bytes.fromhex("eeaa010001"),)) in done
+    detail = next(one.fields for one in done if isinstance(one, act.Command))
+    assert (detail["password"], detail["encryption"]) == ({"hex": KEY.hex()}, "aes_256_gcm")
+    assert "version" not in detail
+    assert act.SendBytes("a.datagram", (bytes.fromhex("eeaa010001"),)) in done
     wrong = came(sealed(bytes(12), key=bytes(32)))
     assert play(case(step), wrong)[0].verdict is Verdict.FAIL
 
@@ -182,9 +182,9 @@ def test_what_is_never_answered_is_reported_done() -> None:
     fields = {"version": 1, "encryption": 0, "login": "", "password": "", "op": 0x21, "priority": 1, "topic": "t"}
     step = {"ask": {"DATAGRAM": {**fields, "message": "m"}}, "unanswered": True}
 
-    assert play(case(step), instead(act.Report, Answer(1, {})))[0].verdict is Verdict.PASS
-    failed = Answer(1, {}, Error(Failure.TIMEOUT, ""))
-    assert play(case(step), instead(act.Report, failed))[0].verdict is Verdict.FAIL
+    assert play(case(step), instead(act.AwaitReport, DriverAnswer(1, {})))[0].verdict is Verdict.PASS
+    failed = DriverAnswer(1, {}, DriverError(FailureKind.TIMEOUT, ""))
+    assert play(case(step), instead(act.AwaitReport, failed))[0].verdict is Verdict.FAIL
 
 
 def test_an_operation_of_two_requests_is_told_whole_and_its_second_half_awaited() -> None:
@@ -195,29 +195,29 @@ def test_an_operation_of_two_requests_is_told_whole_and_its_second_half_awaited(
     outcome, done = play(case(step))
 
     assert outcome.verdict is Verdict.PASS
-    told = next(one for one in done if isinstance(one, act.Command))
-    assert (told.do, set(told.fields)) == ("publish_repl", {"topic", "priority", "timestamp", "message"})
-    kinds = [type(one).__name__ for one in done if isinstance(one, act.Receive | act.Write | act.Report)][:5]
-    assert kinds == ["Receive", "Write", "Receive", "Write", "Report"]
+    detail = next(one for one in done if isinstance(one, act.Command))
+    assert (detail.do, set(detail.fields)) == ("publish_repl", {"topic", "priority", "timestamp", "message"})
+    kinds = [type(one).__name__ for one in done if isinstance(one, act.Receive | act.SendBytes | act.AwaitReport)][:5]
+    assert kinds == ["Receive", "SendBytes", "Receive", "SendBytes", "AwaitReport"]
 
 
 def test_a_feature_that_hello_does_not_name_is_unsupported_before_anything_is_done() -> None:
     outcome, done = play(case({"ask": PUBLISH, "answer": FINE}, needs=["tls"]))
 
     assert (outcome.verdict, outcome.expected) == (Verdict.UNSUPPORTED, "the feature tls")
-    assert not any(isinstance(one, act.Connect) for one in done)
+    assert not any(isinstance(one, act.OpenConnection) for one in done)
     assert play(case({"ask": PUBLISH, "answer": FINE}, needs=["udp"]))[0].verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(
     ("answer", "fails", "verdict"),
     [
-        (Answer(1, {}), None, Verdict.PASS),
-        (Answer(1, {}), ["refused"], Verdict.FAIL),
-        (Answer(1, {}, Error(Failure.REFUSED, "")), ["refused"], Verdict.PASS),
-        (Answer(1, {}, Error(Failure.CLOSED, "")), ["refused"], Verdict.FAIL),
-        (Answer(1, {}, Error(Failure.CLOSED, "")), "any", Verdict.PASS),
-        (Answer(1, {}, Error(Failure.CLOSED, "")), None, Verdict.FAIL),
+        (DriverAnswer(1, {}), None, Verdict.PASS),
+        (DriverAnswer(1, {}), ["refused"], Verdict.FAIL),
+        (DriverAnswer(1, {}, DriverError(FailureKind.REFUSED, "")), ["refused"], Verdict.PASS),
+        (DriverAnswer(1, {}, DriverError(FailureKind.CLOSED, "")), ["refused"], Verdict.FAIL),
+        (DriverAnswer(1, {}, DriverError(FailureKind.CLOSED, "")), "any", Verdict.PASS),
+        (DriverAnswer(1, {}, DriverError(FailureKind.CLOSED, "")), None, Verdict.FAIL),
         (act.Silent(), "any", Verdict.HANG),
         (act.Died("gone"), "any", Verdict.CRASH),
     ],
@@ -227,10 +227,10 @@ def test_a_connection_opened_by_hand_is_reported_as_it_went(answer: Any, fails: 
     connected = {"connected": "a", **({"fails": fails} if fails else {})}
     steps = ({"connect": {"name": "a", "by_hand": True, "login": "u", "timeout": 2, "ca": "ours"}}, greeting, connected)
 
-    outcome, done = play(case(*steps), instead(act.Report, answer))
+    outcome, done = play(case(*steps), instead(act.AwaitReport, answer))
 
     assert outcome.verdict is verdict
-    assert done[0] == act.Connect(
+    assert done[0] == act.OpenConnection(
         "a", False, 1, by_hand=True, fields={"login": {"hex": "75"}, "timeout": "2", "ca": "ours"}
     )
 
@@ -238,9 +238,9 @@ def test_a_connection_opened_by_hand_is_reported_as_it_went(answer: Any, fails: 
 @pytest.mark.parametrize(
     ("step", "kind", "answer", "verdict"),
     [
-        ({"secure": "a"}, act.Secure, "no TLS", Verdict.FAIL),
-        ({"secure": "a", "fails": "any"}, act.Secure, "no TLS", Verdict.PASS),
-        ({"secure": "a", "fails": "any"}, act.Secure, "", Verdict.FAIL),
+        ({"secure": "a"}, act.StartTls, "no TLS", Verdict.FAIL),
+        ({"secure": "a", "fails": "any"}, act.StartTls, "no TLS", Verdict.PASS),
+        ({"secure": "a", "fails": "any"}, act.StartTls, "", Verdict.FAIL),
         ({"pings": {"on": "a", "within": 1}}, act.Ping, False, Verdict.FAIL),
         ({"only": "a.data"}, act.Count, 2, Verdict.FAIL),
         ({"ended": "a"}, act.Drain, act.Got(b"", ended=False), Verdict.FAIL),
@@ -256,7 +256,7 @@ def test_what_a_line_does_is_held_against_the_step(
 def test_a_lost_data_socket_fails_what_waits_on_the_control_socket() -> None:
     steps = ({"ask": PUBLISH, "open": True}, {"close": "a.data", "fails": ["closed"]})
 
-    lost = instead(act.Report, Answer(1, {}, Error(Failure.CLOSED, "")))
+    lost = instead(act.AwaitReport, DriverAnswer(1, {}, DriverError(FailureKind.CLOSED, "")))
     assert play(case(*steps), lost)[0].verdict is Verdict.PASS
     assert play(case(*steps))[0].verdict is Verdict.FAIL
 
@@ -264,7 +264,7 @@ def test_a_lost_data_socket_fails_what_waits_on_the_control_socket() -> None:
 def test_a_driver_that_does_one_thing_at_a_time_is_not_asked_to_go_on_while_its_ping_waits() -> None:
     made = case({"pings": {"on": "a", "within": 1, "held": True}})
     symbols = Symbols(PSRT, "1", "standard", case=made.id, namespace="n")
-    playing = Player(made, symbols, HELLO, Trace(), one_at_a_time=True).play()
+    playing = SdkPlayer(made, symbols, HELLO, Trace(), one_at_a_time=True).play()
 
     with pytest.raises(StopIteration) as over:
         playing.send(None)
@@ -275,10 +275,10 @@ def test_a_driver_that_does_one_thing_at_a_time_is_not_asked_to_go_on_while_its_
 def test_the_end_that_was_asked_for_may_be_reported_without_a_code() -> None:
     step = {"ask": "BYE", "answer": [FINE, "close"]}
 
-    assert play(case(step), instead(act.Report, Answer(1, {})))[0].verdict is Verdict.PASS
-    assert play(case(step), instead(act.Report, Answer(1, {"code": "error"})))[0].verdict is Verdict.FAIL
+    assert play(case(step), instead(act.AwaitReport, DriverAnswer(1, {})))[0].verdict is Verdict.PASS
+    assert play(case(step), instead(act.AwaitReport, DriverAnswer(1, {"code": "error"})))[0].verdict is Verdict.FAIL
     asked = case({"ask": PUBLISH, "answer": FINE})
-    assert play(asked, instead(act.Report, Answer(1, {})))[0].verdict is Verdict.FAIL
+    assert play(asked, instead(act.AwaitReport, DriverAnswer(1, {})))[0].verdict is Verdict.FAIL
 
 
 def test_byte_and_field_are_told_where_a_body_holds_two_fields() -> None:

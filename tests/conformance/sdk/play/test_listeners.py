@@ -12,7 +12,7 @@ import pytest
 from tests.reference_client.peers import in_a_loop
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.sdk.play.certificate_authority import Authority
-from wireproof.conformance.sdk.play.listeners import LOOPBACK, Door
+from wireproof.conformance.sdk.play.listeners import LOOPBACK, Listener
 from wireproof.protocols import protocol
 from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
@@ -21,7 +21,7 @@ from wireproof.reference_server.service import Peer, Service, Session, Write
 GREETING, LOGIN = b"\xee\xaa\0", b"\1\0\0\0\0"
 
 
-class House:
+class ListenerHost:
     """Keeps what a door notes."""
 
     def __init__(self, name: str = "psrt") -> None:
@@ -44,16 +44,16 @@ class House:
 
 
 @asynccontextmanager
-async def opened(*, by_hand: bool = True) -> AsyncIterator[Door]:
-    house = House()
-    door = Door(house, "a")
-    door.by_hand, door.greets = by_hand, not by_hand
-    await door.listen()
+async def opened(*, by_hand: bool = True) -> AsyncIterator[Listener]:
+    host = ListenerHost()
+    listener = Listener(host, "a")
+    listener.by_hand, listener.greets = by_hand, not by_hand
+    await listener.listen()
     try:
-        yield door
+        yield listener
     finally:
-        door.close()
-        for one in house.clients:
+        listener.close()
+        for one in host.clients:
             one.close()
             with suppress(OSError):
                 await one.wait_closed()
@@ -65,11 +65,11 @@ async def until(true: object) -> None:
             await asyncio.sleep(0.001)
 
 
-async def connected(door: Door, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    reader, writer = await asyncio.open_connection(LOOPBACK, door.port)
+async def connected(listener: Listener, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection(LOOPBACK, listener.port)
     writer.write(data)
-    assert isinstance(door.house, House)
-    door.house.clients.append(writer)
+    assert isinstance(listener.host, ListenerHost)
+    listener.host.clients.append(writer)
     return reader, writer
 
 
@@ -78,114 +78,114 @@ async def connected(door: Door, data: bytes = b"") -> tuple[asyncio.StreamReader
 )
 @in_a_loop
 async def test_a_stream_is_told_by_its_first_bytes_however_they_come(first: bytes, rest: bytes, link: str) -> None:
-    async with opened() as door:
-        _, writer = await connected(door, first)
+    async with opened() as listener:
+        _, writer = await connected(listener, first)
         if rest:
             await asyncio.sleep(0.01)
-            assert not any(one.wires for name, one in door.lines.items() if name != "datagram")
+            assert not any(one.endpoints for name, one in listener.lines.items() if name != "datagram")
             writer.write(rest)
-        await until(lambda: door.lines[link].came == first + rest)
+        await until(lambda: listener.lines[link].came == first + rest)
         writer.close()
-        await until(lambda: door.lines[link].ended)
+        await until(lambda: listener.lines[link].ended)
 
 
 @in_a_loop
 async def test_a_stream_that_says_nothing_is_of_the_usual_kind() -> None:
-    async with opened() as door:
-        _, writer = await connected(door)
+    async with opened() as listener:
+        _, writer = await connected(listener)
         writer.close()
-        await until(lambda: door.lines[""].ended)
+        await until(lambda: listener.lines[""].ended)
 
 
 @in_a_loop
 async def test_datagrams_come_at_the_port_of_the_streams_and_are_answered_where_they_came_from() -> None:
-    async with opened() as door:
+    async with opened() as listener:
         came = asyncio.get_running_loop().create_future()
 
         class Sender(asyncio.DatagramProtocol):
             def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
                 came.set_result((data, addr[1]))
 
-        made = await asyncio.get_running_loop().create_datagram_endpoint(Sender, remote_addr=(LOOPBACK, door.port))
+        made = await asyncio.get_running_loop().create_datagram_endpoint(Sender, remote_addr=(LOOPBACK, listener.port))
         made[0].sendto(b"one")
-        line = door.lines["datagram"]
+        line = listener.lines["datagram"]
         await until(lambda: line.came)
         line.write(b"two")
 
         assert line.take() == b"one"
-        assert await asyncio.wait_for(came, 2) == (b"two", door.port)
+        assert await asyncio.wait_for(came, 2) == (b"two", listener.port)
         made[0].close()
 
 
 @in_a_loop
 async def test_before_it_is_connected_an_sdk_is_answered_on_all_of_its_sockets() -> None:
-    async with opened(by_hand=False) as door:
-        reader, _ = await connected(door, GREETING + LOGIN)
+    async with opened(by_hand=False) as listener:
+        reader, _ = await connected(listener, GREETING + LOGIN)
         token = (await reader.readexactly(36))[4:]
-        door.greets = False
-        data, writer = await connected(door, b"\xee\xab\0" + token + b"\5")
+        listener.greets = False
+        data, writer = await connected(listener, b"\xee\xab\0" + token + b"\5")
         assert await data.readexactly(5) == b"\xee\xab\1\0\1"
         writer.write(b"stray")
-        await until(lambda: door.lines["data"].came)
+        await until(lambda: listener.lines["data"].came)
 
-        assert door.lines[""].came == b""
-        assert door.lines["data"].came == b"stray"
+        assert listener.lines[""].came == b""
+        assert listener.lines["data"].came == b"stray"
 
 
 @in_a_loop
 async def test_what_an_opening_leaves_unfinished_is_kept() -> None:
-    async with opened(by_hand=False) as door:
-        reader, _ = await connected(door, GREETING + LOGIN + b"\2\1\0")
+    async with opened(by_hand=False) as listener:
+        reader, _ = await connected(listener, GREETING + LOGIN + b"\2\1\0")
         await reader.readexactly(36)
 
-        assert door.lines[""].came == b"\2\1\0"
+        assert listener.lines[""].came == b"\2\1\0"
 
 
 @in_a_loop
 async def test_a_stream_goes_on_inside_tls_and_is_followed_there() -> None:
-    async with opened() as door:
-        reader, writer = await connected(door, b"\xee\xaa\1")
-        await until(lambda: door.lines[""].came)
-        assert door.lines[""].take(3) == b"\xee\xaa\1"
-        wire = door.secure("", Authority.get("ours").context)
-        assert wire is not None
+    async with opened() as listener:
+        reader, writer = await connected(listener, b"\xee\xaa\1")
+        await until(lambda: listener.lines[""].came)
+        assert listener.lines[""].take(3) == b"\xee\xaa\1"
+        endpoint = listener.secure("", Authority.get("ours").context)
+        assert endpoint is not None
         await writer.start_tls(ssl.create_default_context(cafile=Authority.get("ours").path), server_hostname=LOOPBACK)
-        await until(lambda: wire.is_secured)
-        door.lines[""].write(b"\xee\xaa\1\0")
+        await until(lambda: endpoint.is_secured)
+        listener.lines[""].write(b"\xee\xaa\1\0")
         assert await reader.readexactly(4) == b"\xee\xaa\1\0"
         writer.write(LOGIN)
-        await until(lambda: door.lines[""].came == LOGIN)
+        await until(lambda: listener.lines[""].came == LOGIN)
         writer.close()
-        await until(lambda: door.lines[""].ended)
+        await until(lambda: listener.lines[""].ended)
 
 
 @in_a_loop
 async def test_a_certificate_of_another_authority_breaks_the_handshake_and_says_why() -> None:
-    async with opened() as door:
-        _, writer = await connected(door, b"\xee\xaa\1")
-        await until(lambda: door.lines[""].came)
-        door.lines[""].take(3)
-        wire = door.secure("", Authority.get("ours").context)
+    async with opened() as listener:
+        _, writer = await connected(listener, b"\xee\xaa\1")
+        await until(lambda: listener.lines[""].came)
+        listener.lines[""].take(3)
+        endpoint = listener.secure("", Authority.get("ours").context)
         with pytest.raises(ssl.SSLError):
             await writer.start_tls(
                 ssl.create_default_context(cafile=Authority.get("another").path), server_hostname=LOOPBACK
             )
-        assert wire is not None
-        await until(lambda: wire.ended)
-        assert not wire.is_secured
+        assert endpoint is not None
+        await until(lambda: endpoint.ended)
+        assert not endpoint.is_secured
 
 
 @in_a_loop
 async def test_a_goodbye_is_answered_and_every_socket_closed() -> None:
-    async with opened(by_hand=False) as door:
-        reader, writer = await connected(door, GREETING + LOGIN)
+    async with opened(by_hand=False) as listener:
+        reader, writer = await connected(listener, GREETING + LOGIN)
         token = (await reader.readexactly(36))[4:]
-        data, _ = await connected(door, b"\xee\xab\0" + token + b"\5")
+        data, _ = await connected(listener, b"\xee\xab\0" + token + b"\5")
         await data.readexactly(5)
-        door.greets = False
-        door.part()
+        listener.greets = False
+        listener.part()
         writer.write(b"\xff")
 
         assert await reader.read() == b"\1"
         assert await data.read() == b""
-        assert door.lines[""].came == b""
+        assert listener.lines[""].came == b""

@@ -13,7 +13,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play import sdk_run
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
-from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.conformance.sdk.transports import ProcessTransport
 from wireproof.conformance.suite.cases import cases_in, load_suite
 from wireproof.conformance.verdict.records import Record, Run
 
@@ -30,9 +30,9 @@ def _probed_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk_run, "PROBING", 0.1)
 
 
-async def played(how: str, told: dict[str, list[dict[str, Any]]]) -> list[Record]:
+async def played(how: str, detail: dict[str, list[dict[str, Any]]]) -> list[Record]:
     suite = load_suite("throttr")
-    entries = [{"id": id, "title": id, "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in told.items()]
+    entries = [{"id": id, "title": id, "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in detail.items()]
     cases = list(cases_in({"cases": entries}, suite.clauses, "test.yaml"))
     run = Run("throttr", "7.3.2", "uint16", "toy", "toy", role="client")
     found: list[Record] = []
@@ -41,7 +41,7 @@ async def played(how: str, told: dict[str, list[dict[str, Any]]]) -> list[Record
         found.append(record)
 
     seconds = 0.3 if how == "hangs" else 10.0
-    async with DriverProcess(CommandWires([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
+    async with DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
         await driver.start()
         await play_cases(SdkPlan(run, suite, cases, seconds), driver, report)
     return found

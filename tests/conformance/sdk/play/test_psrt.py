@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from wireproof.conformance.mutation.clients import ClientCheck, InnerWires
+from wireproof.conformance.mutation.clients import ClientCheck, InProcessTransport
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
@@ -33,8 +33,8 @@ async def played(expression: str, profile: str) -> list[Record]:
     found: list[Record] = []
     cases = select(SUITE, profile, "standard", expression=expression, slow=False)
     run = Run("psrt", profile, "standard", "reference", "reference", role="client")
-    wires = InnerWires(lambda say: Driver("psrt", say))
-    async with DriverProcess(wires, deadline=10.0) as driver:
+    endpoints = InProcessTransport(lambda say: Driver("psrt", say))
+    async with DriverProcess(endpoints, deadline=10.0) as driver:
         await driver.start()
         await play_cases(SdkPlan(run, SUITE, cases, 10.0), driver, lambda record, outcome: found.append(record))
     return found
@@ -75,6 +75,6 @@ def test_every_clause_about_clients_has_a_case() -> None:
 
 @pytest.mark.parametrize("operation", list(Plain(protocol("psrt"), "1", "standard").operations))
 def test_every_operation_has_a_case_that_asks_for_it(operation: str) -> None:
-    told = json.dumps([[case.steps, case.variables] for case in SUITE.cases])
+    detail = json.dumps([[case.steps, case.variables] for case in SUITE.cases])
 
-    assert f'"{operation.upper()}"' in told
+    assert f'"{operation.upper()}"' in detail

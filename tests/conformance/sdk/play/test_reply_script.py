@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from wireproof.conformance.run.selection import applicable
-from wireproof.conformance.sdk.play.reply_script import Piece, Script, field_at, segments
+from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at, segments
 from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.protocols import protocol
 from wireproof.protocols.throttr.requests import Insert, Query, Set
 
 
-def script(variant: str = "uint16", profile: str = "7.3.2", **variables: Any) -> Script:
-    return Script(Symbols(protocol("throttr"), profile, variant, case="c", namespace="n", variables=variables))
+def script(variant: str = "uint16", profile: str = "7.3.2", **variables: Any) -> ReplyScript:
+    return ReplyScript(Symbols(protocol("throttr"), profile, variant, case="c", namespace="n", variables=variables))
 
 
 @pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])
@@ -24,7 +24,7 @@ def test_the_marks_of_every_answer_in_the_cases_end_where_its_bytes_do(profile: 
     for case in applicable(load_sdk_suite("throttr"), profile, "uint16"):
         symbols = Symbols(protocol("throttr"), profile, "uint16", case=case.id, namespace="n", variables=case.variables)
         for step in symbols.here(list(case.steps)):
-            for piece in Script(symbols).pieces(step.get("answer", [])):
+            for piece in ReplyScript(symbols).pieces(step.get("answer", [])):
                 if piece.fields:
                     seen += 1
                     assert max(piece.fields) == len(piece.data), case.id
@@ -60,7 +60,7 @@ def test_each_byte_of_a_request_belongs_to_a_field(message: Any, fields: list[st
     ],
 )
 def test_bytes_are_cut_as_told_and_none_is_lost(cut: Any, sizes: list[int]) -> None:
-    pieces = [Piece(b"abcd", fields=(1, 4)), Piece(b"efg", fields=(2,))]
+    pieces = [ReplyPiece(b"abcd", fields=(1, 4)), ReplyPiece(b"efg", fields=(2,))]
 
     found = segments(pieces, cut)
 
@@ -70,7 +70,7 @@ def test_bytes_are_cut_as_told_and_none_is_lost(cut: Any, sizes: list[int]) -> N
 @pytest.mark.parametrize("cut", ["somehow", 0, -1, None, {"at": "x"}])
 def test_a_cut_that_is_none_is_refused(cut: Any) -> None:
     with pytest.raises(SymbolError, match="cut: expected"):
-        segments([Piece(b"abc")], cut)
+        segments([ReplyPiece(b"abc")], cut)
 
 
 def test_tables_and_requests_are_written_in_few_words() -> None:

@@ -10,9 +10,9 @@ import pytest
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
-from wireproof.conformance.sdk.driver_protocol import Answer, Error, Event, Failure, Hello, Sdk
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverError, DriverEvent, FailureKind, Hello, Sdk
 from wireproof.conformance.sdk.play import play_actions as act
-from wireproof.conformance.sdk.play.sdk_player import Player
+from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.suite.cases import Case, cases_in, load_suite
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
@@ -22,7 +22,7 @@ FOUND = {"quota": "7", "ttl_type": "seconds", "ttl": "60"}
 ASK = {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": 7, "ttl_type": "seconds", "ttl": 60}}}
 OPERATIONS = ("query", "insert", "subscribe", "set", "get")
 HELLO = Hello("wireproof.driver/1", Sdk("s", "1", "l"), "throttr", ("7.3.2",), ("uint16",), OPERATIONS, True, "255")
-WRONG = Answer(9, {}, Error(Failure.OTHER, "no"))
+WRONG = DriverAnswer(9, {}, DriverError(FailureKind.OTHER, "no"))
 Answers = Callable[[act.Action], Any]
 
 
@@ -33,16 +33,16 @@ def case(*steps: dict[str, Any], **more: Any) -> Case:
 
 
 def honest(action: act.Action) -> Any:
-    """Answer as a right SDK that is asked `QUERY` of `k` and told what it found."""
+    """DriverAnswer as a right SDK that is asked `QUERY` of `k` and told what it found."""
     match action:
-        case act.Connect():
-            return Answer(1, {})
+        case act.OpenConnection():
+            return DriverAnswer(1, {})
         case act.Receive(expected=expected):
             return act.Got(expected)
         case act.Drain():
             return act.Got(b"", ended=True)
-        case act.Report():
-            return Answer(1, FOUND)
+        case act.AwaitReport():
+            return DriverAnswer(1, FOUND)
         case act.Leftovers():
             return ()
         case act.Accept():
@@ -52,7 +52,7 @@ def honest(action: act.Action) -> Any:
 
 def play(made: Case, answers: Answers = honest, hello: Hello = HELLO) -> tuple[Outcome, list[act.Action]]:
     symbols = Symbols(protocol("throttr"), "7.3.2", "uint16", case=made.id, namespace="n", variables=made.variables)
-    playing, done = Player(made, symbols, hello, Trace(), timeout=1.0).play(), list[act.Action]()
+    playing, done = SdkPlayer(made, symbols, hello, Trace(), timeout=1.0).play(), list[act.Action]()
     answer = None
     while True:
         try:
@@ -72,7 +72,7 @@ def test_right_bytes_and_a_right_report_pass() -> None:
 
     assert outcome.verdict is Verdict.PASS
     assert act.Command(1, "query", "a", {"key": {"hex": "6b"}}) in done
-    assert act.Write("a", (bytes.fromhex("010700043c00"),)) in done
+    assert act.SendBytes("a", (bytes.fromhex("010700043c00"),)) in done
 
 
 def test_a_wrong_byte_names_clause_step_byte_and_both_texts() -> None:
@@ -105,14 +105,14 @@ def test_what_was_not_sent_is_told_from_what_was_sent_wrong(got: act.Got, verdic
         (act.Died("the driver died of SIGSEGV"), Verdict.CRASH),
         (act.Nonsense("no JSON"), Verdict.UNTESTABLE),
         (WRONG, Verdict.FAIL),
-        (Answer(1, {}, Error(Failure.UNSUPPORTED, "no")), Verdict.UNSUPPORTED),
-        (Answer(1, {**FOUND, "quota": "8"}), Verdict.FAIL),
-        (Answer(1, {**FOUND, "quota": 7}), Verdict.FAIL),
-        (Answer(1, {"status": True}), Verdict.FAIL),
+        (DriverAnswer(1, {}, DriverError(FailureKind.UNSUPPORTED, "no")), Verdict.UNSUPPORTED),
+        (DriverAnswer(1, {**FOUND, "quota": "8"}), Verdict.FAIL),
+        (DriverAnswer(1, {**FOUND, "quota": 7}), Verdict.FAIL),
+        (DriverAnswer(1, {"status": True}), Verdict.FAIL),
     ],
 )
 def test_a_report_is_held_against_what_the_bytes_said(answer: Any, verdict: Verdict) -> None:
-    assert play(case(ASK), instead(act.Report, answer))[0].verdict is verdict
+    assert play(case(ASK), instead(act.AwaitReport, answer))[0].verdict is verdict
 
 
 def test_an_operation_that_hello_does_not_name_is_unsupported_and_not_asked_for() -> None:
@@ -125,8 +125,8 @@ def test_an_operation_that_hello_does_not_name_is_unsupported_and_not_asked_for(
 def test_a_number_beyond_the_sdks_own_may_be_an_error_and_must_not_be_another_number() -> None:
     wide = {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": 256, "ttl_type": 4, "ttl": 1}}}
 
-    assert play(case(wide), instead(act.Report, WRONG))[0].verdict is Verdict.UNSUPPORTED
-    assert play(case(wide), instead(act.Report, Answer(1, FOUND)))[0].verdict is Verdict.FAIL
+    assert play(case(wide), instead(act.AwaitReport, WRONG))[0].verdict is Verdict.UNSUPPORTED
+    assert play(case(wide), instead(act.AwaitReport, DriverAnswer(1, FOUND)))[0].verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize(("binary_safe", "verdict"), [(True, Verdict.FAIL), (False, Verdict.UNSUPPORTED)])
@@ -139,29 +139,29 @@ def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
     )
     value = {"ask": {"GET": {"key": "k"}}, "answer": {"GET_REPLY": {"ttl_type": 4, "ttl": 60, "value": {"hex": "ff"}}}}
     push = {"say": {"push": {"channel": "c", "payload": {"hex": "ff"}}}}
-    told = Answer(1, {"ttl_type": "seconds", "ttl": "60", "value": garbled})
-    event = Event("message", "a", {"channel": {"hex": "63"}, "payload": garbled})
+    detail = DriverAnswer(1, {"ttl_type": "seconds", "ttl": "60", "value": garbled})
+    event = DriverEvent("message", "a", {"channel": {"hex": "63"}, "payload": garbled})
 
-    assert play(case(value), instead(act.Report, told), hello)[0].verdict is verdict
+    assert play(case(value), instead(act.AwaitReport, detail), hello)[0].verdict is verdict
     assert play(case(push), instead(act.NextEvent, event), hello)[0].verdict is verdict
 
 
 @pytest.mark.parametrize(
     ("came", "answer", "verdict"),
     [
-        (b"", Answer(1, {}, Error(Failure.TOO_WIDE, "")), Verdict.PASS),
-        (b"", Answer(1, {"status": True}), Verdict.FAIL),
-        (b"", Answer(1, {}, Error(Failure.TIMEOUT, "")), Verdict.FAIL),
-        (b"\1", Answer(1, {}, Error(Failure.TOO_WIDE, "")), Verdict.FAIL),
+        (b"", DriverAnswer(1, {}, DriverError(FailureKind.TOO_WIDE, "")), Verdict.PASS),
+        (b"", DriverAnswer(1, {"status": True}), Verdict.FAIL),
+        (b"", DriverAnswer(1, {}, DriverError(FailureKind.TIMEOUT, "")), Verdict.FAIL),
+        (b"\1", DriverAnswer(1, {}, DriverError(FailureKind.TOO_WIDE, "")), Verdict.FAIL),
     ],
 )
-def test_what_must_be_refused_is_refused_and_nothing_sent(came: bytes, answer: Answer, verdict: Verdict) -> None:
+def test_what_must_be_refused_is_refused_and_nothing_sent(came: bytes, answer: DriverAnswer, verdict: Verdict) -> None:
     step = {"ask": {"INSERT": {"key": "k", "quota": 65536, "ttl_type": 4, "ttl": 1}}, "refused": True}
 
     def answers(action: act.Action) -> Any:
         if isinstance(action, act.Receive):
             return act.Got(came, answered=None if came else 1)
-        return answer if isinstance(action, act.Report) and action.call == 1 else honest(action)
+        return answer if isinstance(action, act.AwaitReport) and action.call == 1 else honest(action)
 
     assert play(case(step), answers)[0].verdict is verdict
 
@@ -169,9 +169,9 @@ def test_what_must_be_refused_is_refused_and_nothing_sent(came: bytes, answer: A
 @pytest.mark.parametrize(
     ("event", "verdict"),
     [
-        (Event("message", "a", {"channel": {"hex": "63"}, "payload": {"hex": "70"}}), Verdict.PASS),
-        (Event("message", "a", {"channel": {"hex": "63"}, "payload": {"hex": ""}}), Verdict.FAIL),
-        (Event("message", "a", {"payload": {"hex": "70"}}), Verdict.FAIL),
+        (DriverEvent("message", "a", {"channel": {"hex": "63"}, "payload": {"hex": "70"}}), Verdict.PASS),
+        (DriverEvent("message", "a", {"channel": {"hex": "63"}, "payload": {"hex": ""}}), Verdict.FAIL),
+        (DriverEvent("message", "a", {"payload": {"hex": "70"}}), Verdict.FAIL),
         (act.Silent(), Verdict.FAIL),
         (act.Died("gone"), Verdict.CRASH),
     ],
@@ -186,7 +186,7 @@ def test_a_push_is_told_of_with_all_it_says(event: Any, verdict: Verdict) -> Non
     "answers",
     [
         instead(act.Drain, act.Got(b"\x18", ended=True)),
-        instead(act.Leftovers, (Event("message", "a", {}),)),
+        instead(act.Leftovers, (DriverEvent("message", "a", {}),)),
     ],
 )
 def test_bytes_and_events_that_nobody_asked_for_fail_at_the_end(answers: Answers) -> None:
@@ -194,7 +194,7 @@ def test_bytes_and_events_that_nobody_asked_for_fail_at_the_end(answers: Answers
 
 
 def test_a_prerequisite_that_fails_leaves_the_case_untestable_by_nobodys_fault() -> None:
-    outcome, _ = play(case({**ASK, "given": True}), instead(act.Report, WRONG))
+    outcome, _ = play(case({**ASK, "given": True}), instead(act.AwaitReport, WRONG))
 
     assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.NOBODY)
 
@@ -218,7 +218,7 @@ def test_a_case_that_cannot_be_played_is_the_harness_own_fault(step: dict[str, A
 def test_halves_asks_again_for_each_place_that_a_field_begins() -> None:
     _, done = play(case({**ASK, "cut": "halves"}))
 
-    cuts = [tuple(map(len, one.segments)) for one in done if isinstance(one, act.Write)]
+    cuts = [tuple(map(len, one.segments)) for one in done if isinstance(one, act.SendBytes)]
 
     assert cuts == [(1, 5), (3, 3), (4, 2)]
 

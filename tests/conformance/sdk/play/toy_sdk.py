@@ -22,39 +22,39 @@ HELLO = {
 }
 
 
-def purge(wire: socket.socket, key: bytes) -> dict[str, Any]:
+def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
     if HOW == "dies":
         os.kill(os.getpid(), 11)
     if HOW == "hangs":
         time.sleep(60)
     if HOW == "says-nothing":
         return {"status": True}
-    wire.sendall(b"\4" + bytes([len(key)]) + key)
-    return {"status": wire.recv(1) == b"\1"}
+    endpoint.sendall(b"\4" + bytes([len(key)]) + key)
+    return {"status": endpoint.recv(1) == b"\1"}
 
 
 def main() -> None:
-    wires: dict[str, socket.socket] = {}
+    endpoints: dict[str, socket.socket] = {}
     for line in sys.stdin:
         command = json.loads(line)
         do, name, result = command["do"], command.get("connection", ""), {}
         if do == "hello":
             result = HELLO
         elif do == "connect":
-            wire = wires[name] = socket.create_connection((command["host"], command["port"]))
+            endpoint = endpoints[name] = socket.create_connection((command["host"], command["port"]))
             if HOW in ("greets", "babbles"):
-                wire.sendall(b"\x18" if HOW == "greets" else b"\x01")
-                if HOW == "greets" and len(wire.recv(17)) != 17:
+                endpoint.sendall(b"\x18" if HOW == "greets" else b"\x01")
+                if HOW == "greets" and len(endpoint.recv(17)) != 17:
                     sys.exit(1)
                 time.sleep(0.1)
         elif do == "close":
-            wires.pop(name).close()
+            endpoints.pop(name).close()
         elif do == "query":
             key = bytes.fromhex(command["key"]["hex"])
-            wires[name].sendall(b"\2" + bytes([len(key)]) + key)
-            result = {"status": wires[name].recv(1) == b"\1"}
+            endpoints[name].sendall(b"\2" + bytes([len(key)]) + key)
+            result = {"status": endpoints[name].recv(1) == b"\1"}
         else:
-            result = purge(wires[name], bytes.fromhex(command["key"]["hex"]))
+            result = purge(endpoints[name], bytes.fromhex(command["key"]["hex"]))
         print(json.dumps({"id": command["id"], "ok": True, "result": result}), flush=True)
 
 
