@@ -70,15 +70,7 @@ def run(
     with TemporaryDirectory(prefix="wireproof-fuzz-") as scratch:
         dictionary_file = Path(scratch, "words.dict")
         dictionary_file.write_text(dictionary(name), encoding="ascii")
-        options = [
-            f"-artifact_prefix={scratch}/",
-            f"-dict={dictionary_file}",
-            f"-seed={seed}",
-            "-print_final_stats=1",
-            "-timeout=20",
-        ]
-        options += [f"-max_total_time={seconds}"] if seconds else []
-        options += [f"-runs={executions}"] if executions else []
+        options = [f"-artifact_prefix={scratch}/", f"-dict={dictionary_file}", *_options(seconds, executions, seed)]
         command = [sys.executable, "-P", "-m", target.module, *options, str(corpus)]
         process = subprocess.Popen(
             command,
@@ -104,6 +96,13 @@ def run(
         artifacts = sorted(Path(scratch).glob("[cot]*-*"))
         crash = artifacts[0].read_bytes() if artifacts else None
         return FuzzerResult(last, crash, b"".join(lines).decode(errors="replace"))
+
+
+def _options(seconds: int, executions: int, seed: int) -> list[str]:
+    """Return the limits of a run and its seed as options of libFuzzer."""
+    options = [f"-seed={seed}", "-print_final_stats=1", "-timeout=20"]
+    options += [f"-max_total_time={seconds}"] if seconds else []
+    return options + ([f"-runs={executions}"] if executions else [])
 
 
 def _lines(process: subprocess.Popen[bytes], seconds: float | None) -> Iterator[bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -36,7 +35,7 @@ def with_known_id(
     it is written in hexadecimal into the first field of any bytes.
     """
     layout = context.symbols.codec.layout(type(request))
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for name, kind in layout.fields:
         if isinstance(kind, Raw) and known_ids.get(kind.size):
             changed[name] = known_ids[kind.size][which % len(known_ids[kind.size])]

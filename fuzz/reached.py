@@ -11,6 +11,8 @@ from typing import Any
 
 __all__ = ["Edges", "minimal", "reached", "report"]
 
+TraceFunction = Callable[[FrameType, str, Any], Any]
+"""As `sys.settrace` takes it."""
 Edges = frozenset[tuple[str, int, int]]
 """(file, previous line, line) of each step taken."""
 ROOT = Path(__file__).parents[1]
@@ -23,7 +25,7 @@ def reached(run: Callable[[], object]) -> Edges:
     steps: set[tuple[str, int, int]] = set()
     before: dict[int, int] = {}
 
-    def local(frame: FrameType, event: str, argument: Any) -> Any:
+    def local(frame: FrameType, event: str, argument: object) -> TraceFunction:
         if event == "line":
             key = id(frame)
             steps.add((frame.f_code.co_filename, before.get(key, 0), frame.f_lineno))
@@ -32,7 +34,7 @@ def reached(run: Callable[[], object]) -> Edges:
             before.pop(id(frame), None)
         return local
 
-    def watch(frame: FrameType, event: str, argument: Any) -> Any:
+    def watch(frame: FrameType, event: str, argument: object) -> TraceFunction | None:
         return local if frame.f_code.co_filename.startswith((*WATCHED, GENERATED)) else None
 
     earlier = sys.gettrace()

@@ -5,13 +5,14 @@ A script is a tuple of the player's actions. A driver plays it on sockets or in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import Asking
+from wireproof.fuzz.json_values import JsonObject
 
 __all__ = ["Script", "ScriptError", "WriteSubstitution", "closing", "from_json", "performing", "size", "to_json"]
 
@@ -22,12 +23,12 @@ class ScriptError(ValueError):
     """Raised for JSON that is no script; the message names the step and what was expected."""
 
 
-def to_json(script: Script) -> list[dict[str, Any]]:
+def to_json(script: Script) -> list[dict[str, object]]:
     """Return a script as JSON values, bytes in hexadecimal. Raises `TypeError` for an action that no script holds."""
     return [_step_json(action) for action in script]
 
 
-def _step_json(action: Action) -> dict[str, Any]:
+def _step_json(action: Action) -> dict[str, object]:
     match action:
         case Open(connection, link, transport):
             usual = {"link": "", "transport": "stream"}
@@ -44,12 +45,12 @@ def _step_json(action: Action) -> dict[str, Any]:
     raise TypeError(f"a script cannot hold {action!r}")
 
 
-def from_json(steps: Iterable[Mapping[str, Any]]) -> Script:
+def from_json(steps: Iterable[JsonObject]) -> Script:
     """Return the script of JSON values from `to_json`. Raises `ScriptError`."""
     return tuple(_read(number, step) for number, step in enumerate(steps))
 
 
-def _read(number: int, step: Mapping[str, Any]) -> Action:
+def _read(number: int, step: JsonObject) -> Action:
     try:
         match step["do"]:
             case "open" if step.get("transport", "stream") in ("stream", "datagram"):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.suite.cases import vectors_root
 from wireproof.fuzz.connection_reader import Following
+from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.state_paths import examples, state_paths
 from wireproof.protocols import Request, protocol
 
@@ -28,7 +28,7 @@ class Exchange:
     """The name of its link; "" is the default link."""
 
 
-def _documents(name: str, profile: str, variant: str) -> Iterator[Mapping[str, Any]]:
+def _documents(name: str, profile: str, variant: str) -> Iterator[JsonObject]:
     folder: Path = vectors_root() / name / profile / variant
     for path in sorted(folder.glob("*.json")):
         yield json.loads(path.read_text(encoding="utf-8"))
@@ -80,13 +80,13 @@ def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
 
 
 @cache
-def conversations(name: str, profile: str, variant: str) -> tuple[Mapping[str, Any], ...]:
+def conversations(name: str, profile: str, variant: str) -> tuple[JsonObject, ...]:
     """Return all conversations as the files hold them, without those that need a server of their own."""
     found = (one for document in _documents(name, profile, variant) for one in document["conversations"])
     return tuple(one for one in found if not one["exclusive"])
 
 
-def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[str, list[tuple[bool, bytes]]]]:
+def _streams(steps: list[JsonObject]) -> list[tuple[str, list[tuple[bool, bytes]]]]:
     """Return (link, [(sent by the client, bytes)]) for each connection, up to the beginning of TLS."""
     links: dict[str, str] = {}
     parts: dict[str, list[tuple[bool, bytes]]] = {}

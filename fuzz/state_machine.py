@@ -192,7 +192,7 @@ def with_canary(request: Request, context: FuzzContext, prefix: bytes) -> Reques
     if not prefix:
         return request
     codec = context.symbols.codec
-    changed: dict[str, Any] = {name: prefix + getattr(request, name) for name in context.blobs(request)}
+    changed: dict[str, object] = {name: prefix + getattr(request, name) for name in context.blobs(request)}
     if holding(codec, type(request)) is not None:
         carrying, _ = room(codec, type(request))
         inner, whole = context.requests(getattr(request, carrying))

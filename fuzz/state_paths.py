@@ -1,22 +1,21 @@
-"""The states that a connection of a link can reach, and a shortest message path to each of them.
+"""The states that a connection of a link can reach, and a shortest message path to each of them."""
 
-How the paths are found: breadth-first search over message sequences, with the codec and connection classes as the only
-source. No list of states exists anywhere else, so a protocol package that adds a state is covered at once.
-
-1. `examples` builds a few messages of each class: every member of its enums, all other fields short and plain. Messages
-   that hold tables or other messages are left out.
-2. The search begins with the empty path. Each round takes a path from the queue and appends every example of every
-   request; requests of the link's opening come first, because they carry valid credentials.
-3. A path is legal if both sides can play it: `connections_after` encodes each message on one side, decodes it on the
-   other, and compares. A side that raises makes the path illegal, and it is dropped.
-4. A legal path is tried with each reply that the request may get and then without a reply. Answered paths come first:
-   where both lead to the same state, the connection without pending requests is the better place to start.
-5. The state is the `state` attribute of the server's connection. A state that is not known yet keeps its path, and the
-   path joins the queue; a known one is dropped, so each state has one path and it is a shortest one.
-
-Paths are tuples of messages, not of connections: each user plays them on connections of its own. A link without states
-has one path, the empty one. The result is cached for each protocol, profile, variant and link.
-"""
+# How the paths are found: breadth-first search over message sequences, with the codec and connection classes as the only
+# source. No list of states exists anywhere else, so a protocol package that adds a state is covered at once.
+#
+# 1. `examples` builds a few messages of each class: every member of its enums, all other fields short and plain. Messages
+#    that hold tables or other messages are left out.
+# 2. The search begins with the empty path. Each round takes a path from the queue and appends every example of every
+#    request; requests of the link's opening come first, because they carry valid credentials.
+# 3. A path is legal if both sides can play it: `connections_after` encodes each message on one side, decodes it on the
+#    other, and compares. A side that raises makes the path illegal, and it is dropped.
+# 4. A legal path is tried with each reply that the request may get and then without a reply. Answered paths come first:
+#    where both lead to the same state, the connection without pending requests is the better place to start.
+# 5. The state is the `state` attribute of the server's connection. A state that is not known yet keeps its path, and the
+#    path joins the queue; a known one is dropped, so each state has one path and it is a shortest one.
+#
+# Paths are tuples of messages, not of connections: each user plays them on connections of its own. A link without states
+# has one path, the empty one. The result is cached for each protocol, profile, variant and link.
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from itertools import product
-from typing import Any
 
+from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.protocols import LocalProtocolError, Message, ProtocolError, Request, protocol
 from wireproof.protocols.connection import Client, Connection
 from wireproof.protocols.fields import Absent, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
@@ -57,14 +56,14 @@ def examples(name: str, profile: str, variant: str) -> Mapping[type[Message], tu
     return found
 
 
-def _few(some: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+def _few(some: Sequence[Sequence[object]]) -> Iterator[tuple[object, ...]]:
     for number, values in enumerate(product(*some)):
         if number == MOST_EXAMPLES:
             return
         yield values
 
 
-def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Sequence[Any]:
+def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Sequence[object]:
     if field in names:
         return [int(one) for one in names[field]]
     match kind:
@@ -79,7 +78,7 @@ def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Seque
     return [b"a"]
 
 
-def _is_written(codec: Any, message: Message) -> bool:
+def _is_written(codec: CodecInterface, message: Message) -> bool:
     try:
         codec.encode(message)
     except LocalProtocolError:
@@ -88,7 +87,7 @@ def _is_written(codec: Any, message: Message) -> bool:
 
 
 def connections_after(
-    link: Link, codec: Any, path: StatePath, *, max_frame: int = 1 << 20
+    link: Link, codec: CodecInterface, path: StatePath, *, max_frame: int = 1 << 20
 ) -> tuple[Client, Connection]:
     """Return the client and server connection after the messages of `path`.
 
@@ -117,7 +116,7 @@ def state_paths(name: str, profile: str, variant: str, link_name: str) -> tuple[
     known, answers = examples(name, profile, variant), spoken.profiles[profile].replies
     usual = link.opening()
     asked = {kind: (*(one for one in usual if type(one) is kind), *known.get(kind, ())) for kind in answers}
-    found: dict[Any, StatePath] = {_state(link, codec, ()): ()}
+    found: dict[object, StatePath] = {_state(link, codec, ()): ()}
     ahead: deque[StatePath] = deque([()])
     while ahead:
         path = ahead.popleft()
@@ -133,7 +132,7 @@ def state_paths(name: str, profile: str, variant: str, link_name: str) -> tuple[
 
 def _answered(
     link: Link,
-    codec: Any,
+    codec: CodecInterface,
     path: StatePath,
     answers: Sequence[type[Message]],
     known: Mapping[type[Message], Sequence[Message]],
@@ -147,7 +146,7 @@ def _answered(
     yield path
 
 
-def _is_legal(link: Link, codec: Any, path: StatePath) -> bool:
+def _is_legal(link: Link, codec: CodecInterface, path: StatePath) -> bool:
     try:
         connections_after(link, codec, path)
     except (ProtocolError, LookupError):
@@ -155,5 +154,5 @@ def _is_legal(link: Link, codec: Any, path: StatePath) -> bool:
     return True
 
 
-def _state(link: Link, codec: Any, path: StatePath) -> Any:
+def _state(link: Link, codec: CodecInterface, path: StatePath) -> object:
     return getattr(connections_after(link, codec, path)[1], "state", None)

@@ -17,6 +17,7 @@ try:
 except ImportError as error:
     raise ImportError("Hypothesis is not installed: install wireproof[fuzz]") from error
 
+from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.protocols import Message, Reply, Request
 from wireproof.protocols.fields import (
     Absent,
@@ -46,7 +47,7 @@ def numbers(kind: UInt) -> st.SearchStrategy[int]:
     return st.sampled_from(sorted(edges)) | st.integers(0, kind.maximum)
 
 
-def values(kind: Kind, codec: Any) -> st.SearchStrategy[Any]:
+def values(kind: Kind, codec: CodecInterface) -> st.SearchStrategy[object]:
     """Return the values that a field of `kind` may hold. Raises `TypeError` for kinds that depend on the request."""
     match kind:
         case UInt():
@@ -69,13 +70,15 @@ def values(kind: Kind, codec: Any) -> st.SearchStrategy[Any]:
 
 
 @cache
-def messages(codec: Any, message: type[Message]) -> st.SearchStrategy[Any]:
+def messages(codec: CodecInterface, message: type[Message]) -> st.SearchStrategy[Any]:
     """Return every `message` that the codec can write, except replies that hold another reply (see `exchanges`)."""
     return st.builds(message, **{name: values(kind, codec) for name, kind in codec.layout(message).fields})
 
 
 @st.composite
-def exchanges(draw: st.DrawFn, codec: Any, request: type[Request], depth: int = 3) -> tuple[Request, Reply | None]:
+def exchanges(
+    draw: st.DrawFn, codec: CodecInterface, request: type[Request], depth: int = 3
+) -> tuple[Request, Reply | None]:
     """Draw a `request` and a reply to it; None if it has no reply. `depth` limits nested requests."""
     answer = holding(codec, request)
     if answer is None:
@@ -91,7 +94,7 @@ def exchanges(draw: st.DrawFn, codec: Any, request: type[Request], depth: int = 
     return request(**fields), answer(reply)
 
 
-def holding(codec: Any, request: type[Request]) -> type[Reply] | None:
+def holding(codec: CodecInterface, request: type[Request]) -> type[Reply] | None:
     """Return the class of the reply to `request` that holds the reply to another request; None if there is none."""
     for answer in codec.profile.replies[request]:
         if any(isinstance(kind, Nested) for _, kind in codec.layout(answer).fields):
@@ -100,14 +103,14 @@ def holding(codec: Any, request: type[Request]) -> type[Reply] | None:
     return None
 
 
-def room(codec: Any, request: type[Request]) -> tuple[str, int]:
+def room(codec: CodecInterface, request: type[Request]) -> tuple[str, int]:
     """Return the name and the largest size in bytes of the field of `request` that carries another request."""
     name, kind = [(name, kind) for name, kind in codec.layout(request).fields if isinstance(kind, Blob)][-1]
     return name, kind.size.maximum
 
 
 @cache
-def replies(codec: Any, request: type[Request]) -> st.SearchStrategy[Any]:
+def replies(codec: CodecInterface, request: type[Request]) -> st.SearchStrategy[Any]:
     """Return the replies that a `request` may get, except those that hold another reply."""
     answers = codec.profile.replies[request]
     if not answers:
@@ -116,7 +119,7 @@ def replies(codec: Any, request: type[Request]) -> st.SearchStrategy[Any]:
     return st.one_of([_reply(codec, answer, alone=len(answers) == 1) for answer in kept])
 
 
-def _reply(codec: Any, answer: type[Reply], *, alone: bool) -> st.SearchStrategy[Any]:
+def _reply(codec: CodecInterface, answer: type[Reply], *, alone: bool) -> st.SearchStrategy[Any]:
     """Return one kind of reply; a reply of one flag is false where other replies mean success."""
     fields = codec.layout(answer).fields
     if not alone and [type(kind) for _, kind in fields] == [Flag]:
@@ -130,7 +133,9 @@ def chunked(stream: bytes) -> st.SearchStrategy[list[bytes]]:
     return cuts.map(lambda at: [stream[start:stop] for start, stop in pairwise([0, *at, len(stream)]) if start < stop])
 
 
-def requests(codec: Any, names: Names, pool: Sequence[bytes], *, depth: int = 1) -> st.SearchStrategy[Request]:
+def requests(
+    codec: CodecInterface, names: Names, pool: Sequence[bytes], *, depth: int = 1
+) -> st.SearchStrategy[Request]:
     """Return requests that concern the same few names: their bytes come mostly from `pool`.
 
     `names` maps fields to enums. Requests that carry a request do so up to `depth` levels.
@@ -139,7 +144,7 @@ def requests(codec: Any, names: Names, pool: Sequence[bytes], *, depth: int = 1)
     return st.one_of([_related(codec, kind, names, tuple(pool), depth) for kind in kinds])
 
 
-def dialogues(codec: Any, names: Names, pool: Sequence[bytes]) -> st.SearchStrategy[list[Request]]:
+def dialogues(codec: CodecInterface, names: Names, pool: Sequence[bytes]) -> st.SearchStrategy[list[Request]]:
     """Return lists of requests about one name: requests that share a name field, and some without any."""
     groups: dict[str, list[type[Request]]] = {}
     for kind in codec.profile.replies:
@@ -161,15 +166,15 @@ def _mostly(usual: st.SearchStrategy[Any], rare: st.SearchStrategy[Any]) -> st.S
     return st.integers(0, 3).flatmap(lambda drawn: rare if drawn == 3 else usual)
 
 
-def _first_name(codec: Any, kind: type[Request]) -> str:
+def _first_name(codec: CodecInterface, kind: type[Request]) -> str:
     """Return the name of the first field of any bytes, "" if there is none."""
     return next((name for name, field in codec.layout(kind).fields if isinstance(field, Blob)), "")
 
 
 def _related(
-    codec: Any, request: type[Request], names: Names, pool: Sequence[bytes], depth: int
+    codec: CodecInterface, request: type[Request], names: Names, pool: Sequence[bytes], depth: int
 ) -> st.SearchStrategy[Request]:
-    fields = {name: _field_values(name, kind, names, pool) for name, kind in codec.layout(request).fields}
+    fields = {name: _field_values(name, kind, codec, names, pool) for name, kind in codec.layout(request).fields}
     plain = st.builds(request, **fields)
     if holding(codec, request) is None or depth <= 0:
         return plain
@@ -178,7 +183,9 @@ def _related(
     return plain | st.builds(request, **{**fields, name: inner})
 
 
-def _field_values(name: str, kind: Kind, names: Names, pool: Sequence[bytes]) -> st.SearchStrategy[Any]:
+def _field_values(
+    name: str, kind: Kind, codec: CodecInterface, names: Names, pool: Sequence[bytes]
+) -> st.SearchStrategy[object]:
     if isinstance(kind, UInt) and name in names:
         usual = st.sampled_from(list(map(int, names[name])))
         return _mostly(usual, numbers(kind))
@@ -186,4 +193,4 @@ def _field_values(name: str, kind: Kind, names: Names, pool: Sequence[bytes]) ->
         fitting = [one for one in pool if len(one) <= kind.size.maximum]
         rare = st.sampled_from(fitting) | st.binary(max_size=min(8, kind.size.maximum))
         return _mostly(st.sampled_from(fitting[:2]), rare)
-    return numbers(kind) if isinstance(kind, UInt) else values(kind, None)
+    return numbers(kind) if isinstance(kind, UInt) else values(kind, codec)

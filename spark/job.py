@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wireproof.spark.inputs import is_damaged, path_of, record_files
 from wireproof.spark.jvm import JavaNotFoundError, prepare_java
@@ -24,7 +24,7 @@ from wireproof.spark.jvm import JavaNotFoundError, prepare_java
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from wireproof.spark.matrix import Collected, Rows
+    from wireproof.spark.matrix import Collected, Json, Rows
 
 EVIDENCE_PER_CELL = 20
 SMALL_INPUT = 64 << 20
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> dict[str, Any]:
+def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> Json:
     """Fold the runs below `roots` into `out` and return the matrix document.
 
     Raises RefusedError or JavaNotFoundError, and then has written no matrix.
@@ -117,7 +117,7 @@ def _close(session: SparkSession) -> None:
     close_session(session)
 
 
-def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> dict[str, Any]:
+def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> Json:
     """The job inside a session: read `files`, write everything below `out`, return the matrix document."""
     from wireproof.spark.matrix import matrix_document
     from wireproof.spark.render import write_pages
@@ -195,7 +195,7 @@ def _nothing_to_fold(counts: Rows) -> str:
     return f"no record to fold: {found}"
 
 
-def summary(document: dict[str, Any]) -> list[str]:
+def summary(document: Json) -> list[str]:
     """What the job says when it is done; every line that did not count is in it."""
     inputs, runs = document["inputs"], document["runs"]
     kept = sum(run["kept"] for run in runs)

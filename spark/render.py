@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from wireproof.spark.matrix import Rows, anchor, evidence_page, natural
+from wireproof.spark.matrix import Json, Row, Rows, anchor, evidence_page, natural
 from wireproof.spark.schemas import SCORED, WORST_FIRST
 
 TEMPLATES: Final = Path(__file__).resolve().parent.parent / "reports" / "templates"
@@ -26,7 +25,7 @@ HEX_SHOWN: Final = 1024
 """Bytes of one message an evidence page shows; Parquet and the records hold all of them."""
 
 
-def write_pages(document: Mapping[str, Any], evidence: Rows, out: Path) -> None:
+def write_pages(document: Json, evidence: Rows, out: Path) -> None:
     """Write index.html, matrix.md and evidence/*.html below `out`; pages of earlier evidence go."""
     environment = _environment()
     _write(out / "index.html", environment.get_template("matrix.html.j2").render(matrix=document))
@@ -74,18 +73,18 @@ def bands(columns: Rows) -> list[Rows]:
     return [list(band) for _, band in versions]
 
 
-def left_out(cell: Mapping[str, Any]) -> int:
+def left_out(cell: Row) -> int:
     """How many cases the n of a cell leaves out."""
     return sum(number for verdict, number in cell["counts"].items() if verdict not in SCORED)
 
 
-def under(cell: Mapping[str, Any]) -> str:
+def under(cell: Row) -> str:
     """The deliveries under which cases of a cell fail that pass under others, short enough for the cell."""
     names = list(cell["differing"])
     return ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} deliveries"
 
 
-def spelled(cell: Mapping[str, Any]) -> str:
+def spelled(cell: Row) -> str:
     """A cell in words: its counts by verdict, and the deliveries under which cases fail that pass under others."""
     counts = [f"{cell['counts'][verdict]} {verdict}" for verdict in reversed(WORST_FIRST) if verdict in cell["counts"]]
     told = f"{cell['k']} of {cell['n']}: " + ", ".join(counts).replace("_", " ")
@@ -108,7 +107,7 @@ def octets(text: str, byte: int | None = None) -> tuple[str, str, str, int]:
     return " ".join(shown[:byte]), shown[byte], " ".join(shown[byte + 1 :]), hidden
 
 
-def _evidence_cells(rows: Rows) -> list[dict[str, Any]]:
+def _evidence_cells(rows: Rows) -> Rows:
     """Nest evidence rows as variant, group, level -> clause -> records, each with the anchor a cell links to."""
     cell_of, clause_of = ("variant", "group", "level"), ("variant", "group", "level", "charged")
     ordered = sorted(rows, key=lambda row: ([natural(row[name]) for name in clause_of], row["number"]))

@@ -23,6 +23,7 @@ from wireproof.fuzz.campaign.board import Board, EngineRow
 from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
 from wireproof.fuzz.commands.features import FEATURES, declared
+from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
 from wireproof.fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
 from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
@@ -89,7 +90,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     context.exit(code)
 
 
-def _run(name: str, text: str | None, options: Mapping[str, Any]) -> int:
+def _run(name: str, text: str | None, options: Options) -> int:
     if text is None and options["target_command"] is None:
         return _Campaign(name, options)()
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
@@ -106,7 +107,7 @@ class _Campaign:
     """One call of the command."""
 
     name: str
-    options: Mapping[str, Any]
+    options: Options
     live: LiveTarget | None = None
     target: Target | None = None
     version: str = ""

@@ -4,7 +4,7 @@ meaning."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
+from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
 from wireproof.fuzz.differential.compared_servers import ComparedServer, LiveServer, SimulatedServer
 from wireproof.fuzz.differential.diff_campaign import CERTAIN, Cluster, DiffCampaign, DiffLimits
@@ -85,7 +86,7 @@ def command(context: click.Context, /, name: str, targets: tuple[str, ...], **op
     context.exit(code)
 
 
-def _diff(name: str, texts: Sequence[str], options: Mapping[str, Any]) -> int:
+def _diff(name: str, texts: Sequence[str], options: Options) -> int:
     commands = options["commands"]
     if len(texts) + len(commands) < 2:
         raise TargetError(f"expected two or more of TARGET and --target-command; got {len(texts) + len(commands)}")
@@ -105,7 +106,7 @@ def _diff(name: str, texts: Sequence[str], options: Mapping[str, Any]) -> int:
         return _report(name, servers, options)
 
 
-def _default(name: str, options: Mapping[str, Any]) -> FuzzContext:
+def _default(name: str, options: Options) -> FuzzContext:
     spoken = protocol(name)
     profile = spoken.default_profile if options["profile"] == "auto" else options["profile"]
     variant = spoken.default_variant if options["variant"] == "auto" else options["variant"]
@@ -114,7 +115,7 @@ def _default(name: str, options: Mapping[str, Any]) -> FuzzContext:
     return FuzzContext(name, profile, variant)
 
 
-def _live(name: str, target: Target, options: Mapping[str, Any], stack: ExitStack) -> LiveServer:
+def _live(name: str, target: Target, options: Options, stack: ExitStack) -> LiveServer:
     address = checked(target.address, allow_remote=options["allow_remote"])
     spoken = spoken_by(name, address, options["profile"], options["variant"])
     version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
@@ -123,7 +124,7 @@ def _live(name: str, target: Target, options: Mapping[str, Any], stack: ExitStac
     return LiveServer(target.told, version, live)
 
 
-def _report(name: str, servers: Sequence[ComparedServer], options: Mapping[str, Any]) -> int:
+def _report(name: str, servers: Sequence[ComparedServer], options: Options) -> int:
     """Fuzz, keep and print the findings; return the exit code."""
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -164,7 +165,7 @@ def _report(name: str, servers: Sequence[ComparedServer], options: Mapping[str, 
     return FOUND if campaign.found else INTERRUPTED if interrupted else QUIET
 
 
-def _table(title: str, clusters: Iterator[Cluster] | Any, servers: Sequence[ComparedServer]) -> Table:
+def _table(title: str, clusters: Iterable[Cluster], servers: Sequence[ComparedServer]) -> Table:
     table = Table(title=title, title_justify="left")
     for column in ("clause", "answer to", *ascii_uppercase[: len(servers)], "deviating", "seen"):
         table.add_column(column, overflow="fold")
@@ -178,7 +179,7 @@ def _table(title: str, clusters: Iterator[Cluster] | Any, servers: Sequence[Comp
     return table
 
 
-def _keep(cluster: Cluster, servers: Sequence[ComparedServer], options: Mapping[str, Any]) -> None:
+def _keep(cluster: Cluster, servers: Sequence[ComparedServer], options: Options) -> None:
     found, first = cluster.difference, servers[0].context
     answers = "; ".join(f"{server.label}: {text}" for server, text in zip(servers, found.texts, strict=True))
     finding = FuzzFinding(

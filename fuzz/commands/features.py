@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
 from wireproof.conformance.commands.target_options import features_of
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.options import Options
 
 __all__ = ["FEATURES", "declared"]
 
@@ -22,7 +20,7 @@ FEATURES = click.option(
 )
 
 
-def declared(name: str, options: Mapping[str, Any], address: Address | None) -> frozenset[str]:
+def declared(name: str, options: Options, address: Address | None) -> frozenset[str]:
     """Return the declared features of the target; without an address all features of our own server.
 
     Raises `TargetError` for a feature that the protocol does not have.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
 from wireproof.fuzz.commands.server import checked, spoken_by
 from wireproof.fuzz.findings.evidence import write_evidence
@@ -114,7 +115,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     context.exit(code)
 
 
-def _in_process(name: str, options: Mapping[str, Any]) -> int:
+def _in_process(name: str, options: Options) -> int:
     """Run every selected profile and variant in this process; return the exit code."""
     combinations = list(_combinations(name, options["profile"], options["variant"]))
     share = (options["seconds"] or 0) / len(combinations)
@@ -137,7 +138,7 @@ def _combinations(name: str, profile: str, variant: str) -> Iterator[FuzzContext
             yield FuzzContext(name, one.name, width)
 
 
-def _live(name: str, text: str | None, options: dict[str, Any]) -> int:
+def _live(name: str, text: str | None, options: Options) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
@@ -149,7 +150,7 @@ def _live(name: str, text: str | None, options: dict[str, Any]) -> int:
         return _run(setting, options, options["seconds"] or 0, target, version)
 
 
-def _run(setting: Setting, options: Mapping[str, Any], seconds: float, target: Target, version: str) -> int:
+def _run(setting: Setting, options: Options, seconds: float, target: Target, version: str) -> int:
     from wireproof.fuzz.state_machine import PRESETS, run
 
     preset = _preset(PRESETS[options["preset"]], options)
@@ -165,14 +166,12 @@ def _run(setting: Setting, options: Mapping[str, Any], seconds: float, target: T
     return FOUND
 
 
-def _preset(preset: Preset, options: Mapping[str, Any]) -> Preset:
+def _preset(preset: Preset, options: Options) -> Preset:
     examples, steps = options["examples"] or preset.examples, options["steps"] or preset.steps
     return replace(preset, examples=examples, steps=steps)
 
 
-def _report(
-    setting: Setting, failure: StepFailure, options: Mapping[str, Any], target: Target, version: str, where: str
-) -> None:
+def _report(setting: Setting, failure: StepFailure, options: Options, target: Target, version: str, where: str) -> None:
     """Reduce a failure, print it and keep it."""
     setting.ends = float("inf")
     small = smallest(failure, setting)
@@ -187,9 +186,7 @@ def _report(
     click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
 
 
-def _finding(
-    setting: Setting, small: SmallestFailure, options: Mapping[str, Any], target: Target, version: str
-) -> FuzzFinding:
+def _finding(setting: Setting, small: SmallestFailure, options: Options, target: Target, version: str) -> FuzzFinding:
     context, violation = setting.context, small.failure.violation
     return FuzzFinding(
         "machine",

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
+from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
 from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.findings.of_own_code import finding_of
@@ -121,7 +122,7 @@ def _describe_progress(progress: FuzzerProgress) -> str:
     return f"{progress.executions} executions, {progress.per_second} a second{seen}, corpus {progress.corpus}"
 
 
-def _run(target: str, name: str, options: dict[str, Any]) -> int:
+def _run(target: str, name: str, options: Options) -> int:
     runs, seconds = options["runs"] or 0, options["seconds"] or 0
     if not runs and not seconds:
         seconds = 60

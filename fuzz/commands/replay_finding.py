@@ -10,6 +10,7 @@ import click
 from wireproof.conformance.commands.target_options import target_of
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import StartError
+from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.commands.server import checked
 from wireproof.fuzz.differential.diff_reproduction import unlike_reference
 from wireproof.fuzz.findings.finding import SCRIPT_ENGINES, FindingError, FuzzFinding
@@ -58,7 +59,7 @@ def command(context: click.Context, /, finding: Path, target: str | None, **opti
     context.exit(GONE)
 
 
-def _shown(found: FuzzFinding, target: str | None, options: dict[str, Any]) -> str | None:
+def _shown(found: FuzzFinding, target: str | None, options: Options) -> str | None:
     """Return what is reproduced, as text; None for nothing."""
     if found.engine in SCRIPT_ENGINES:
         return _on_server(found, target, options)
@@ -71,7 +72,7 @@ def _context(found: FuzzFinding) -> FuzzContext:
     return FuzzContext(found.protocol, found.profile, found.variant)
 
 
-def _by_steps(found: FuzzFinding, text: str | None, options: dict[str, Any]) -> str | None:
+def _by_steps(found: FuzzFinding, text: str | None, options: Options) -> str | None:
     """Replay steps on the named target; without one in this process, where they were found there."""
     if not found.target and text is None and options["target_command"] is None:
         return broken_now(found, _context(found), None)
@@ -91,7 +92,7 @@ def _on_own_code(found: FuzzFinding) -> str | None:
     return None
 
 
-def _on_server(found: FuzzFinding, text: str | None, options: dict[str, Any]) -> str | None:
+def _on_server(found: FuzzFinding, text: str | None, options: Options) -> str | None:
     context = _context(found)
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
+from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
@@ -79,7 +79,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     context.exit(code)
 
 
-def _fuzz(name: str, text: str | None, options: dict[str, Any]) -> int:
+def _fuzz(name: str, text: str | None, options: Options) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
@@ -131,7 +131,7 @@ class _ServerFuzzing:
     live: LiveTarget
     target: Target
     version: str
-    options: Mapping[str, Any]
+    options: Options
 
     def __call__(self) -> int:
         """Fuzz and keep the findings; return the exit code."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.canaries import canaries_in
@@ -39,7 +38,7 @@ class ComparedAnswer:
     """One answer: its kind, the fields that are compared, its text."""
 
     kind: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
     text: str
     clause: str | None = None
     """The clause that is broken, if the bytes are no valid answer."""
@@ -82,7 +81,7 @@ def _compared_answer(message: Message, context: FuzzContext, own: set[bytes]) ->
     return ComparedAnswer(message.NAME, dict(_compared(message, context, own)), describe(message))
 
 
-def _compared(message: Message, context: FuzzContext, own: set[bytes]) -> Iterator[tuple[str, Any]]:
+def _compared(message: Message, context: FuzzContext, own: set[bytes]) -> Iterator[tuple[str, object]]:
     """Yield (field, value) for the compared fields; of tables only the rows about names that the connection sent."""
     spoken = context.symbols.protocol
     for field, kind in context.symbols.codec.layout(type(message)).fields:
@@ -103,7 +102,7 @@ def _compared(message: Message, context: FuzzContext, own: set[bytes]) -> Iterat
             yield field, value
 
 
-def _row(row: Message, context: FuzzContext) -> Iterator[tuple[str, Any]]:
+def _row(row: Message, context: FuzzContext) -> Iterator[tuple[str, object]]:
     spoken = context.symbols.protocol
     for field, kind in context.symbols.codec.layout(type(row)).fields:
         if field not in spoken.masked and field not in spoken.time_left and not isinstance(kind, Absent):

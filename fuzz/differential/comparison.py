@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.differential.answer_views import (
@@ -120,7 +119,7 @@ def _mismatch(answers: Sequence[ComparedAnswer]) -> Mismatch | None:
     return None
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return str(value) if isinstance(value, RemainingTime) else describe(value)
 
 
@@ -130,7 +129,7 @@ def _kind(one: ComparedAnswer) -> str:
     return " ".join([one.kind, *flags])
 
 
-def _agree(one: Any, other: Any) -> bool:
+def _agree(one: object, other: object) -> bool:
     return (
         one.agrees(other) if isinstance(one, RemainingTime) and isinstance(other, RemainingTime) else bool(one == other)
     )

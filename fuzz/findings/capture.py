@@ -9,9 +9,12 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
+
+if TYPE_CHECKING:
+    from scapy.packet import Packet
 
 __all__ = ["MISSING", "is_available", "write_capture"]
 
@@ -37,7 +40,7 @@ class _TcpFlow:
     client: int = 1000
     server: int = 2000
 
-    def segment(self, by_client: bool, flags: str, data: bytes = b"") -> Any:
+    def segment(self, by_client: bool, flags: str, data: bytes = b"") -> Packet:
         """Return the next segment of a side."""
         from scapy.layers.inet import IP, TCP
         from scapy.packet import Raw
@@ -61,7 +64,7 @@ class _UdpFlow:
     client_port: int
     server_port: int
 
-    def packet(self, by_client: bool, data: bytes) -> Any:
+    def packet(self, by_client: bool, data: bytes) -> Packet:
         """Return one datagram of a side."""
         from scapy.layers.inet import IP, UDP
         from scapy.packet import Raw
@@ -86,11 +89,11 @@ def write_capture(path: Path, events: Iterable[TraceEvent], port: int, datagrams
         writer.close()
 
 
-def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str]) -> Iterator[tuple[float, Any]]:
+def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str]) -> Iterator[tuple[float, Packet]]:
     flows: dict[str, _TcpFlow | _UdpFlow] = {}
     opened = 0
     for event in events:
-        packets: list[Any] = []
+        packets: list[Packet] = []
         if event.kind is Kind.OPENED and event.link in datagrams:
             flows[event.connection] = _UdpFlow(FIRST_PORT + opened, port)
             opened += 1
@@ -105,7 +108,7 @@ def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str])
         yield from ((event.at_us / 1e6, packet) for packet in packets)
 
 
-def _of(flow: _TcpFlow | _UdpFlow, event: TraceEvent) -> Iterator[Any]:
+def _of(flow: _TcpFlow | _UdpFlow, event: TraceEvent) -> Iterator[Packet]:
     if isinstance(flow, _UdpFlow):
         if event.kind in (Kind.SENT, Kind.RECEIVED):
             yield flow.packet(event.kind is Kind.SENT, event.data[:LARGEST])

@@ -5,12 +5,11 @@ Schema: reports/schema/finding.schema.json; `detail` is its key `told`, `reprodu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
 
 from wireproof.conformance.verdict.records import now_text, wireproof_version
+from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.script import Script, from_json, to_json
 
 __all__ = ["SCHEMA", "SCRIPT_ENGINES", "STEP_ENGINE", "FindingError", "FuzzFinding"]
@@ -85,7 +84,7 @@ class FuzzFinding:
         """Return the finding, reproduced `seen` of `of` times."""
         return replace(self, reproduced=(seen, of))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the content of finding.json."""
         return {
             "schema": SCHEMA,
@@ -111,7 +110,7 @@ class FuzzFinding:
         }
 
     @staticmethod
-    def from_json(document: Mapping[str, Any]) -> FuzzFinding:
+    def from_json(document: JsonObject) -> FuzzFinding:
         """Return the finding of a document from `to_json`. Raises `FindingError`, `ScriptError`."""
         if document.get("schema") != SCHEMA:
             raise FindingError(f"expected a finding of schema {SCHEMA}, got {document.get('schema')!r}")

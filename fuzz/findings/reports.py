@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 from wireproof.conformance.report.outputs import xml_text
@@ -28,7 +27,7 @@ def rule_of(one: FuzzFinding) -> str:
     return one.clause or MODULE.sub("-", one.oracle.lower()).strip("-")
 
 
-def sarif(kept: Kept, clauses: Clauses) -> dict[str, Any]:
+def sarif(kept: Kept, clauses: Clauses) -> dict[str, object]:
     """Return findings as a SARIF run; a rule is a clause, or an oracle where no clause is known."""
     rules = list(dict.fromkeys(rule_of(one) for _, one in kept))
     texts = {rule_of(one): clauses.get(one.clause or "", one.oracle) for _, one in kept}
@@ -51,7 +50,7 @@ def sarif(kept: Kept, clauses: Clauses) -> dict[str, Any]:
     }
 
 
-def _result(directory: Path, one: FuzzFinding, rules: list[str]) -> dict[str, Any]:
+def _result(directory: Path, one: FuzzFinding, rules: list[str]) -> dict[str, object]:
     rule = rule_of(one)
     return {
         "ruleId": rule,

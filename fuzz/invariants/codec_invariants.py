@@ -226,7 +226,6 @@ def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
     The quick form of `check_stream` and `check_written`. Raises `InvariantError`.
     """
     decode, encode, end, context = codec.decode_request, codec.encode, len(data), FrameContext(limit)
-    message: Any = None
     try:
         while at < end:
             message, stop = decode(data, at, end, context)
@@ -279,7 +278,7 @@ def _encoded(encode: Callable[[Message], bytes], message: Message) -> bytes:
         raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
 
 
-def _parts(value: Any) -> int:
+def _parts(value: object) -> int:
     """Return the number of values in a message; bytes count one each."""
     if isinstance(value, bytes):
         return len(value)

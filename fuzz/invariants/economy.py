@@ -5,7 +5,6 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import Connection
@@ -36,7 +35,7 @@ class _Counted:
         self.opened = 0
         connection._decode = self
 
-    def __call__(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Any, int]:
+    def __call__(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[object, int]:
         if data is not self._shown:
             self._shown, self.opened = data, self.opened + len(data)
         message, stop = self._decode(data, at, end, context)

@@ -67,7 +67,7 @@ class Attribution:
         number = 1
         while True:
             some = recent[-number:]
-            if self._shows(some, in_time=False):
+            if self._shows(some, ignore_deadline=True):
                 return some
             if number >= len(recent):
                 return None
@@ -100,12 +100,15 @@ class Attribution:
             seen += self._seen([script], afresh=True)
         return Attributed(self._suspicion, script, seen, REPLAYS, self._play)
 
-    def _shows(self, scripts: Sequence[Script], in_time: bool = True) -> bool:
-        """Return whether the scripts reproduce it; always False after the deadline."""
-        if self._late and in_time:
+    def _shows(self, scripts: Sequence[Script], ignore_deadline: bool = False) -> bool:
+        """Return whether the scripts reproduce the suspicion; after the deadline False, unless it is ignored.
+
+        Ignoring the deadline also asks for a new process.
+        """
+        if self._late and not ignore_deadline:
             return False
         return self._seen(
-            scripts, afresh=not in_time or self._suspicion.oracle in NEEDS_FRESH_PROCESS or len(scripts) > 1
+            scripts, afresh=ignore_deadline or self._suspicion.oracle in NEEDS_FRESH_PROCESS or len(scripts) > 1
         )
 
     def _seen(self, scripts: Sequence[Script], *, afresh: bool) -> bool:

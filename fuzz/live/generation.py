@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -138,7 +138,7 @@ class ScriptGenerator:
             return 0.8 if field in self._spoken.named_by else 0.2
         return 0.0
 
-    def _value(self, kind: Kind) -> Any:
+    def _value(self, kind: Kind) -> object:
         if isinstance(kind, UInt):
             edges = (0, 1, 2, kind.maximum >> 1, kind.maximum)
             return self._random.choice((*edges, self._random.randint(0, kind.maximum)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from wireproof.conformance.suite.cases import Suite, load_suite
+from wireproof.fuzz.json_values import JsonObject
 
 __all__ = ["Needs", "asked_in", "links_in", "names_in", "needs", "needs_of"]
 
@@ -39,18 +39,18 @@ def needs(protocol: str) -> Needs:
     return needs_of(load_suite(protocol))
 
 
-def links_in(steps: Iterable[Any]) -> set[str]:
+def links_in(steps: Iterable[JsonObject]) -> set[str]:
     """Return the links that steps name."""
     connects = (step.get("connect") for step in steps)
     return {one["link"] for one in connects if isinstance(one, dict) and "link" in one}
 
 
-def asked_in(steps: Iterable[Any]) -> set[str]:
+def asked_in(steps: Iterable[JsonObject]) -> set[str]:
     """Return the names of the requests that steps send."""
     return {name for step in steps for name in names_in(step.get("send"))}
 
 
-def names_in(spec: Any) -> Iterator[str]:
+def names_in(spec: object) -> Iterator[str]:
     """Yield the names of the messages in a `send`; once for repeated ones."""
     if isinstance(spec, list):
         for one in spec:

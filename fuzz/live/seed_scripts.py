@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
+from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.generation import ScriptGenerator
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import Script
@@ -35,7 +36,7 @@ def seeds(context: FuzzContext) -> Iterator[Script]:
     yield from generated_scripts(context)
 
 
-def usable(context: FuzzContext) -> Iterator[tuple[Mapping[str, Any], float]]:
+def usable(context: FuzzContext) -> Iterator[tuple[JsonObject, float]]:
     """Yield the conversations that are short, quick and in clear, each with the seconds that it waits."""
     for one in conversations(context.name, context.profile, context.variant):
         steps = one["steps"]
@@ -54,7 +55,7 @@ def generated_scripts(context: FuzzContext) -> Iterator[Script]:
         yield generator.script()
 
 
-def script_actions(steps: Iterable[Mapping[str, Any]], context: FuzzContext) -> Iterator[Action]:
+def script_actions(steps: Iterable[JsonObject], context: FuzzContext) -> Iterator[Action]:
     """Yield the actions of a conversation, with canaries in names where requests are decoded independently.
 
     Tokens are written as placeholders. Of several replies that are due together only the first is waited for.
@@ -66,7 +67,7 @@ def script_actions(steps: Iterable[Mapping[str, Any]], context: FuzzContext) -> 
         before = action
 
 
-def _each(steps: Iterable[Mapping[str, Any]], context: FuzzContext) -> Iterator[Action]:
+def _each(steps: Iterable[JsonObject], context: FuzzContext) -> Iterator[Action]:
     lines, placeholders = {}, dict[bytes, bytes]()
     for step in steps:
         name, data = step["connection"], bytes.fromhex(step.get("hex", ""))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from wireproof.conformance.model.actions import Action, Open, Read, Write
 from wireproof.conformance.model.outcome import Outcome
@@ -19,6 +18,7 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.records import level_of, weigh
 from wireproof.fuzz.findings.finding import STEP_ENGINE, FuzzFinding
+from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.context import PAUSE, FuzzContext
 from wireproof.fuzz.live.live_reproduction import in_reference
 from wireproof.fuzz.live.required_features import links_in, needs_of
@@ -34,7 +34,7 @@ from wireproof.protocols import ErrorCode, Request, protocol
 __all__ = ["PromotionError", "check_frame", "conforming_case", "entry_of", "refuse_what_is_gone"]
 
 
-Entry = Mapping[str, Any]
+Entry = JsonObject
 MOST_OPENED = 24
 """How often an expectation is relaxed before the case is given up."""
 
@@ -64,7 +64,7 @@ def _in_reference(found: FuzzFinding) -> str | None:
     return in_reference(found)
 
 
-def entry_of(found: FuzzFinding, clause: str, name: str | None) -> tuple[str, Mapping[str, Any]] | None:
+def entry_of(found: FuzzFinding, clause: str, name: str | None) -> tuple[str, Entry] | None:
     """Return (`cases` or `frames`, the entry) for a finding; None if only its input can be kept.
 
     Raises `StepsError` for a script that no case can express.
@@ -99,7 +99,7 @@ def _sending(endpoint: Endpoint, stream: bytes) -> Script:
     return (*steps, Write("a", stream))
 
 
-def _head(found: FuzzFinding, clause: str, name: str | None, context: FuzzContext) -> dict[str, Any]:
+def _head(found: FuzzFinding, clause: str, name: str | None, context: FuzzContext) -> dict[str, object]:
     return {
         "id": name or f"found/{_slug(found.oracle)}-{found.id[:6]}",
         "title": f"Found by fuzzing: {found.oracle}",
@@ -122,14 +122,14 @@ def _slug(text: str) -> str:
 
 
 def _case(
-    found: FuzzFinding, clause: str, name: str | None, context: FuzzContext, steps: list[dict[str, Any]]
-) -> Mapping[str, Any]:
+    found: FuzzFinding, clause: str, name: str | None, context: FuzzContext, steps: list[dict[str, object]]
+) -> Entry:
     return {**_head(found, clause, name, context), "steps": steps}
 
 
 def _frame(
     found: FuzzFinding, clause: str, name: str | None, context: FuzzContext, pending: Sequence[Request], stream: bytes
-) -> tuple[str, Mapping[str, Any]] | None:
+) -> tuple[str, Entry] | None:
     """Return a frame for a stream of one invalid reply; None for any other."""
     if len(pending) != 1:
         return None
@@ -185,7 +185,7 @@ def _with_less(entry: Entry, outcome: Outcome, variant: str) -> Entry:
     return {**entry, "steps": steps}
 
 
-def _without(pattern: Any, field: str) -> Any:
+def _without(pattern: object, field: str) -> object:
     if isinstance(pattern, list):
         return [_without(one, field) for one in pattern]
     if isinstance(pattern, dict) and "times" in pattern:
@@ -195,7 +195,7 @@ def _without(pattern: Any, field: str) -> Any:
     return pattern
 
 
-def _anything(pattern: Any) -> Any:
+def _anything(pattern: object) -> object:
     if isinstance(pattern, list):
         return [_anything(one) for one in pattern]
     return {**pattern, "of": "any"} if isinstance(pattern, dict) and "times" in pattern else "any"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from wireproof.fuzz.live.canaries import CANARY
 from wireproof.fuzz.live.context import FuzzContext
@@ -32,7 +31,7 @@ class Naming:
         self._used: dict[str, dict[bytes, None]] = {}
         self._saved_names: dict[bytes, str] = {}
 
-    def request(self, message: Message) -> Any:
+    def request(self, message: Message) -> object:
         """Return a request in the notation of `send`."""
         for field in self._spoken.named_by & set(message.__struct_fields__):
             self._used.setdefault(field, {})[getattr(message, field)] = None
@@ -43,7 +42,7 @@ class Naming:
         }
         return {message.NAME: fields} if fields else message.NAME
 
-    def literal(self, message: Message) -> Any:
+    def literal(self, message: Message) -> object:
         """Return a request with all names unchanged, for a single frame."""
         fields = {
             field: self._blob(value) if isinstance(value := getattr(message, field), bytes) else value
@@ -51,18 +50,19 @@ class Naming:
         }
         return {message.NAME: fields} if fields else message.NAME
 
-    def reply(self, message: Message, called: str = "") -> Any:
+    def reply(self, message: Message, called: str = "") -> object:
         """Return the pattern of `expect` for a reply: what every conforming server would answer.
 
         `called` is the connection. Tokens that later requests repeat are saved.
         """
-        if message.NAME == "STATUS":
-            return "ok" if getattr(message, "ok") else "refused"  # noqa: B009 - the class is the protocol's
-        fields = {**self.fields(message), **self._saved(message, called)}
-        return {message.NAME: fields} if fields else message.NAME
+        for alias, (name, fields) in self._spoken.aliases.items():
+            if name == message.NAME and all(getattr(message, field) == one for field, one in fields.items()):
+                return alias
+        found = {**self.fields(message), **self._saved(message, called)}
+        return {message.NAME: found} if found else message.NAME
 
-    def _saved(self, message: Message, called: str) -> dict[str, Any]:
-        found = {}
+    def _saved(self, message: Message, called: str) -> dict[str, object]:
+        found: dict[str, object] = {}
         for field in message.__struct_fields__:
             value = getattr(message, field)
             if (
@@ -74,9 +74,9 @@ class Naming:
                 found[field] = {"save": self._saved_names[value]}
         return found
 
-    def fields(self, message: Message) -> Mapping[str, Any]:
+    def fields(self, message: Message) -> Mapping[str, object]:
         """Return field -> pattern for the fields that are equal on all conforming servers."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for field, kind in self._context.symbols.codec.layout(type(message)).fields:
             value = getattr(message, field)
             if isinstance(kind, Repeated):
@@ -91,7 +91,7 @@ class Naming:
                 found[field] = self._value(field, value)
         return {field: matcher for field, matcher in found.items() if matcher != {}}
 
-    def _table(self, rows: Iterable[Message]) -> dict[str, Any]:
+    def _table(self, rows: Iterable[Message]) -> dict[str, object]:
         """Return the pattern of a table: it contains the rows of the script's names and excludes its other names."""
         present, contains = set(), []
         for row in rows:
@@ -109,24 +109,24 @@ class Naming:
         ]
         return {key: found for key, found in (("contains", contains), ("excludes", lacking)) if found}
 
-    def _time_left(self, message: Message, field: str) -> dict[str, Any]:
+    def _time_left(self, message: Message, field: str) -> dict[str, object]:
         unit, lengths = self._spoken.time_left[field]
         value, length = getattr(message, field), lengths.get(getattr(message, unit), 1)
         least = value - -(-SLACK // length)
         return {"between": [least, value]} if least > 0 else {"at_most": value}
 
-    def _value(self, field: str, value: Any) -> Any:
+    def _value(self, field: str, value: object) -> object:
         if isinstance(value, bytes) and value in self._saved_names:
             return f"@{self._saved_names[value]}"
         if isinstance(value, bytes):
             own = field in self._spoken.named_by and not self._context.by_state
             return self._name(value) if own else self._blob(value)
         names = self._spoken.names.get(field)
-        if names is not None and value in list(names):
+        if names is not None and isinstance(value, int) and value in list(names):
             return names(value).name.lower()
         return value
 
-    def _name(self, data: bytes) -> Any:
+    def _name(self, data: bytes) -> object:
         if not data:
             return ""
         found = CANARY.search(data)
@@ -137,7 +137,7 @@ class Naming:
         rest = data.replace(own, b"", 1) if found else b""
         return {"join": [called, self._blob(rest)]} if rest else called
 
-    def _blob(self, data: bytes) -> Any:
+    def _blob(self, data: bytes) -> object:
         """Return the notation of any bytes; requests inside them as messages, so that they share names."""
         inner, whole = self._context.requests(data)
         if whole and inner and CANARY.search(data):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
@@ -80,10 +79,10 @@ class _CaseWriter:
         self._streams = iter(_streams(script, context))
         self._opened: dict[str, int] = {}
         self._lines: dict[str, _CaseConnection] = {}
-        self._sends: list[Any] = []
-        self.steps: list[dict[str, Any]] = []
+        self._sends: list[object] = []
+        self.steps: list[dict[str, object]] = []
 
-    def write(self) -> list[dict[str, Any]]:
+    def write(self) -> list[dict[str, object]]:
         """Return the steps; the last one checks that others are served."""
         for at, step in enumerate(self._script):
             self._do(step)
@@ -160,12 +159,12 @@ class _CaseWriter:
             if replies := self._replies(other):
                 self._step(self._lines[other], {}, replies)
 
-    def _step(self, line: _CaseConnection, does: dict[str, Any], replies: list[Any]) -> None:
+    def _step(self, line: _CaseConnection, does: dict[str, object], replies: list[object]) -> None:
         where = {"on": line.called} if line.called != DEFAULT else {}
         self.steps.append({**does, **where, **({"expect": _runs(replies)} if replies else {})})
 
-    def _replies(self, name: str) -> list[Any]:
-        line, found = self._lines[name], list[Any]()
+    def _replies(self, name: str) -> list[object]:
+        line, found = self._lines[name], list[object]()
         while not line.ended:
             due = bool(line.client.pending) and line.framed
             answer = self._perform(Read(name, PATIENCE if due else 0.0))
@@ -176,7 +175,7 @@ class _CaseWriter:
             found += self._messages(line)
         return found
 
-    def _messages(self, line: _CaseConnection) -> Iterator[Any]:
+    def _messages(self, line: _CaseConnection) -> Iterator[object]:
         try:
             while isinstance(event := line.client.next_event(), Message):
                 if isinstance(event, Push):
@@ -188,7 +187,7 @@ class _CaseWriter:
         if line.client.ambiguous_at is not None:
             raise StepsError("the replies are ambiguous: a push and a bare reply share one connection")
 
-    def _expected_push(self, push: Push) -> Iterator[Any]:
+    def _expected_push(self, push: Push) -> Iterator[object]:
         """Yield the pattern of a push; nothing for a push without fields, which a clock triggers."""
         fields = dict(self._names.fields(push))
         if not self._context.by_state:
@@ -218,14 +217,14 @@ def _same(one: Write, other: Write) -> bool:
     return one.connection == other.connection
 
 
-def _runs(items: Iterable[Any]) -> Any:
+def _runs(items: Iterable[object]) -> object:
     """Return the items with repetitions as `{times, of}`; a single item as itself."""
     runs = [(item, len(list(run))) for item, run in groupby(items)]
     found = [{"times": times, "of": item} if times > 1 else item for item, times in runs]
     return found[0] if len(found) == 1 else found
 
 
-def steps_of(script: Script, context: FuzzContext) -> list[dict[str, Any]]:
+def steps_of(script: Script, context: FuzzContext) -> list[dict[str, object]]:
     """Return the steps of a case that does what `script` does and expects what the reference answers. Raises
     `StepsError`.
     """

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -13,6 +11,7 @@ from wireproof.conformance.suite.cases import CaseError, Suite, frames_in, vecto
 from wireproof.conformance.suite.yaml_documents import checked
 from wireproof.fuzz.corpus import merge
 from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.promotion.entry import PromotionError, check_frame, conforming_case
 
@@ -27,7 +26,7 @@ HEADS = {
 class _Dumper(yaml.SafeDumper):
     """Writes what our own reader reads: only `true` and `false` are booleans, no dates."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         """Write no anchors."""
         return True
 
@@ -46,7 +45,7 @@ def keep_input(found: FuzzFinding, folder: Path | None) -> Path:
     return directory
 
 
-def add(path: Path, kind: str, entry: Mapping[str, Any], suite: Suite) -> tuple[str, ...]:
+def add(path: Path, kind: str, entry: JsonObject, suite: Suite) -> tuple[str, ...]:
     """Append an entry to `path`, relaxed to what every conforming server answers; return the variants that required it.
 
     Raises `PromotionError` for a used id, an unsuitable file, or an entry that the reference fails; `OSError`.
@@ -82,7 +81,7 @@ _Dumper.yaml_implicit_resolvers = {
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|false)$"), ["t", "f"])
 
 
-def _written(entry: Mapping[str, Any]) -> str:
+def _written(entry: JsonObject) -> str:
     """Return an item of a YAML list, one step a line."""
     head = {key: value for key, value in entry.items() if key != "steps"}
     lines = [f"{key}: {_flow(value)}" for key, value in head.items()]
@@ -91,7 +90,7 @@ def _written(entry: Mapping[str, Any]) -> str:
     return "  - " + "\n    ".join(lines) + "\n"
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     text: str = yaml.dump(
         value, Dumper=_Dumper, default_flow_style=True, width=1 << 30, sort_keys=False, allow_unicode=True
     )

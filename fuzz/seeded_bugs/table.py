@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, EngineResult, Task
 from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
@@ -66,7 +65,7 @@ def _row(task: Task, engine: str) -> BugRow:
     return BugRow(task.bug, engine, task.runs, outcome, time.monotonic() - began)
 
 
-def as_json(found: Iterable[BugRow], about: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(found: Iterable[BugRow], about: Mapping[str, object]) -> dict[str, object]:
     """Return the table as JSON values; `about` describes the run."""
     return {
         "schema": SCHEMA,
@@ -89,7 +88,7 @@ def as_json(found: Iterable[BugRow], about: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def as_markdown(found: Sequence[BugRow], about: Mapping[str, Any]) -> str:
+def as_markdown(found: Sequence[BugRow], about: Mapping[str, object]) -> str:
     """Return the table as a Markdown page; `about` describes the run."""
     right = sum(one.is_right for one in found if one.bug)
     mutants = sum(one.bug is not None for one in found)
