@@ -1,21 +1,21 @@
 """The states that a connection of a link can reach, and a shortest message path to each of them."""
 
-# How the paths are found: breadth-first search over message sequences, with the codec and connection classes as the only
-# source. No list of states exists anywhere else, so a protocol package that adds a state is covered at once.
+# How the paths are found: breadth-first search over message sequences, with the codec and connection classes as the
+# only source. No list of states exists anywhere else, so a protocol package that adds a state is covered at once.
 #
-# 1. `examples` builds a few messages of each class: every member of its enums, all other fields short and plain. Messages
-#    that hold tables or other messages are left out.
+# 1. `examples` builds a few messages of each class: every member of its enums, all other fields short and plain.
+#    Messages that hold tables or other messages are left out.
 # 2. The search begins with the empty path. Each round takes a path from the queue and appends every example of every
-#    request; requests of the link's opening come first, because they carry valid credentials.
-# 3. A path is legal if both sides can play it: `connections_after` encodes each message on one side, decodes it on the
-#    other, and compares. A side that raises makes the path illegal, and it is dropped.
-# 4. A legal path is tried with each reply that the request may get and then without a reply. Answered paths come first:
-#    where both lead to the same state, the connection without pending requests is the better place to start.
-# 5. The state is the `state` attribute of the server's connection. A state that is not known yet keeps its path, and the
-#    path joins the queue; a known one is dropped, so each state has one path and it is a shortest one.
+#    request; requests of the link's opening come first, because they are known to be valid.
+# 3. A path is legal if both sides can play it: `connections_after` encodes each message on one side, decodes it on
+#    the other, and compares. A side that raises makes the path illegal, and it is dropped.
+# 4. A legal path is tried with each reply that the request may get and then without a reply. Answered paths come
+#    first: where both lead to the same state, the connection without pending requests is the better place to start.
+# 5. The state is the `state` attribute of the server's connection. A state that is not known yet keeps its path, and
+#    the path joins the queue; a known one is dropped, so each state has one path and it is a shortest one.
 #
-# Paths are tuples of messages, not of connections: each user plays them on connections of its own. A link without states
-# has one path, the empty one. The result is cached for each protocol, profile, variant and link.
+# Paths are tuples of messages, not of connections: each user plays them on connections of its own. A link without
+# states has one path, the empty one. The result is cached for each protocol, profile, variant and link.
 
 from __future__ import annotations
 

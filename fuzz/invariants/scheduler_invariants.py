@@ -2,9 +2,9 @@
 
 # Strategy. The scheduler files records in buckets by tick, splits wide spans of ticks when they come near, delivers a
 # tick in slices so that the event loop stays responsive, and skips work with a timer that is armed for the earliest
-# bucket. Its errors live at the joints of these parts: a record that moves while its bucket is delivered, a span that is
-# split while records are cancelled, an instant that is rounded to a tick. The model has no such parts: a dict from record
-# to instant.
+# bucket. Its errors live at the joints of these parts: a record that moves while its bucket is delivered, a span that
+# is split while records are cancelled, an instant that is rounded to a tick. The model has no such parts: a dict from
+# record to instant.
 #
 # `ScheduleCheck` applies every operation to both and compares them; engines only choose operations. It checks:
 #
@@ -16,10 +16,10 @@
 #   a later instant has no rank among ties, because the scheduler may move it lazily; an advance during which records
 #   were scheduled or cancelled is not checked for order.
 #
-# Three means make these joints frequent. `small_steps` reduces chunk and slice sizes to one to three records, so that a
-# dozen records meet what a million would. Operations happen also from within a delivery (`when_due`) and between two
-# slices (`between_slices`), where real servers reschedule. About half of the moves to a later instant change `due` in
-# place, without calling `schedule`, as the store does with a record that is updated before it expires.
+# Three means make these joints frequent. `small_steps` reduces chunk and slice sizes to one to three records, so that
+# a dozen records meet what a million would. Operations happen also from within a delivery (`when_due`) and between
+# two slices (`between_slices`), where real servers reschedule. About half of the moves to a later instant change
+# `due` in place, without calling `schedule`, as the store does with a record that is updated before it expires.
 #
 # A violation inside a timer callback would be swallowed by the loop, so it is kept and raised by the next `advance`.
 

@@ -1,22 +1,23 @@
-"""A fuzzing campaign against one server: mutate, play, judge, keep scripts that show new behaviour, attribute failures."""
+"""A fuzzing campaign against one server: mutate, play, judge, keep scripts with new behaviour, attribute failures."""
 
-# How scripts are drawn. Seeds are valid conversations of the vectors, shuffled by the campaign's seed. 20 % of the plays
-# are a seed as it is: they keep the server in ordinary states and notice damage that earlier plays left. The others
-# mutate a script of the pool 1 to 4 times (`mutators`). Half of them start from a script that showed something new, the
-# rest from the whole pool, so that new behaviour is explored without starving the rest.
+# How scripts are drawn. Seeds are valid conversations of the vectors, shuffled by the campaign's seed. 20 % of the
+# plays are a seed as it is: they keep the server in ordinary states and notice damage that earlier plays left. The
+# others mutate a script of the pool 1 to 4 times (`mutators`). Half of them start from a script that showed something
+# new, the rest from the whole pool, so that new behaviour is explored without starving the rest.
 #
-# What is kept. There is no coverage of a foreign server, so its replies stand in for it: `novelty.shapes` describes each
-# step as (previous reply, request, reply) and each connection's end. A script that shows an unseen shape joins the pool,
-# both as a start for mutation and as material for splicing. Values are no part of a shape, or every play would be new.
+# What is kept. There is no coverage of a foreign server, so its replies stand in for it: `novelty.shapes` describes
+# each step as (previous reply, request, reply) and each connection's end. A script that shows an unseen shape joins
+# the pool, both as a start for mutation and as material for splicing. Values are no part of a shape, or every play
+# would be new.
 #
-# What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays may
-# cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and replays
-# the result three times. Unreproduced suspicions are dropped, except a death: a process that ended is a fact. A suspicion
-# with the same oracle, clause and shape is looked into at most five times, so that one flaky symptom cannot use up
-# the time.
+# What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays
+# may cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and
+# replays the result three times. Unreproduced suspicions are dropped, except a death: a process that ended is a fact.
+# A suspicion with the same oracle, clause and shape is looked into at most five times, so that one flaky symptom
+# cannot use up the time.
 #
-# Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and every
-# 256 plays; that bounds how many scripts attribution has to consider. These restarts do not count towards
+# Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and
+# every 256 plays; that bounds how many scripts attribution has to consider. These restarts do not count towards
 # `CampaignLimits.restarts`, which stops a campaign whose server keeps dying.
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """Mutators of valid scripts: each is a plain function of randomness, script and context."""
 
-# Strategy. A mutator changes one thing that servers get wrong: a length or type field (`lie_in_a_field`, `flip_a_type`,
-# `announce_much`), the bytes of a request (`flip_bytes`, `truncate`, `fill`), the order of steps (`reorder`, `leave_out`,
-# `repeat`, `splice`), segmentation and pipelining (`join`, `pipeline`, `drip`), time (`wait`, `burst`), or the number and
-# end of connections (`interleave`, `crowd`, `hang_up`). `mutated` draws uniformly and applies 1 to 4 of them, mostly one:
-# a script with a single change passes more of the server's checks and reaches further.
+# Strategy. A mutator changes one thing that servers get wrong: a length or type field (`lie_in_a_field`,
+# `flip_a_type`, `announce_much`), the bytes of a request (`flip_bytes`, `truncate`, `fill`), the order of steps
+# (`reorder`, `leave_out`, `repeat`, `splice`), segmentation and pipelining (`join`, `pipeline`, `drip`), time
+# (`wait`, `burst`), or the number and end of connections (`interleave`, `crowd`, `hang_up`). `mutated` draws
+# uniformly and applies 1 to 4 of them, most often one: a script with a single change passes more of the server's
+# checks and reaches further.
 #
-# Byte mutators prefer field boundaries, which the context derives from the layouts. A random offset mostly hits a name or
-# value, where any byte is legal and nothing is learnt; a length that is off by one is where parsers break.
+# Byte mutators prefer field boundaries, which the context derives from the layouts. A random offset mostly hits a
+# name or value, where any byte is legal and nothing is learnt; a length that is off by one is where parsers break.
 #
-# Copies of requests get names of their own with probability 1/2 (`FuzzContext.many`, `renumbered`), because many records
-# and many operations on one record fail differently.
+# Copies of requests get names of their own with probability 1/2 (`FuzzContext.many`, `renumbered`), because many
+# records and many operations on one record fail differently.
 #
 # Sizes are bounded: a script of more than MOST_BYTES or MOST_STEPS keeps its last smaller version, since a slow play
 # costs hundreds of quick ones. Mutators need not keep a script sensible: the player skips actions that are impossible
