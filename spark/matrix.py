@@ -1,6 +1,6 @@
 """Folds collected cells into the document of `reports/schema/matrix.schema.json`: plain dicts, ready for JSON.
 
-The same input gives the same document, whatever the order of its rows; nothing in it tells when it was made.
+The same input gives the same document, whatever the order of its rows; it does not contain when it was made.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What the job brings home: one list of rows for each transform, and what it knows of the files."""
+    """The results of the job: one list of rows for each transform, and the files."""
 
     clause_cells: Rows
     group_cells: Rows
@@ -39,11 +39,11 @@ class Collected:
     runs: Rows
     line_counts: Rows
     files: Mapping[str, bool]
-    """Path of every file read; true when it is damaged."""
+    """Path of every file -> whether it is damaged."""
 
 
 def matrix_document(collected: Collected) -> Json:
-    """The whole matrix. `as_of` is the start of the newest kept run."""
+    """Return the whole matrix. `as_of` is the start of the newest kept run."""
     kept = [run for run in collected.runs if run["kept"]]
     return {
         "schema": MATRIX_SCHEMA_ID,
@@ -58,19 +58,19 @@ def matrix_document(collected: Collected) -> Json:
 
 
 def natural(text: str) -> list[str | int]:
-    """Sort key that puts THR-INSERT-2 before THR-INSERT-10 and uint8 before uint16."""
+    """Return a sort key that puts THR-INSERT-2 before THR-INSERT-10 and uint8 before uint16."""
     return [int(part) if odd % 2 else part for odd, part in enumerate(re.split(r"([0-9]{1,18})", text))]
 
 
 def evidence_page(row: Row) -> str:
-    """Relative path of the page that holds the evidence against the implementation of `row`."""
+    """Return the relative path of the evidence page of the implementation of `row`."""
     parts = [str(row[name]) for name in (*SECTION, "implementation", "implementation_version")]
     readable = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts)).strip("-.")[:80]
     return f"evidence/{readable}-{anchor(*parts)[1:7]}.html"
 
 
 def anchor(*parts: str) -> str:
-    """An id for an HTML element, made of any strings."""
+    """Return an id of an HTML element, derived from any strings."""
     return "e" + hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
@@ -135,9 +135,10 @@ def _links(evidence: Rows, *more: str) -> dict[Key, str]:
 def _rows(
     cells: Rows, columns: list[Key], links: Mapping[Key, str], of_groups: Mapping[Key, str], *names: str
 ) -> dict[Key, Cells]:
-    """(names..., level) -> one cell for each column; MAY has no cells.
+    """Return (names..., level) -> one cell for each column; MAY has no cells.
 
-    A cell whose cases pass, but not under every delivery, has its evidence where these failures weigh.
+    A cell whose cases pass, but not in every segmentation, links to the evidence of the level that these failures
+    count for.
     """
     rows: dict[Key, Cells] = defaultdict(lambda: [None] * len(columns))
     for row in cells:
@@ -165,7 +166,7 @@ def _cell(counts: Row, evidence: str | None) -> Json:
 
 
 def _mark(counts: Row) -> str:
-    """One word for a cell. Never pass while something in it could not be tested."""
+    """Return one word for a cell; never pass while a case in it could not be tested."""
     if counts["crash"] or counts["hang"] or counts["fail"]:
         return "fail"
     if counts["lenient"]:
@@ -209,13 +210,13 @@ def _may_row(key: Key, rows: Rows, columns: list[Key]) -> Json:
     answers: list[Rows] = [[] for _ in columns]
     for row in sorted(rows, key=lambda row: str(row["answer"])):
         answers[columns.index(_key(row, COLUMN))].append({"answer": row["answer"], "count": row["count"]})
-    said = {row["answer"] for row in rows} - {"unsupported", "untestable", "harness_error"}
+    observed = {row["answer"] for row in rows} - {"unsupported", "untestable", "harness_error"}
     return {
         "group": key[0],
         "case": key[1],
         "title": max(row["title"] or "" for row in rows),
         "clauses": max(row["clauses"] for row in rows),
-        "disagree": len(said) > 1,
+        "disagree": len(observed) > 1,
         "answers": answers,
     }
 

@@ -23,7 +23,7 @@ from wireproof.fuzz.campaign.board import Board, EngineRow
 from wireproof.fuzz.campaign.engines import SERVER, EngineOptions, fuzz_own_code, fuzz_server, shares
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs, kept_findings
 from wireproof.fuzz.commands.features import FEATURES, declared
-from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.report import OUTPUTS, kept_in, write_outputs
 from wireproof.fuzz.commands.server import FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, keep_found, spoken_by
 from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
@@ -37,7 +37,7 @@ from wireproof.fuzz.live.live_campaign import CampaignFinding
 from wireproof.protocols import protocol, protocol_names
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(context_settings={"show_default": True}, epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
 @click.option("--target-command", help="Command that starts the server to fuzz; {port} is replaced by a free port.")
@@ -77,7 +77,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b
-    wireproof fuzz campaign throttr --time 300 --corpus corpus --findings findings
+    wireproof fuzz campaign PROTOCOL --time 300 --corpus corpus --findings findings
     """
     try:
         code = _run(name, target, options)

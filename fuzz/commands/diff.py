@@ -22,7 +22,7 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
-from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
 from wireproof.fuzz.differential.compared_servers import ComparedServer, LiveServer, SimulatedServer
 from wireproof.fuzz.differential.diff_campaign import CERTAIN, Cluster, DiffCampaign, DiffLimits
@@ -41,7 +41,7 @@ WIDTH = 140
 """Columns of the tables without a terminal."""
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(context_settings={"show_default": True}, epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("targets", metavar="TARGET...", nargs=-1)
 @click.option(
@@ -73,7 +73,7 @@ def command(context: click.Context, /, name: str, targets: tuple[str, ...], **op
     Exit codes: 0 no difference, 1 differences, 2 usage or a server cannot be reached, 130 interrupted.
 
     \b
-    wireproof fuzz diff throttr tcp://127.0.0.1:9000 --target-command "my-server --port {port}" --time 60
+    wireproof fuzz diff PROTOCOL tcp://127.0.0.1:9000 --target-command "my-server --port {port}" --time 60
     """
     try:
         code = _diff(name, targets, options)

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import click
 
+from wireproof.fuzz.commands.options import PROTOCOLS
 from wireproof.fuzz.commands.renamed import RENAMED_COMMANDS, hint
 
 COMMANDS = {
@@ -80,14 +81,14 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup)
+@click.group(cls=LazyGroup, epilog=PROTOCOLS)
 def command() -> None:
     """Search for bugs that no case covers. Exit codes: 0 nothing found, 1 something found, 2 usage.
 
     \b
-    wireproof fuzz parser throttr --time 60 --corpus corpus/parser
+    wireproof fuzz parser PROTOCOL --time 60 --corpus corpus/parser
     wireproof fuzz scheduler --time 60
-    wireproof fuzz server throttr --target-command "my-server --port {port}" --time 60
-    wireproof fuzz diff throttr simulation tcp://127.0.0.1:9000
-    wireproof fuzz campaign throttr --time 600
+    wireproof fuzz server PROTOCOL --target-command "my-server --port {port}" --time 60
+    wireproof fuzz diff PROTOCOL simulation tcp://127.0.0.1:9000
+    wireproof fuzz campaign PROTOCOL --time 600
     """

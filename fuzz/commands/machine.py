@@ -17,7 +17,7 @@ from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
 from wireproof.fuzz.commands.server import checked, spoken_by
 from wireproof.fuzz.findings.evidence import write_evidence
@@ -45,14 +45,14 @@ def default_database() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wireproof" / "examples"
 
 
-@click.command(cls=CommandWithRenamedOptions, context_settings={"show_default": True})
+@click.command(cls=CommandWithRenamedOptions, context_settings={"show_default": True}, epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
 @click.option("--target-command", help="Command that starts the server; {port} is replaced by a free port.")
 @click.option(
     "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
 )
-@click.option("--profile", default="auto", help="Profile; auto: detected of a live server, all in this process.")
+@click.option("--profile", default="auto", help="Profile; auto: that of a live server, or all in this process.")
 @click.option("--variant", default="auto", help="Layout variant; auto as for --profile.")
 @click.option(
     "--preset",
@@ -90,8 +90,8 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b
-    wireproof fuzz machine throttr --preset deep --time 300
-    wireproof fuzz machine throttr tcp://127.0.0.1:9000
+    wireproof fuzz machine PROTOCOL --preset deep --time 300
+    wireproof fuzz machine PROTOCOL tcp://127.0.0.1:9000
     """
     if not has_model(name):
         raise click.UsageError(f"{name} has no model of a whole server, which `fuzz store` and `fuzz machine` need")

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
-from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
 from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.findings.of_own_code import finding_of
@@ -132,7 +132,7 @@ def _run(target: str, name: str, options: Options) -> int:
     )()
 
 
-@click.command()
+@click.command(epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @_options
 @click.pass_context
@@ -143,7 +143,7 @@ def parser(context: click.Context, /, name: str, **options: Any) -> None:
     bytes. Exit codes: 0 nothing found, 1 something found, 2 usage.
 
     \b
-    wireproof fuzz parser throttr --time 60 --corpus corpus/parser
+    wireproof fuzz parser PROTOCOL --time 60 --corpus corpus/parser
     """
     context.exit(_run("parser", name, options))
 
@@ -162,7 +162,7 @@ def scheduler(context: click.Context, /, **options: Any) -> None:
     context.exit(_run("scheduler", default_protocol(), options))
 
 
-@click.command()
+@click.command(epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @_options
 @click.pass_context
@@ -172,7 +172,7 @@ def store(context: click.Context, /, name: str, **options: Any) -> None:
     Exit codes: 0 nothing found, 1 something found, 2 usage.
 
     \b
-    wireproof fuzz store throttr --time 60 --corpus corpus/store
+    wireproof fuzz store PROTOCOL --time 60 --corpus corpus/store
     """
     if not has_model(name):
         raise click.UsageError(f"{name} has no model of a whole server, which `fuzz store` and `fuzz machine` need")

@@ -32,7 +32,7 @@ def command(finding: Path, out: Path | None, clause: str | None, name: str | Non
     Exit codes: 0 written, 1 refused, 2 usage.
 
     \b
-    wireproof fuzz promote findings/ID --clause THR-QUERY-6
+    wireproof fuzz promote findings/ID --clause CLAUSE
     """
     try:
         click.echo(_promoted(finding, out, clause, name))

@@ -19,7 +19,7 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
-from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
@@ -34,7 +34,7 @@ EVERY = 200
 TIMEOUT = 5.0
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(context_settings={"show_default": True}, epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
 @click.option(
@@ -66,7 +66,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b
-    wireproof fuzz server throttr --target-command "my-server --port {port}" --time 60
+    wireproof fuzz server PROTOCOL --target-command "my-server --port {port}" --time 60
     """
     try:
         code = _fuzz(name, target, options)
