@@ -26,7 +26,7 @@ HEX_SHOWN: Final = 1024
 
 
 def write_pages(document: Json, evidence: Rows, out: Path) -> None:
-    """Write index.html, matrix.md and evidence/*.html below `out`, and delete other evidence pages. Raises `OSError`."""
+    """Write index.html, matrix.md and evidence/*.html below `out`; delete other evidence pages. Raises `OSError`."""
     environment = _environment()
     _write(out / "index.html", environment.get_template("matrix.html.j2").render(matrix=document))
     _write(out / "matrix.md", environment.get_template("matrix.md.j2").render(matrix=document))
@@ -108,7 +108,7 @@ def octets(text: str, byte: int | None = None) -> tuple[str, str, str, int]:
 
 
 def _evidence_cells(rows: Rows) -> Rows:
-    """Return evidence rows nested as variant, group, level -> clause -> records, with the anchors that cells link to."""
+    """Return evidence rows nested as variant, group, level -> clause -> records, with anchors for links."""
     cell_of, clause_of = ("variant", "group", "level"), ("variant", "group", "level", "charged")
     ordered = sorted(rows, key=lambda row: ([natural(row[name]) for name in clause_of], row["number"]))
     return [
