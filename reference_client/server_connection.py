@@ -1,4 +1,4 @@
-"""A connection that is made, and made again after a loss where somebody says how. Knows no protocol."""
+"""The connection to a server, restored after a loss if that is wanted. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from wireproof.protocols.connection import Client
 from wireproof.reference_client.errors import ClientError, ClosedError, DeadlineError
 from wireproof.reference_client.link import Link, OnPush, open_link
 
-__all__ = ["Line", "Reconnect"]
+__all__ = ["Reconnect", "ServerConnection"]
 
 OnLoss = Callable[[ClientError, bool], object]
-"""Takes why a connection was lost, and whether it will be made again."""
+"""(reason, whether the client reconnects): called when a connection is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reconnect:
-    """How a lost connection is made again: so many attempts, after delays that double up to the longest, in seconds."""
+    """How a lost connection is restored: attempts after delays in seconds, which double up to the longest."""
 
     attempts: int = 5
     first_delay: float = 0.05
@@ -30,8 +30,8 @@ class Reconnect:
         return [min(self.first_delay * 2**number, self.longest_delay) for number in range(self.attempts)]
 
 
-class Line:
-    """The way to one server: at most one link at a time."""
+class ServerConnection:
+    """The connection to one server, by at most one `Link` at a time."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Line:
         prepare: Callable[[Link], Awaitable[None]],
         link_class: type[Link] = Link,
     ) -> None:
-        """`prepare` has a new link ready before anybody uses it: logged in, say, and subscribed as before a loss."""
+        """`timeout` is in seconds; `prepare` makes a new link ready for use: it logs in and renews subscriptions."""
         self._make_codec = make_codec
         self._host = host
         self._port = port
@@ -59,19 +59,23 @@ class Line:
         self._prepare = prepare
         self._link_class = link_class
         self._link: Link | None = None
-        self._settled = asyncio.Event()
-        """Set while `link` need not wait: there is one, or there will be none."""
+        self._usable = asyncio.Event()
+        """Set unless the client is reconnecting."""
         self._over: ClientError | None = ClosedError("the client is not connected")
-        self._settled.set()
-        self._mending: asyncio.Task[None] | None = None
+        self._usable.set()
+        self._reconnecting: asyncio.Task[None] | None = None
 
     @property
     def over(self) -> bool:
-        """Whether there is no link and will be none."""
+        """Whether the connection has ended for good."""
         return self._over is not None
 
     async def open(self) -> None:
-        """Connect, once; raises `ClosedError`, `DeadlineError`, or what preparing raises."""
+        """Connect.
+
+        Raises ClosedError if nobody listens or if the client was connected before, DeadlineError if the server is not
+        ready in time, and what `prepare` raises.
+        """
         if self._link is not None:
             raise ClosedError("the client was connected before: make another one")
         self._link = await self._dial()
@@ -80,24 +84,24 @@ class Line:
             self._lost(self._link.ended)
 
     async def link(self) -> Link:
-        """Return the link, waiting while it is made again; raises `ClosedError` when there is none and will be none."""
-        await self._settled.wait()
+        """Return the link; wait while the client reconnects. Raises ClosedError if the connection has ended."""
+        await self._usable.wait()
         if self._over is not None or self._link is None:
             raise ClosedError(str(self._over))
         return self._link
 
     def finish(self, why: ClientError) -> None:
-        """Give out no link any more, nor make one again, nor tell of a loss: the end that comes is wanted."""
+        """End for good: `link` raises `why`, and a loss is neither repaired nor reported."""
         self._over = why if self._over is None else self._over
-        self._settled.set()
+        self._usable.set()
 
     async def close(self) -> None:
-        """Close for good: what waits fails with `ClosedError`."""
+        """Close for good; pending calls fail with ClosedError."""
         self.finish(ClosedError("the client was closed"))
-        if self._mending is not None:
-            self._mending.cancel()
+        if self._reconnecting is not None:
+            self._reconnecting.cancel()
             with suppress(asyncio.CancelledError):
-                await self._mending
+                await self._reconnecting
         if self._link is not None:
             self._link.close()
             with suppress(TimeoutError):
@@ -125,24 +129,24 @@ class Line:
         return link
 
     def _lost(self, why: ClientError) -> None:
-        if self._over is not None or (self._mending is not None and not self._mending.done()):
+        if self._over is not None or (self._reconnecting is not None and not self._reconnecting.done()):
             return
         if self._reconnect is None:
             self.finish(why)
         else:
-            self._settled.clear()
-            self._mending = asyncio.get_running_loop().create_task(self._mend(self._reconnect, why))
+            self._usable.clear()
+            self._reconnecting = asyncio.get_running_loop().create_task(self._restore(self._reconnect, why))
         self._on_loss(why, self._reconnect is not None)
 
-    async def _mend(self, how: Reconnect, why: ClientError) -> None:
+    async def _restore(self, how: Reconnect, why: ClientError) -> None:
         for delay in how.delays():
             await asyncio.sleep(delay)
             with suppress(ClientError):
                 self._link = await self._dial()
                 if self._link.ended is None:
-                    self._settled.set()
+                    self._usable.set()
                     self._on_mended()
                     return
-        told = ClosedError(f"{why}; it could not be made again in {how.attempts} attempts")
-        self.finish(told)
-        self._on_loss(told, False)
+        final = ClosedError(f"{why}; reconnecting failed after {how.attempts} attempts")
+        self.finish(final)
+        self._on_loss(final, False)
