@@ -157,7 +157,10 @@ class Machine(RuleBasedStateMachine):
             )
 
     def do(self, step: Step) -> None:
-        """Do a step; a failure other than the first one of the run ends the example silently."""
+        """Do a step; a failure other than the first one of the run ends the example silently.
+
+        Raises `InvariantError` for the first failure and its repetitions, `TimeIsUp` when the run is over.
+        """
         if self.setting.is_over():
             raise TimeIsUp
         self.over = self.over or self.is_too_late(step)

@@ -12,13 +12,13 @@ from wireproof.fuzz.live.exchanges import BY_TARGET, Line
 from wireproof.protocols import Message, Push
 from wireproof.protocols.fields import Absent, Repeated, Rows
 
-__all__ = ["ComparedAnswer", "ConnectionView", "RemainingTime", "view_of"]
+__all__ = ["ComparedAnswer", "ConnectionView", "TimeUntilExpiry", "view_of"]
 
 CLOSED, SILENT, NOTHING = "the connection is closed", "no answer", "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class RemainingTime:
+class TimeUntilExpiry:
     """A remaining time, which shrinks while a script is played; `unit` is its resolution in ns."""
 
     nanoseconds: int
@@ -27,7 +27,7 @@ class RemainingTime:
     def __str__(self) -> str:
         return f"{self.nanoseconds / 1e9:g} s"
 
-    def agrees(self, other: RemainingTime) -> bool:
+    def agrees(self, other: TimeUntilExpiry) -> bool:
         """Return whether both may mean the same instant: plays begin at different times and servers round."""
         slack = 2_000_000_000 + max(self.unit, other.unit)
         return abs(self.nanoseconds - other.nanoseconds) <= slack
@@ -97,7 +97,7 @@ def _compared(message: Message, context: FuzzContext, own: set[bytes]) -> Iterat
         elif field in spoken.time_left:
             unit, lengths = spoken.time_left[field]
             length = lengths.get(getattr(message, unit), 1)
-            yield field, RemainingTime(value * length, length)
+            yield field, TimeUntilExpiry(value * length, length)
         elif field not in spoken.masked and not isinstance(kind, Absent):
             yield field, value
 

@@ -12,7 +12,7 @@ from wireproof.fuzz.differential.answer_views import (
     NOTHING,
     ComparedAnswer,
     ConnectionView,
-    RemainingTime,
+    TimeUntilExpiry,
     view_of,
 )
 from wireproof.fuzz.live.observation import Play
@@ -120,7 +120,7 @@ def _mismatch(answers: Sequence[ComparedAnswer]) -> Mismatch | None:
 
 
 def _shown(value: object) -> str:
-    return str(value) if isinstance(value, RemainingTime) else describe(value)
+    return str(value) if isinstance(value, TimeUntilExpiry) else describe(value)
 
 
 def _kind(one: ComparedAnswer) -> str:
@@ -131,7 +131,9 @@ def _kind(one: ComparedAnswer) -> str:
 
 def _agree(one: object, other: object) -> bool:
     return (
-        one.agrees(other) if isinstance(one, RemainingTime) and isinstance(other, RemainingTime) else bool(one == other)
+        one.agrees(other)
+        if isinstance(one, TimeUntilExpiry) and isinstance(other, TimeUntilExpiry)
+        else bool(one == other)
     )
 
 

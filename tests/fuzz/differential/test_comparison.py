@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
-from wireproof.fuzz.differential.answer_views import RemainingTime
+from wireproof.fuzz.differential.answer_views import TimeUntilExpiry
 from wireproof.fuzz.differential.comparison import AnswerDifference, differences
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
@@ -115,6 +115,6 @@ def test_pushes_are_compared_by_what_they_hold() -> None:
 def test_time_left_agrees_within_what_a_play_takes_and_a_unit() -> None:
     second, hour = 10**9, 3600 * 10**9
 
-    assert RemainingTime(60 * second, second).agrees(RemainingTime(58 * second, second))
-    assert not RemainingTime(60 * second, second).agrees(RemainingTime(50 * second, second))
-    assert RemainingTime(2 * hour, hour).agrees(RemainingTime(hour, hour))
+    assert TimeUntilExpiry(60 * second, second).agrees(TimeUntilExpiry(58 * second, second))
+    assert not TimeUntilExpiry(60 * second, second).agrees(TimeUntilExpiry(50 * second, second))
+    assert TimeUntilExpiry(2 * hour, hour).agrees(TimeUntilExpiry(hour, hour))
