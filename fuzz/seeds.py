@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from wireproof.conformance.suite.cases import vectors_root
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.state_paths import examples, ways
-from wireproof.protocols import Request, protocol
+from wireproof.protocols import Request, Role, protocol
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["Exchange", "by_state", "conversations", "exchanges", "requests"]
 
@@ -55,8 +55,9 @@ def requests(name: str, profile: str, variant: str) -> tuple[Request, ...]:
     for document in _documents(name, profile, variant):
         for frame in document["frames"]:
             if frame["direction"] == "request" and frame["result"] == "valid":
-                follow = _following(name, profile, variant, "")
-                found.update(dict.fromkeys(follow.sent(bytes.fromhex(frame["hex"]))))
+                dissection = _dissection(name, profile, variant, "")
+                dissection.feed(Role.CLIENT, bytes.fromhex(frame["hex"]))
+                found.update(dict.fromkeys(dissection.requests))
     return tuple(found)
 
 
@@ -67,12 +68,12 @@ def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
     for document in _documents(name, profile, variant):
         for conversation in document["conversations"]:
             for link, said in _streams(conversation["steps"]):
-                follow = _following(name, profile, variant, link)
+                dissection = _dissection(name, profile, variant, link)
                 for is_ours, data in said:
-                    (follow.sent if is_ours else follow.came)(data)
+                    dissection.feed(Role.CLIENT if is_ours else Role.SERVER, data)
                 sent, received = (b"".join(data for mine, data in said if mine is way) for way in (True, False))
                 if sent:
-                    found[Exchange(tuple(follow.requests), sent, received, link)] = None
+                    found[Exchange(tuple(dissection.requests), sent, received, link)] = None
     return tuple(found)
 
 
@@ -99,7 +100,6 @@ def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[str, list[tuple[bool,
     return [(links.get(name, ""), both) for name, both in said.items()]
 
 
-def _following(name: str, profile: str, variant: str, link: str) -> Following:
+def _dissection(name: str, profile: str, variant: str, link: str) -> Dissection:
     spoken = protocol(name)
-    codec = spoken.codec(spoken.profiles[profile], variant)
-    return Following(spoken.link_of(link), codec, by_state=by_state(name, profile, variant))
+    return Dissection(spoken.link_of(link), spoken.codec(spoken.profiles[profile], variant))

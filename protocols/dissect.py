@@ -29,7 +29,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from wireproof.protocols.connection import Connection, ReplyReader
 from wireproof.protocols.errors import LocalProtocolError, RemoteProtocolError
@@ -109,15 +109,21 @@ class Direction:
         return early
 
     def feed(self, data: bytes, at: float) -> None:
-        """Take the next bytes, without reading them; empty says that this side sends no more.
+        """Take the next bytes, without reading them.
 
         Raises `LocalProtocolError` (illegal_state) for bytes after the end.
         """
-        if not self.is_stopped:
+        if data and not self.is_stopped:
             self._reader.receive_data(data)
             self._chunks.append((self.size + len(data), at))
             self._may_have_more = True
         self.size += len(data)
+
+    def end(self) -> None:
+        """Say that this side sends no more."""
+        if not self.is_stopped:
+            self._reader.receive_data(b"")
+            self._may_have_more = True
 
     def read_on(self) -> None:
         """Say that what was not readable yet may be so now."""
@@ -174,16 +180,17 @@ class Dissection:
         self._counts = counts
         self.of_client = Direction(Role.CLIENT, self._server, is_stream=is_stream)
         self.of_server = Direction(Role.SERVER, self._client, is_stream=is_stream)
+        self.pairs: list[tuple[Frame, Frame]] = []
+        """Requests that were answered, with their replies, in the order of the replies."""
         self._due: deque[Frame] = deque()
         """Requests that were sent, oldest first; those that are never answered leave when a later one is."""
         self.is_paired = True
         """False once a request was read that no client may send there: which one a reply answers is unknown then."""
 
     @property
-    def pairs(self) -> list[tuple[Request, Message]]:
-        """The requests that were answered, with their replies, in the order of the replies."""
-        found = ((one.request, one.message) for one in self.of_server.frames)
-        return [(request.message, reply) for request, reply in found if request is not None]  # type: ignore[misc]
+    def requests(self) -> list[Request]:
+        """The requests that were read, in order."""
+        return cast(list[Request], self.of_client.messages)
 
     @property
     def pending(self) -> tuple[Request, ...]:
@@ -207,13 +214,19 @@ class Dissection:
     def feed(self, sender: Role, data: bytes, at: float = 0.0) -> list[Frame]:
         """Take what a side sent at that time; return what can be read now, of both sides, in order.
 
-        Empty `data` is the end of a stream. Raises `LocalProtocolError` (illegal_state) for bytes after it.
+        Raises `LocalProtocolError` (illegal_state) for bytes after the end.
         """
         self.receive(sender, data, at)
         found: list[Frame] = []
         while (frame := self.next_frame()) is not None:
             found.append(frame)
         return found
+
+    def end(self, sender: Role) -> None:
+        """Take the end of what a side sent; a message that it cuts short is an error of that side."""
+        direction = self.direction(sender)
+        direction.end()
+        direction.next_message()
 
     def receive(self, sender: Role, data: bytes, at: float = 0.0) -> None:
         """Take what a side sent, as `feed` does, but leave it to `next_frame` to read it."""
@@ -228,7 +241,10 @@ class Dissection:
         if message is None:
             return None
         request = None if isinstance(message, Push) else self._answered(message)
-        return self.of_server.frame(message, request)
+        frame = self.of_server.frame(message, request)
+        if request is not None:
+            self.pairs.append((request, frame))
+        return frame
 
     def await_reply(self, request: Request, at: float = 0.0) -> None:
         """Note a request whose bytes are not read here; its frame, when it is answered, has an empty span."""
@@ -252,7 +268,7 @@ class Dissection:
 
     def _await(self, frame: Frame) -> None:
         try:
-            self._client.await_reply(frame.message)  # type: ignore[arg-type]
+            self._client.await_reply(cast(Request, frame.message))
         except LocalProtocolError:
             self.is_paired = False
         else:

@@ -10,7 +10,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.findings.capture import is_available, write_capture
 from wireproof.fuzz.findings.finding import Finding
 from wireproof.fuzz.live.context import Ground
@@ -18,7 +17,8 @@ from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
 from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.live.token_substitution import place, told_in
 from wireproof.fuzz.script import to_json
-from wireproof.protocols import Request
+from wireproof.protocols import Request, Role
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["exchange", "write_evidence"]
 
@@ -69,18 +69,18 @@ def _told(found: Iterable[Line], ground: Ground) -> Iterator[tuple[str, tuple[st
 def exchange(events: Iterable[TraceEvent], ground: Ground) -> Iterator[str]:
     """Yield the events of a trace in words: messages where bytes are messages, hexadecimal beside them."""
     events = list(events)
-    open_ones: dict[str, Following] = {}
+    open_ones: dict[str, Dissection] = {}
     for event in events:
         when = f"{event.at_us / 1e6:9.4f} s  {event.connection or '-':8}"
         if event.kind is Kind.OPENED:
-            open_ones[event.connection] = ground.following(event.link)
+            open_ones[event.connection] = ground.dissection(event.link)
         if event.kind is Kind.SENT:
             requests, whole = _asked(event, ground, open_ones)
             told = [*map(describe, requests), *([] if whole else ["(what follows is no whole request)"])]
             yield f"{when} > {'; '.join(told)}  [{event.data.hex()}]"
         elif event.kind is Kind.RECEIVED:
             if event.connection in open_ones:
-                open_ones[event.connection].came(event.data)
+                open_ones[event.connection].feed(Role.SERVER, event.data)
             yield f"{when} < {len(event.data)} bytes  [{event.data.hex()}]"
         else:
             yield f"{when} {event.kind}{f' ({event.link})' if event.link else ''}"
@@ -89,9 +89,11 @@ def exchange(events: Iterable[TraceEvent], ground: Ground) -> Iterator[str]:
             yield f"{line.name}: {describe(request)} -> {describe(reply)}"
 
 
-def _asked(event: TraceEvent, ground: Ground, open_ones: Mapping[str, Following]) -> tuple[list[Request], bool]:
+def _asked(event: TraceEvent, ground: Ground, open_ones: Mapping[str, Dissection]) -> tuple[list[Request], bool]:
     """Return the requests of a write, and whether it is nothing else; by itself where requests stand by themselves."""
     if not ground.by_state or event.connection not in open_ones:
         return ground.requests(event.data)
-    line = open_ones[event.connection]
-    return line.sent(event.data), line.whole
+    dissection = open_ones[event.connection]
+    known = len(dissection.of_client.frames)
+    dissection.feed(Role.CLIENT, event.data)
+    return dissection.requests[known:], dissection.of_client.is_whole

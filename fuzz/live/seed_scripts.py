@@ -11,6 +11,7 @@ from wireproof.fuzz.live.generation import Drawing
 from wireproof.fuzz.live.token_substitution import place, told_in
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
+from wireproof.protocols import Role
 
 if TYPE_CHECKING:
     from wireproof.fuzz.live.context import Ground
@@ -71,16 +72,17 @@ def _each(steps: Iterable[Mapping[str, Any]], ground: Ground) -> Iterator[Action
         match step["do"]:
             case "connect":
                 link = ground.symbols.protocol.link_of(step.get("link", ""))
-                lines[name] = ground.following(step.get("link", ""))
+                lines[name] = ground.dissection(step.get("link", ""))
                 yield Open(name, step.get("link", ""), link.transport)
             case "send":
                 if name in lines:
-                    lines[name].sent(data)
+                    lines[name].feed(Role.CLIENT, data)
                 for told, stands in places.items():
                     data = data.replace(told, stands)
                 yield Write(name, data if ground.by_state else ground.marked(data))
             case "receive" | "closed":
-                for message in lines[name].came(data) if name in lines else ():
+                frames = lines[name].feed(Role.SERVER, data) if name in lines else []
+                for message in (one.message for one in frames if one.sender is Role.SERVER):
                     places.update((told, place(name, len(told))) for told in told_in(message, ground.echoed))
                 yield Read(name, PAUSE)
             case "wait":

@@ -20,6 +20,7 @@ from wireproof.protocols.throttr.requests import Insert, Query, Subscribe, Whoam
 
 CODEC, OLD = Codec.of(V732, "uint16"), Codec.of(V710, "uint16")
 PUSH = PushedEvent(b"ch", b"hello")
+PUSHED = len(CODEC.encode(PUSH))
 Chunk = tuple[Role, bytes]
 
 
@@ -182,6 +183,7 @@ def test_the_first_error_of_a_client_has_its_code_offset_and_clause_and_ends_its
     dissection = throttr()
     dissection.feed(Role.CLIENT, b"\x18\xff" + CODEC.encode(Query(b"k")))
     dissection.feed(Role.CLIENT, b"\x18")
+    dissection.end(Role.CLIENT)
     error = dissection.of_client.error
 
     assert error is not None
@@ -208,7 +210,7 @@ def test_a_stream_that_ends_inside_a_message_is_truncated(sender: Role) -> None:
     dissection = throttr()
     dissection.feed(Role.CLIENT, CODEC.encode(Query(b"k")))
     dissection.feed(sender, b"\x01")
-    dissection.feed(sender, b"")
+    dissection.end(sender)
     error = dissection.direction(sender).error
 
     assert error is not None
@@ -216,10 +218,11 @@ def test_a_stream_that_ends_inside_a_message_is_truncated(sender: Role) -> None:
 
 
 @pytest.mark.parametrize("sender", Role)
-def test_an_end_between_messages_is_none_of_them_and_the_last(sender: Role) -> None:
+def test_nothing_comes_after_an_end_and_no_bytes_are_none(sender: Role) -> None:
     dissection = throttr()
 
     assert dissection.feed(sender, b"") == []
+    dissection.end(sender)
     assert dissection.direction(sender).is_whole
     with pytest.raises(LocalProtocolError, match="after the end"):
         dissection.feed(sender, b"\x18")
@@ -242,7 +245,7 @@ def test_requests_that_wait_and_pairs_are_listed() -> None:
     dissection.feed(Role.SERVER, CODEC.encode(PUSH) + b"\x00")
 
     assert dissection.pending == (second,)
-    assert [request for request, _ in dissection.pairs] == [first]
+    assert [(request.message, reply.span) for request, reply in dissection.pairs] == [(first, (PUSHED, PUSHED + 1))]
     assert dissection.settled
 
 
@@ -330,7 +333,7 @@ def test_a_broken_datagram_breaks_no_other_and_the_first_error_stays() -> None:
 def test_a_request_that_no_client_may_send_there_leaves_replies_without_pairs() -> None:
     dissection = psrt()
     dissect(dissection, TALKS["psrt control"].chunks[:4])
-    dissection.feed(Role.SERVER, b"")
+    dissection.end(Role.SERVER)
     dissection.feed(Role.CLIENT, PSRT_CODEC.encode(Nop()))
 
     assert not dissection.is_paired
