@@ -1,4 +1,4 @@
-"""Which frame a byte of the harness's stream belongs to, and whether what was sent is what was meant."""
+"""Which frame a byte of the harness's stream belongs to, and whether what was sent is what was intended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.protocols import Message, Request
 
 
-class Meaning:
+class IntendedStream:
     """The frames of one connection's stream, laid end to end."""
 
     def __init__(self, meant: Sequence[Meant]) -> None:
@@ -59,7 +59,7 @@ class Meaning:
             return None
         return frame.event
 
-    def told(self, offset: int) -> str:
+    def description(self, offset: int) -> str:
         """Return the message that the byte at `offset` was to be part of, in words."""
         frame = self._frame(offset)
         return "nothing" if frame is None else describe(frame.message or frame.data)
@@ -73,7 +73,7 @@ class Meaning:
         place = self._ends[number] - len(frame.data), self._ends[number]
         if (first, stop) == place and message == frame.message:
             return None
-        return f"{describe(frame.message)} was meant in {len(frame.data)} bytes, {describe(message)} was sent"
+        return f"{describe(frame.message)} was to be sent in {len(frame.data)} bytes, {describe(message)} was sent"
 
     def declared(self, request: Request, first: int, stop: int) -> int | None:
         """Return the event since which it is open what comes: a request made of bytes by hand that are to be none.

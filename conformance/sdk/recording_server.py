@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from wireproof.conformance.sdk.play.server_side import Follower
-from wireproof.protocols import Message, ProtocolError, Reply, Request
+from wireproof.protocols import Message, Reply, Role
 from wireproof.protocols import protocol as codec_of
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.links import Link
 from wireproof.protocols.registry import Protocol
 from wireproof.reference_server.clock import LoopClock
@@ -93,18 +94,11 @@ class Datagrams:
 
     def crossed(self, data: bytes, answer: bytes | None) -> None:
         """Take a datagram of the SDK, and its answer."""
-        server, client = self._link.server(self._codec), self._link.client(self._codec)
-        messages, replies = list[Message](), list[Reply]()
-        with suppress(ProtocolError):
-            server.receive_data(data)
-            if isinstance(message := server.next_event(), Request):
-                messages.append(message)
-                client.await_reply(message)
-        with suppress(ProtocolError):
-            client.receive_data(answer or b"")
-            if isinstance(reply := client.next_event(), Reply):
-                replies.append(reply)
-        self._taken += Taken(data, tuple(messages), answer or b"", tuple(replies))
+        dissection = Dissection(self._link, self._codec)
+        dissection.feed(Role.CLIENT, data)
+        dissection.feed(Role.SERVER, answer or b"")
+        replies = tuple(one for one in dissection.of_server.messages if isinstance(one, Reply))
+        self._taken += Taken(data, tuple(dissection.requests), answer or b"", replies)
 
     def take(self) -> Taken:
         """Return what crossed since the last look."""
