@@ -9,7 +9,7 @@ from typing import Any
 
 from wireproof.conformance.model.intended import Meant
 from wireproof.conformance.model.wording import describe
-from wireproof.protocols import Message, Request
+from wireproof.protocols import Message
 
 
 class IntendedStream:
@@ -75,7 +75,7 @@ class IntendedStream:
             return None
         return f"{describe(frame.message)} was to be sent in {len(frame.data)} bytes, {describe(message)} was sent"
 
-    def declared(self, request: Request, first: int, stop: int) -> int | None:
+    def declared(self, request: Message, first: int, stop: int) -> int | None:
         """Return the event since which it is open what comes: a request made of bytes by hand that are to be none.
 
         One is an ordinary request if all of its bytes are by hand and the last of them say that its like is answered.

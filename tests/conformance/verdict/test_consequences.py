@@ -10,7 +10,7 @@ from wireproof.conformance.model.outcome import Outcome, Place
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Suite, load_suite
-from wireproof.conformance.verdict.consequences import Failure, explained, settled
+from wireproof.conformance.verdict.consequences import Consequences, Failure, explained
 from wireproof.conformance.verdict.records import Record, Run, record
 
 REAL = load_suite("throttr")
@@ -92,7 +92,9 @@ def test_records_of_consequences_are_untestable_and_name_their_cause() -> None:
     crash = played("update/change-increase", Verdict.CRASH, place)
     passed = played("update/change-decrease", Verdict.PASS, None)
 
-    root, explained_one, *others = settled(REAL, [low, high, crash, passed])
+    consequences = Consequences(REAL, ())
+    final = [one for record in (low, high, crash, passed) for one in consequences.add(record)]
+    root, explained_one, *others = final
 
     assert (root, *others) == (low, crash, passed)
     assert (explained_one["verdict"], explained_one["guilty"]) == ("untestable", "target")
