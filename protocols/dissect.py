@@ -29,8 +29,9 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.connection import Connection, ReplyReader
 from wireproof.protocols.errors import LocalProtocolError, RemoteProtocolError
 from wireproof.protocols.links import Link
@@ -163,7 +164,7 @@ class Dissection:
     def __init__(
         self,
         link: Link,
-        codec: Any,
+        codec: Codec,
         *,
         client: ReplyReader | None = None,
         counts: Callable[[Frame], bool] = _every,

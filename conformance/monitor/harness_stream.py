@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wireproof.conformance.model.intended import Account, Meant
 from wireproof.conformance.model.violation import MISREAD, NOT_MEANT
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.monitor.intended_stream import IntendedStream
 from wireproof.protocols import ErrorCode, LocalProtocolError, Message, RemoteProtocolError, Request, Role
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.connection import ReplyReader
 from wireproof.protocols.dissect import Dissection, Frame
 from wireproof.protocols.links import Link
@@ -24,7 +25,7 @@ class HarnessFault(NamedTuple):
     clause: str | None = None
 
 
-def writes_back(codec: Any, message: Message, data: bytes) -> bool:
+def writes_back(codec: Codec, message: Message, data: bytes) -> bool:
     """Say whether a message is written as it was read: encoder and decoder check each other."""
     try:
         return bool(codec.encode(message) == data)
@@ -35,7 +36,7 @@ def writes_back(codec: Any, message: Message, data: bytes) -> bool:
 class HarnessStream:
     """Follows what the harness sends on one connection, until there is a `fault`."""
 
-    def __init__(self, link: Link, codec: Any, account: Account | None, replies: ReplyReader) -> None:
+    def __init__(self, link: Link, codec: Codec, account: Account | None, replies: ReplyReader) -> None:
         """`account` says what was intended; None: nobody knows. `replies` reads what the target sends."""
         self._link = link
         self._codec = codec

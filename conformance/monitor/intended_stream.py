@@ -5,11 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
 
 from wireproof.conformance.model.intended import Meant
 from wireproof.conformance.model.wording import describe
 from wireproof.protocols import Message
+from wireproof.protocols.codec import Codec
 
 
 class IntendedStream:
@@ -49,7 +49,7 @@ class IntendedStream:
         frame = self._frame(offset)
         return frame.event if frame is not None and frame.message is None else None
 
-    def as_encoded_since(self, offset: int, codec: Any) -> int | None:
+    def as_encoded_since(self, offset: int, codec: Codec) -> int | None:
         """Return the event of the write of the message at `offset`, if it was written as its encoder says.
 
         Its layout holds values that the protocol does not allow: a case that names one means it.

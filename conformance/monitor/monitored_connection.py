@@ -9,7 +9,6 @@ to see whether the player read the same.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 from wireproof.conformance.model.intended import Account
 from wireproof.conformance.model.trace import Kind, TraceEvent
@@ -19,6 +18,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.conformance.monitor.ambiguity import BacktrackingReader
 from wireproof.conformance.monitor.harness_stream import HarnessFault, HarnessStream, writes_back
 from wireproof.protocols import LocalProtocolError, RemoteProtocolError, Role
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.dissect import Frame
 from wireproof.protocols.links import Link
 
@@ -26,7 +26,7 @@ from wireproof.protocols.links import Link
 class MonitoredConnection:
     """The state of one connection; `see` takes its events."""
 
-    def __init__(self, name: str, opened: int, link: Link, codec: Any, account: Account | None) -> None:
+    def __init__(self, name: str, opened: int, link: Link, codec: Codec, account: Account | None) -> None:
         """`opened` is the number of the event that opened it, `account` what the harness intended and decoded."""
         self.name = name
         self.opened = opened

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.sdk.play.accepted_streams import DatagramWire, StreamWire
-from wireproof.conformance.sdk.play.server_side import Follower
+from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols.registry import Protocol as Spoken
 from wireproof.reference_server.service import Service, Session, Write
 
@@ -53,7 +53,7 @@ class Line:
         return self.wires[self._current] if self.wires else None
 
     @property
-    def follower(self) -> Follower | None:
+    def follower(self) -> ServerSide | None:
         """What came on it."""
         return self.wire.follower if self.wire else None
 
@@ -149,7 +149,7 @@ class Door:
         name = self._datagrams
         if name is None or self.lines[name].wires:
             return
-        follower = Follower(self.house.spoken.links[name], self.house.codec)
+        follower = ServerSide(self.house.spoken.links[name], self.house.codec)
         loop, wire = asyncio.get_running_loop(), DatagramWire(self, follower, name)
         await loop.create_datagram_endpoint(lambda: wire, local_addr=(LOOPBACK, port))
         self.lines[name].wires.append(wire)
@@ -187,12 +187,12 @@ class Door:
         """See `Owner`."""
         return "" if len(self._streams) == 1 else self.house.spoken.link_of_stream(first)
 
-    def opened(self, wire: StreamWire, link: str) -> Follower:
+    def opened(self, wire: StreamWire, link: str) -> ServerSide:
         """See `Owner`."""
         line = self.lines[link]
         line.wires.append(wire)
         self.house.note(line.name, Kind.OPENED)
-        return Follower(self.house.spoken.link_of(link), self.house.codec)
+        return ServerSide(self.house.spoken.link_of(link), self.house.codec)
 
     def came(self, wire: StreamWire | DatagramWire, data: bytes) -> None:
         """See `Owner`."""

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wireproof.protocols import Message, Role
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.dissect import Dissection, Frame
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import Reply, Request
 
-__all__ = ["Follower"]
+__all__ = ["ServerSide"]
 
 
 class _Due(NamedTuple):
@@ -28,10 +29,10 @@ class _Due(NamedTuple):
     """What is answered; None: a request that the SDK makes by itself."""
 
 
-class Follower:
+class ServerSide:
     """What came on one socket and was not taken yet, as bytes and as messages."""
 
-    def __init__(self, link: Link, codec: Any) -> None:
+    def __init__(self, link: Link, codec: Codec) -> None:
         self.link = link
         self.messages: list[tuple[int, Message]] = []
         """(offset behind it in the stream, message) of what came and was not taken yet."""
