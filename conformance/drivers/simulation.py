@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from wireproof.conformance.drivers.io_audit import Tap, TapError, misdelivered
+from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError, misdelivered
 from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
@@ -27,7 +27,7 @@ class _Wire:
         self.session: Session | None = None
         self.written: list[bytes] = []
         self.closed = False
-        self.tap = Tap()
+        self.audit = IoAudit()
         self.inside: list[bytes] | None = None
         """What the server, which goes on inside TLS, wrote so far; None once our side does, too, or without TLS."""
         self._first = b""
@@ -37,7 +37,7 @@ class _Wire:
         if self.inside is not None:
             self.inside.append(data)
         else:
-            self.tap.came(data)
+            self.audit.came(data)
             self.written.append(data)
 
     def close(self) -> None:
@@ -73,14 +73,14 @@ class _Datagrams:
         self._service = service
         self._peer = peer
         self.came: deque[bytes] = deque()
-        self.tap = Tap()
+        self.audit = IoAudit()
 
     def write(self, data: bytes) -> None:
         """Send one datagram."""
-        self.tap.left(data)
+        self.audit.left(data)
         answer = self._service.datagram(self._peer, data)
         if answer is not None:
-            self.tap.came(answer)
+            self.audit.came(answer)
             self.came.append(answer)
 
 
@@ -101,7 +101,7 @@ class SimulationDriver:
         except StopIteration as stop:
             outcome: Outcome = stop.value
             return outcome
-        except TapError as error:
+        except IoAuditError as error:
             return misdelivered(error, player.talk.trace)
 
 
@@ -124,10 +124,10 @@ class Simulation:
                 return self._open(name, is_stream=transport == "stream")
             case Write(name, data, apart):
                 wire = self._wires[name]
-                return wire.tap.held(action, self._write(wire, data, apart or 0.0))
+                return wire.audit.checked(action, self._write(wire, data, apart or 0.0))
             case Read(name, timeout):
                 wire = self._wires[name]
-                return wire.tap.held(action, self._read(wire, timeout))
+                return wire.audit.checked(action, self._read(wire, timeout))
             case Shut(name, how):
                 return self._shut(name, how)
             case Secure(name):
@@ -158,7 +158,7 @@ class Simulation:
         if wire.closed:
             return self._answer(Kind.RESET, b"closed")
         if data:
-            wire.tap.left(data)
+            wire.audit.left(data)
             if wire.inside is None:
                 wire.session.data_received(data)
             else:

@@ -1,13 +1,24 @@
-"""One run over sockets: who plays alone, who side by side, who once more, and who is to blame when the target goes.
+"""The scheduler of one run over sockets: what is played alone, what concurrently, and what once more.
 
-Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
-next and give up their place while they wait, so waiting costs the longest, not the sum. A case that passed is played
-under other deliveries at once, beside cases that are still played whole; plays of a case that names keys which are not
-its own follow one another. What did not pass whole beside such plays, or came too late to tell, is played again without
-them, among its like; what is still doubtful, alone. What goes wrong in one case becomes its record.
+A run must be short, and no case may fail because of another. The order of a run follows from that:
 
-A target that goes away is a crash of the case that was alone with it. Where several were under way nobody can tell:
-they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is the crash.
+1. Cases that need the target for themselves (`exclusive`) are played alone, first, while the target holds nothing of
+   others; those that require a fresh server before all.
+2. All others are played concurrently, as many as the limiter admits. The longest start first. A case that waits leaves
+   its place, so waiting costs the longest wait, not the sum.
+3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole.
+   Plays of a case that names keys which are not its own follow one another.
+4. What may have failed because of others is retried (`report_or_retry`): a case that did not pass beside plays under
+   other segmentations, or came too late to tell, is played again concurrently with its like; what is still doubtful,
+   alone. A failure under another segmentation is seen again, and the case whole after it (`verdict/confirmation.py`).
+5. Cases with resource limits come last, each on a target of its own where that can be had.
+
+A target that goes away is a crash of the case that was alone with it. Where several were under way nobody knows which
+of them did it: they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is
+the crash. `supervision.py` starts the server again and finds the one that did it.
+
+The scheduler decides what is played; what an outcome is worth is decided in `verdict/pipeline.py`, from the evidence
+that retries bring. An exception in one case becomes its record and ends nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +28,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.trace import Kind
@@ -43,12 +54,12 @@ HEAD_START = 1.0
 
 
 class CaseScheduler:
-    """One run over sockets: alone, then side by side, the late ones once more so, then alone what is doubtful."""
+    """One run over sockets; `run` plays everything."""
 
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
         self.plan = plan
         self.driver = driver
-        self.gate = driver.gate or Gate(1)
+        self.limiter = driver.limiter or Limiter(1)
         self._report = report
         self._doubtful: list[tuple[Case, Outcome, float]] = []
         self.gone = ""
@@ -60,9 +71,9 @@ class CaseScheduler:
         self._begun: set[tuple[str, str]] = set()
         """Case and delivery of what is played beside cases."""
         self._others_under_way, self._others_ended = 0, 0.0
-        """How many plays under other deliveries are under way, and when the last one ended."""
+        """How many plays under other segmentations are under way, and when the last one ended."""
         self._lost: list[tuple[Case, Outcome, float]] = []
-        """The cases side by side that lost the target, with no chance to be played again."""
+        """Cases that lost the target while others were under way, and could not be retried."""
 
     async def run(self) -> None:
         """Play everything."""
@@ -91,7 +102,7 @@ class CaseScheduler:
         self._doubtful = []
 
     async def _other_segmentations(self, *, alone: bool) -> None:
-        """Play what is left under other deliveries of what passed; begin none once the time for a sample is over."""
+        """Play what is left under other segmentations of what passed; begin none once the time for a sample is over."""
         if not self.gone:
             left = [one for one in self.plan.others(self.confirmation.passed) if one.exclusive == alone]
             self.confirmation.begin()
@@ -106,7 +117,7 @@ class CaseScheduler:
             await self._retry(case, outcome, began, alone=True)
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
-        """Play cases that bear others beside them, and under other deliveries what passes.
+        """Play cases that allow others beside them, and under other segmentations what passes.
 
         The time for a sample begins when all are played: what is played beside them takes none.
         """
@@ -119,7 +130,7 @@ class CaseScheduler:
 
     async def _shared(self, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
         for case in lane:
-            async with self.gate.place(case.delivery):
+            async with self.limiter.place(case.delivery):
                 began = time.monotonic()
                 outcome = not_played(self.gone) if self.gone else await self.play(case, attempt)
             self.report_or_retry(case, outcome, began)
@@ -145,7 +156,7 @@ class CaseScheduler:
         return sorted(lanes, key=urgency, reverse=True)
 
     def due_segmentations(self, case: Case) -> list[list[Case]]:
-        """Return, once, the plays under other deliveries that are due now that a case was played whole."""
+        """Return, once, the plays under other segmentations that are due now that a case was played whole."""
         if self.gone or case.delivery != WHOLE.name or case.id not in self.confirmation.passed:
             return []
         due = [one for one in self.plan.others_of(case) if (one.id, one.delivery) not in self._begun]
@@ -161,7 +172,7 @@ class CaseScheduler:
             self.report(case, outcome, began)
 
     def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
-        """Say whether plays under other deliveries, if any were beside it, may be why a case did not pass whole."""
+        """Say whether plays under other segmentations, if any were beside it, may be why a case did not pass whole."""
         return case.delivery == WHOLE.name and outcome.verdict in DISTURBED and not outcome.unreachable
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
@@ -182,14 +193,14 @@ class CaseScheduler:
             again_at = time.monotonic()
             again = await self.play_again(case)
             if not (lost and again.unreachable):
-                outcome, began, lost = await self._compared(case, again), again_at, False
+                outcome, began, lost = await self._with_confirmation(case, again), again_at, False
         if lost and not alone:
             self._lost.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
 
-    async def _compared(self, case: Case, outcome: Outcome) -> Outcome:
-        """Hold a failure under another delivery against the same case played whole, here and now."""
+    async def _with_confirmation(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return what a failure under another segmentation is worth, once the same case was played whole again."""
         if not self.confirmation.is_needed(case, outcome) or self.gone:
             return outcome
         played_whole = await self.play_again(whole(case), self.confirmation.attempt())
@@ -239,7 +250,7 @@ class CaseScheduler:
         return await reply_to(self.plan.suite, self.driver.address, spoken, None, timeout) is not None
 
     def _report_losses(self) -> None:
-        """Report who lost the target side by side with others: of one alone it can be told that it did it."""
+        """Report the cases that lost the target while others were under way; a single one did it."""
         lost, others = self._lost, len(self._lost) - 1
         shared = others > 0 and self.plan.stays_up is not None
         for case, outcome, began in lost:
@@ -260,7 +271,7 @@ class CaseScheduler:
 
 
 def broken(player: Player, error: Exception) -> Outcome:
-    """Return the outcome of a play that ended in an exception of ours."""
+    """Return the outcome of a play that ended in an exception of the harness."""
     return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)
 
 

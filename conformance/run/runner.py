@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.simulation import ServiceFactory, SimulationDriver
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
@@ -157,13 +157,17 @@ async def play_all(
 
     A server of ours is started again when it died, `restarts` times at most.
     """
-    gate, timeout = Gate(plan.settings.jobs), plan.settings.timeout
+    limiter, timeout = Limiter(plan.settings.jobs), plan.settings.timeout
     scheduler: CaseScheduler
     if isinstance(target, ServerProcess):
-        driver = SocketDriver(target.address, timeout=timeout, gate=gate, usage=target.usage, tls=plan.settings.tls)
+        driver = SocketDriver(
+            target.address, timeout=timeout, limiter=limiter, usage=target.usage, tls=plan.settings.tls
+        )
         scheduler = SupervisedScheduler(plan, driver, report, target, restarts)
     else:
-        scheduler = CaseScheduler(plan, SocketDriver(target, timeout=timeout, gate=gate, tls=plan.settings.tls), report)
+        scheduler = CaseScheduler(
+            plan, SocketDriver(target, timeout=timeout, limiter=limiter, tls=plan.settings.tls), report
+        )
     try:
         await scheduler.run()
     except BaseExceptionGroup as group:

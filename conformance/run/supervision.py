@@ -130,7 +130,7 @@ class SupervisedScheduler(CaseScheduler):
                     others.create_task(self._play_each(batch, later, 0, others))
 
     async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
-        async with self.gate.place(case.delivery):
+        async with self.limiter.place(case.delivery):
             if batch.death.done():
                 batch.left.append(case)
                 return

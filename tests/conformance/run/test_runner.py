@@ -8,7 +8,7 @@ import pytest
 
 from tests.conformance import servers
 from tests.conformance.scripted import make_case
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -37,7 +37,7 @@ class CountingDriver:
     """A driver that plays nothing: it follows a script, and notes who plays beside whom."""
 
     def __init__(self, jobs: int, script: Script = lambda case, attempt: PASS) -> None:
-        self.gate = Gate(jobs)
+        self.limiter = Limiter(jobs)
         self.address = Address("tcp", "127.0.0.1", 9)
         self.playing: list[str] = []
         self.beside: dict[str, set[str]] = {}

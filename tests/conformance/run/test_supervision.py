@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.scripted import ASK, make_case
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -62,7 +62,7 @@ class FakeDriver:
 
     def __init__(self, server: FakeServer, jobs: int, ends: Callable[["FakeDriver", str], bool]) -> None:
         self.server = server
-        self.gate = Gate(jobs)
+        self.limiter = Limiter(jobs)
         self.address = server.address
         self.unanswered = 0
         self.playing: list[str] = []

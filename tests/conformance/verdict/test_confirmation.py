@@ -11,7 +11,7 @@ import pytest
 
 from tests.conformance import servers, torn
 from tests.conformance.scripted import ASK, INSERT, make_case
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Trace
@@ -38,7 +38,7 @@ class Driver:
     """Plays nothing: follows a script and notes what was played, and beside how many."""
 
     def __init__(self, script: Script) -> None:
-        self.gate = Gate(4)
+        self.limiter = Limiter(4)
         self.address = Address("tcp", "127.0.0.1", 9)
         self.order: list[tuple[str, str]] = []
         self._script = script
