@@ -66,7 +66,7 @@ class _Wire:
         return ""
 
 
-class _Datagrams:
+class _SimulatedDatagrams:
     """One simulated socket for datagrams: the answers not read yet."""
 
     def __init__(self, service: Service, peer: Peer) -> None:
@@ -111,7 +111,7 @@ class Simulation:
     def __init__(self, factory: ServiceFactory) -> None:
         self._clock = VirtualClock()
         self._service = factory(self._clock)
-        self._wires: dict[str, _Wire | _Datagrams] = {}
+        self._wires: dict[str, _Wire | _SimulatedDatagrams] = {}
         self._opened = 0
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
@@ -146,11 +146,11 @@ class Simulation:
             peer = Peer("tcp", "127.0.0.1", port, wire.secure)
             wire.session = self._service.connect(peer, wire.write, wire.close)
         else:
-            self._wires[name] = _Datagrams(self._service, Peer("udp", "127.0.0.1", port))
+            self._wires[name] = _SimulatedDatagrams(self._service, Peer("udp", "127.0.0.1", port))
         return self._answer(Kind.OPENED, str(port).encode())
 
-    def _write(self, wire: _Wire | _Datagrams, data: bytes, pause: float) -> Answer:
-        if isinstance(wire, _Datagrams):
+    def _write(self, wire: _Wire | _SimulatedDatagrams, data: bytes, pause: float) -> Answer:
+        if isinstance(wire, _SimulatedDatagrams):
             wire.write(data)
             self._clock.advance(0)
             return self._answer(Kind.SENT)
@@ -166,9 +166,9 @@ class Simulation:
         self._clock.advance(round(pause * 1e9))
         return self._answer(Kind.SENT)
 
-    def _read(self, wire: _Wire | _Datagrams, timeout: float) -> Answer:
+    def _read(self, wire: _Wire | _SimulatedDatagrams, timeout: float) -> Answer:
         deadline = self._clock.monotonic_ns() + round(timeout * 1e9)
-        if isinstance(wire, _Datagrams):
+        if isinstance(wire, _SimulatedDatagrams):
             if wire.came:
                 return self._answer(Kind.RECEIVED, wire.came.popleft())
             self._clock.advance_to(deadline)

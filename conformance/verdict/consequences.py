@@ -19,14 +19,14 @@ from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.records import Record
 
-__all__ = ["BY_ITSELF", "Consequences", "Failure", "explained"]
+__all__ = ["BY_ITSELF", "Consequences", "FailedPlay", "explained"]
 
 BY_ITSELF = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.HANG})
 """Verdicts that may be the consequence of another failure; a crash never is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedPlay:
     """One play that failed, and where."""
 
     key: str
@@ -35,7 +35,7 @@ class Failure:
     place: Place
     blamed: str | None
 
-    def told(self, got: str | None) -> str:
+    def as_cause(self, got: str | None) -> str:
         """Return what an explained play got, with this as its cause."""
         return f"{got}; rests on {self.case.id}, which fails ({self.blamed})"
 
@@ -53,14 +53,14 @@ class _Order:
         rung = -1 if case.bedrock else self._rungs.get(self._group(case), len(self._rungs))
         return rung, self._foundations.get(case.id, len(self._suite.cases))
 
-    def may_explain(self, low: Case, high: Failure) -> bool:
+    def may_explain(self, low: Case, high: FailedPlay) -> bool:
         """Say whether `low`, if it fails, explains a failure: somewhere, or only if both stopped at the same place."""
         if self.height(low) >= self.height(high.case):
             return False
         uses = self._group(low) in {self._group(high.case), *high.place.asked}
         return low.bedrock or (uses and (low.foundation or self.height(low)[0] < self.height(high.case)[0]))
 
-    def explains(self, low: Failure, high: Failure) -> bool:
+    def explains(self, low: FailedPlay, high: FailedPlay) -> bool:
         """Say whether a failure explains another."""
         same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
         meets = same or high.place.reply_to == ANYWHERE
@@ -70,11 +70,11 @@ class _Order:
         return self._suite.clauses[case.clauses[0]].group
 
 
-def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure]:
+def explained(suite: Suite, failures: Iterable[FailedPlay]) -> Mapping[str, FailedPlay]:
     """Return key -> cause for the failures that others explain; what explains is never explained itself."""
     order = _Order(suite)
-    causes: list[Failure] = []
-    found: dict[str, Failure] = {}
+    causes: list[FailedPlay] = []
+    found: dict[str, FailedPlay] = {}
     for one in sorted(failures, key=lambda failure: order.height(failure.case)):
         cause = next((low for low in causes if order.explains(low, one)), None)
         if cause is None:
@@ -90,7 +90,7 @@ class _Undecided:
 
     number: int
     record: Record
-    failure: Failure
+    failure: FailedPlay
     waits_for: set[str]
     """The cases that may explain it and have no final verdict yet."""
 
@@ -107,7 +107,7 @@ class Consequences:
         self._cases = {case.id: case for case in suite.cases}
         self._open = {case.id: case for case in cases}
         self._held: dict[str, _Undecided] = {}
-        self._causes: list[tuple[tuple[int, int], int, Failure]] = []
+        self._causes: list[tuple[tuple[int, int], int, FailedPlay]] = []
         """Failures that nothing explains, with where they stand and their number in order of arrival."""
         self._count = 0
 
@@ -119,7 +119,7 @@ class Consequences:
         name = record["case"]
         if record["verdict"] not in BY_ITSELF or "asked" not in record["extra"]:
             return [record, *self._decided(name)]
-        failure = Failure(record["record_id"], self._cases[name], Place.of(record["extra"]), record["blamed"])
+        failure = FailedPlay(record["record_id"], self._cases[name], Place.of(record["extra"]), record["blamed"])
         waits_for = {other for other, case in self._open.items() if self._order.may_explain(case, failure)}
         self._held[name] = _Undecided(self._count, record, failure, waits_for)
         return [] if waits_for else self._decided(name)
@@ -159,12 +159,12 @@ class Consequences:
         return held.record
 
 
-def consequence(record: Record, cause: Failure) -> Record:
+def consequence(record: Record, cause: FailedPlay) -> Record:
     """Return the record of a failure that another one explains."""
     return {
         **record,
         "verdict": Verdict.UNTESTABLE.value,
         "guilty": Guilty.TARGET.value,
-        "got": cause.told(record["got"]),
+        "got": cause.as_cause(record["got"]),
         "extra": {**record["extra"], "rests_on": cause.case.id},
     }

@@ -12,7 +12,7 @@ from wireproof.conformance.model.outcome import ANYWHERE, Outcome, Place
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Case, load_suite
-from wireproof.conformance.verdict.consequences import Failure, consequence, explained
+from wireproof.conformance.verdict.consequences import FailedPlay, consequence, explained
 from wireproof.conformance.verdict.crashes import ProcessEnd
 from wireproof.conformance.verdict.pipeline import STEPS, Evidence, Verdicts, decide, undeclared
 from wireproof.conformance.verdict.records import Record, Run, record
@@ -154,7 +154,7 @@ def test_each_record_is_written_once_and_as_if_all_had_been_known_from_the_start
     records = [played(case, verdict, place) for case, place, verdict in plays]
     failing = [one for one in records if one["verdict"] in ("fail", "lenient", "hang")]
     failures = [
-        Failure(one["record_id"], BY_ID[one["case"]], Place.of(one["extra"]), one["blamed"])
+        FailedPlay(one["record_id"], BY_ID[one["case"]], Place.of(one["extra"]), one["blamed"])
         for one in failing
         if "asked" in one["extra"]
     ]
