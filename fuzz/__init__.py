@@ -1,1 +1,1 @@
-"""Looks for what no case holds yet, on our own code and on anybody's server, and keeps what it finds as cases."""
+"""Searches for bugs that no case covers, in this project and in any server, and turns findings into cases."""

@@ -1,4 +1,4 @@
-"""Corpora: folders of inputs, one file each, named by its hash; seeded, merged, minimised."""
+"""Corpora: folders of inputs, one input a file, each file named by the SHA-1 of its content."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["inputs", "merge", "seed"]
 
 
 def inputs(folder: Path) -> dict[str, bytes]:
-    """Return name -> input of a folder, in the order of their names; raises `OSError`."""
+    """Return file name -> content of the files in `folder`, sorted by name. Raises `OSError`."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
 def seed(folder: Path, seeds: Iterable[bytes], most: int) -> int:
-    """Add seeds to a folder, evenly chosen when there are more than `most`; return how many are new."""
+    """Add at most `most` of `seeds` to a folder, evenly spaced; return how many were new. Raises `OSError`."""
     everything = list(dict.fromkeys(seeds))
     chosen = everything[:: len(everything) // most + 1] if len(everything) > most else everything
     return merge(folder, chosen)
 
 
 def merge(folder: Path, data: Iterable[bytes]) -> int:
-    """Add inputs that are not there yet; return how many were added."""
+    """Write the inputs that `folder` does not hold yet; return how many were written. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     added = 0
     for one in data:

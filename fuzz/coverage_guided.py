@@ -1,4 +1,4 @@
-"""Runs a target under atheris in a process of its own, and tells what it says while it runs."""
+"""Runs a target under atheris (libFuzzer) in a process of its own and parses its progress lines."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from wireproof.conformance.run.processes import module_environment
-from wireproof.fuzz.known_targets import Target, dictionary
+from wireproof.fuzz.known_targets import CodeTarget, dictionary
 
-__all__ = ["Progress", "Result", "is_available", "run"]
+__all__ = ["FuzzerProgress", "FuzzerResult", "is_available", "run"]
 
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+(?:cov: (\d+) ft: (\d+) )?corp: (\d+)/\S+.*exec/s: (\d+)")
 EXECUTED = re.compile(rb"^stat::number_of_executed_units: (\d+)")
 PATIENCE = 30.0
-"""Seconds beyond its time after which the process is ended."""
+"""Seconds after the end of its time at which the process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """What a fuzzer says of itself."""
+class FuzzerProgress:
+    """Counters of a running fuzzer."""
 
     executions: int
     coverage: int
@@ -36,23 +36,23 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Result:
-    """How a run ended."""
+class FuzzerResult:
+    """The outcome of one run of a fuzzer."""
 
-    progress: Progress
+    progress: FuzzerProgress
     crash: bytes | None
-    """The input that broke an invariant."""
+    """The input that broke an invariant; None when there is none."""
     output: str
-    """The last lines, with the stack."""
+    """The last lines that the process printed, with the traceback."""
 
 
 def is_available() -> bool:
-    """Say whether atheris is installed."""
+    """Return whether atheris is installed."""
     return find_spec("atheris") is not None
 
 
 def run(
-    target: Target,
+    target: CodeTarget,
     name: str,
     corpus: Path,
     *,
@@ -60,21 +60,17 @@ def run(
     executions: int = 0,
     seed: int = 1,
     environment: Mapping[str, str] = MappingProxyType({}),
-    report: Callable[[Progress], None] = lambda progress: None,
-) -> Result:
-    """Fuzz for `seconds` or `executions` (0: no limit of that kind), growing `corpus`; ends at the first violation."""
-    with TemporaryDirectory(prefix="wireproof-fuzz-") as place:
-        words = Path(place, "words.dict")
-        words.write_text(dictionary(name), encoding="ascii")
-        options = [
-            f"-artifact_prefix={place}/",
-            f"-dict={words}",
-            f"-seed={seed}",
-            "-print_final_stats=1",
-            "-timeout=20",
-        ]
-        options += [f"-max_total_time={seconds}"] if seconds else []
-        options += [f"-runs={executions}"] if executions else []
+    report: Callable[[FuzzerProgress], None] = lambda progress: None,
+) -> FuzzerResult:
+    """Fuzz `target` and add new inputs to `corpus`; stop at the first broken invariant.
+
+    `name` is the protocol. `seconds` and `executions` are limits, 0 for none; `environment` is added to that of the
+    process. Raises `OSError` if the process cannot be started.
+    """
+    with TemporaryDirectory(prefix="wireproof-fuzz-") as scratch:
+        dictionary_file = Path(scratch, "words.dict")
+        dictionary_file.write_text(dictionary(name), encoding="ascii")
+        options = [f"-artifact_prefix={scratch}/", f"-dict={dictionary_file}", *_options(seconds, executions, seed)]
         command = [sys.executable, "-P", "-m", target.module, *options, str(corpus)]
         process = subprocess.Popen(
             command,
@@ -84,11 +80,11 @@ def run(
         )
         try:
             lines: list[bytes] = []
-            last = Progress(0, 0, 0, 0)
+            last = FuzzerProgress(0, 0, 0, 0)
             for line in _lines(process, seconds + PATIENCE if seconds else None):
                 lines = [*lines[-80:], line]
                 if found := LINE.match(line):
-                    last = Progress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
+                    last = FuzzerProgress(int(found[1]), int(found[3] or 0), int(found[5]), int(found[6]))
                     report(last)
                 elif done := EXECUTED.match(line):
                     last = replace(last, executions=int(done[1]))
@@ -97,13 +93,20 @@ def run(
             process.wait()
             assert process.stderr is not None
             process.stderr.close()
-        artifacts = sorted(Path(place).glob("[cot]*-*"))
+        artifacts = sorted(Path(scratch).glob("[cot]*-*"))
         crash = artifacts[0].read_bytes() if artifacts else None
-        return Result(last, crash, b"".join(lines).decode(errors="replace"))
+        return FuzzerResult(last, crash, b"".join(lines).decode(errors="replace"))
+
+
+def _options(seconds: int, executions: int, seed: int) -> list[str]:
+    """Return the limits of a run and its seed as options of libFuzzer."""
+    options = [f"-seed={seed}", "-print_final_stats=1", "-timeout=20"]
+    options += [f"-max_total_time={seconds}"] if seconds else []
+    return options + ([f"-runs={executions}"] if executions else [])
 
 
 def _lines(process: subprocess.Popen[bytes], seconds: float | None) -> Iterator[bytes]:
-    """Yield what the process prints, until it ends or is `seconds` old."""
+    """Yield the lines that the process prints until it ends or `seconds` have passed."""
     assert process.stderr is not None
     os.set_blocking(process.stderr.fileno(), False)
     deadline = None if seconds is None else time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""The targets that feed bytes to our own code: how each is checked, seeded, and run by a coverage-guided fuzzer."""
+"""The targets that feed bytes to our own code: how each is checked, seeded, and run by atheris."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from wireproof.fuzz import parser_input, scheduler_input, store_input
 from wireproof.protocols import protocol, protocol_names
 from wireproof.reference_server.registry import server_model_of
 
-__all__ = ["TARGETS", "Target", "dictionary", "has_model", "usual"]
+__all__ = ["TARGETS", "CodeTarget", "default_protocol", "dictionary", "has_model"]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CodeTarget:
     """One target."""
 
     name: str
     module: str
-    """What runs it under atheris."""
+    """The module that runs it under atheris."""
     check: Callable[[str, bytes], None]
-    """(protocol, input): raises `Violation`."""
+    """(protocol, input) -> None; raises `InvariantError`."""
     seeds: Callable[[str], Iterable[bytes]]
     needs_model: bool = False
-    """It holds a server to the model of its document."""
+    """Whether it compares a server with the model of its document."""
 
 
-TARGETS: Mapping[str, Target] = {
+TARGETS: Mapping[str, CodeTarget] = {
     one.name: one
     for one in (
-        Target("parser", "wireproof.fuzz.targets.parser", parser_input.check, parser_input.seeds),
-        Target(
+        CodeTarget("parser", "wireproof.fuzz.targets.parser", parser_input.check, parser_input.seeds),
+        CodeTarget(
             "scheduler",
             "wireproof.fuzz.targets.scheduler",
             lambda name, data: scheduler_input.check(data),
             lambda name: scheduler_input.seeds(),
         ),
-        Target("store", "wireproof.fuzz.targets.store", store_input.check, store_input.seeds, needs_model=True),
+        CodeTarget("store", "wireproof.fuzz.targets.store", store_input.check, store_input.seeds, needs_model=True),
     )
 }
 
 
 def has_model(name: str) -> bool:
-    """Say whether a protocol has a model of a whole server, which some engines hold servers to."""
+    """Return whether a protocol has a model of a whole server, which `store` and `machine` compare servers with."""
     spoken = protocol(name)
     where = {"profile": spoken.default_profile, "variant": spoken.default_variant}
     try:
@@ -52,13 +52,13 @@ def has_model(name: str) -> bool:
     return True
 
 
-def usual() -> str:
-    """Return the protocol that is meant where none is named: the first that every engine can fuzz."""
+def default_protocol() -> str:
+    """Return the protocol used where none is named: the first that every engine can fuzz."""
     return next((name for name in protocol_names() if has_model(name)), protocol_names()[0])
 
 
 def dictionary(name: str) -> str:
-    """Return the words of a protocol's enums and the edges of its sizes, as libFuzzer reads them."""
+    """Return a libFuzzer dictionary: enum values, leading bytes and boundary sizes of a protocol."""
     spoken = protocol(name)
     words = {f"{enum}_{one.name}": bytes([one]) for enum, kind in spoken.names.items() for one in kind if one < 256}
     leads = {lead for profile in spoken.profiles.values() for lead in profile.leads.values()}

@@ -1,30 +1,36 @@
-"""Settings of live servers, and whether a kept failure still shows."""
+"""Settings for live servers, and replaying a kept failure of steps."""
 
 from __future__ import annotations
 
 from wireproof.conformance.commands.target_options import Target
 from wireproof.conformance.model.targets import TargetError
-from wireproof.fuzz.failure import Setting
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.reproduction import played
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.reproduction import play_steps
+from wireproof.fuzz.server_transports import InProcess, OverSockets
+from wireproof.fuzz.step_failure import Setting
 from wireproof.fuzz.store_steps import steps_of
-from wireproof.fuzz.transports import InProcess, OverSockets
 
-__all__ = ["TOLERANCE_NS", "live_setting", "still"]
+__all__ = ["TOLERANCE_NS", "broken_now", "live_setting"]
 
 LONGEST_WAIT_NS = 300 * 10**6
-"""Time that a live server is given for one step at most."""
+"""Longest single wait on a live server, in ns."""
 TOLERANCE_NS = 250 * 10**6
+"""How late a live server may be, in ns."""
 PATIENCE = 2.0
+"""Seconds that a live server has for a reply."""
 
 
 def live_setting(
-    ground: Ground, target: Target, *, tolerance_ns: int = TOLERANCE_NS, patience: float = PATIENCE
+    context: FuzzContext, target: Target, *, tolerance_ns: int = TOLERANCE_NS, patience: float = PATIENCE
 ) -> Setting:
-    """Return the setting of a live server; one of ours is started again once it died. It may raise `StartError`."""
+    """Return the setting of a live server; a server that we started is restarted after it died.
 
-    def place() -> OverSockets:
+    `patience` is in seconds. Making a transport raises `StartError` if the server does not start again and
+    `TargetError` if there is no address.
+    """
+
+    def transport() -> OverSockets:
         if target.server is not None and (why := target.server.death()) is not None:
             target.server.start(f"it {why}")
         address = target.server.address if target.server is not None else target.address
@@ -32,16 +38,19 @@ def live_setting(
             raise TargetError("a simulation is no live server")
         return OverSockets(address, patience)
 
-    return Setting(ground, place, tolerance_ns=tolerance_ns, shared=True, longest_wait_ns=LONGEST_WAIT_NS)
+    return Setting(context, transport, tolerance_ns=tolerance_ns, shared=True, longest_wait_ns=LONGEST_WAIT_NS)
 
 
-def still(found: Finding, ground: Ground, target: Target | None) -> str | None:
-    """Return what a kept failure breaks now, None when it is gone; in this process unless a target is named."""
+def broken_now(found: FuzzFinding, context: FuzzContext, target: Target | None) -> str | None:
+    """Play the steps of a kept finding again; return what they break, None if they no longer break it.
+
+    Without `target` they are played in this process. Raises `StartError`, `TargetError`.
+    """
     if target is None:
-        setting = Setting(ground, lambda: InProcess(ground.name, ground.profile, ground.variant))
+        setting = Setting(context, lambda: InProcess(context.name, context.profile, context.variant))
     else:
-        setting = live_setting(ground, target)
-    failure = played(list(steps_of(found.script, ground)), setting)
+        setting = live_setting(context, target)
+    failure = play_steps(list(steps_of(found.script, context)), setting)
     if failure is None or failure.key != (found.oracle, found.clause, found.shape):
         return None
     return str(failure.violation)

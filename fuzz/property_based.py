@@ -1,4 +1,4 @@
-"""The same targets driven by Hypothesis, where there is no atheris: inputs are seeds, damaged and joined."""
+"""Runs the same targets under Hypothesis where atheris is missing: inputs are seeds, mutated and concatenated."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ except ImportError:
 else:
     IS_AVAILABLE = True
 
-from wireproof.fuzz.coverage_guided import Progress, Result
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.known_targets import Target
+from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import CodeTarget
 
 __all__ = ["IS_AVAILABLE", "run"]
 
@@ -25,42 +25,46 @@ MOST_SEEDS = 4096
 
 
 def run(
-    target: Target,
+    target: CodeTarget,
     name: str,
     *,
     seconds: int = 0,
     executions: int = 0,
     seed: int = 1,
-    report: Callable[[Progress], None] = lambda progress: None,
-) -> Result:
-    """Run until a violation, or for so long; Hypothesis shrinks what it finds. Raises `ImportError` without it."""
+    report: Callable[[FuzzerProgress], None] = lambda progress: None,
+) -> FuzzerResult:
+    """Run until an invariant breaks or a limit (`seconds`, `executions`; 0: none) is reached; Hypothesis shrinks the
+    input.
+
+    `name` is the protocol. Raises `ImportError` if Hypothesis is not installed.
+    """
     if not IS_AVAILABLE:
-        raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
+        raise ImportError("Hypothesis is not installed: install wireproof[fuzz]")
     known = list(target.seeds(name))[:MOST_SEEDS]
     inputs = _inputs(known)
     began, done = time.monotonic(), 0
     while (not executions or done < executions) and (not seconds or time.monotonic() - began < seconds):
         crash = _batch(target, name, inputs, seed + done)
         done += BATCH
-        progress = Progress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9)))
+        progress = FuzzerProgress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9)))
         report(progress)
         if crash is not None:
-            return Result(progress, crash[0], crash[1])
-    return Result(Progress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9))), None, "")
+            return FuzzerResult(progress, crash[0], crash[1])
+    return FuzzerResult(FuzzerProgress(done, 0, len(known), int(done / (time.monotonic() - began + 1e-9))), None, "")
 
 
 def _inputs(known: list[bytes]) -> st.SearchStrategy[bytes]:
     some = st.sampled_from(known) if known else st.just(b"")
 
-    def damaged(data: bytes, at: int, by: bytes, drop: int) -> bytes:
-        place = at % (len(data) + 1)
-        return data[:place] + by + data[place + drop :]
+    def mutated(data: bytes, at: int, by: bytes, drop: int) -> bytes:
+        offset = at % (len(data) + 1)
+        return data[:offset] + by + data[offset + drop :]
 
-    kin = st.builds(damaged, some, st.integers(0, 1 << 16), st.binary(max_size=8), st.integers(0, 8))
+    kin = st.builds(mutated, some, st.integers(0, 1 << 16), st.binary(max_size=8), st.integers(0, 8))
     return st.one_of(st.binary(max_size=200), some, kin, st.builds(lambda a, b: a + b[3:], some, kin))
 
 
-def _batch(target: Target, name: str, inputs: st.SearchStrategy[bytes], seed: int) -> tuple[bytes, str] | None:
+def _batch(target: CodeTarget, name: str, inputs: st.SearchStrategy[bytes], seed: int) -> tuple[bytes, str] | None:
     last: list[bytes] = []
 
     @seeded(seed)
@@ -75,12 +79,12 @@ def _batch(target: Target, name: str, inputs: st.SearchStrategy[bytes], seed: in
     def hold(data: bytes) -> None:
         try:
             target.check(name, data)
-        except Violation:
+        except InvariantError:
             last.append(data)
             raise
 
     try:
         hold()
-    except Violation as violation:
+    except InvariantError as violation:
         return last[-1], str(violation)
     return None

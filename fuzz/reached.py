@@ -1,4 +1,4 @@
-"""Which lines of our own code an input reaches, generated code included: for minimising corpora and for reports."""
+"""Which lines of our own code an input reaches, generated code included: for minimising and reporting corpora."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from typing import Any
 
 __all__ = ["Edges", "minimal", "reached", "report"]
 
+TraceFunction = Callable[[FrameType, str, Any], Any]
+"""As `sys.settrace` takes it."""
 Edges = frozenset[tuple[str, int, int]]
-"""(file, line before, line) of each step taken."""
+"""(file, previous line, line) of each step taken."""
 ROOT = Path(__file__).parents[1]
 WATCHED = tuple(f"{ROOT / package}{'/'}" for package in ("protocols", "reference_server"))
 GENERATED = "<generated"
 
 
 def reached(run: Callable[[], object]) -> Edges:
-    """Return the steps that `run` takes through our code; what it raises is not raised here."""
+    """Return the steps that `run` takes through our code; exceptions of `run` are ignored."""
     steps: set[tuple[str, int, int]] = set()
     before: dict[int, int] = {}
 
-    def local(frame: FrameType, event: str, argument: Any) -> Any:
+    def local(frame: FrameType, event: str, argument: object) -> TraceFunction:
         if event == "line":
             key = id(frame)
             steps.add((frame.f_code.co_filename, before.get(key, 0), frame.f_lineno))
@@ -32,7 +34,7 @@ def reached(run: Callable[[], object]) -> Edges:
             before.pop(id(frame), None)
         return local
 
-    def watch(frame: FrameType, event: str, argument: Any) -> Any:
+    def watch(frame: FrameType, event: str, argument: object) -> TraceFunction | None:
         return local if frame.f_code.co_filename.startswith((*WATCHED, GENERATED)) else None
 
     earlier = sys.gettrace()
@@ -47,7 +49,7 @@ def reached(run: Callable[[], object]) -> Edges:
 
 
 def minimal(inputs: Iterable[bytes], check: Callable[[bytes], object], known: Edges = frozenset()) -> list[bytes]:
-    """Return the inputs, shortest first, of which each takes a step that those before it, and `known`, do not."""
+    """Return the inputs, shortest first, that each reach a step which neither `known` nor an earlier input reaches."""
     seen, kept = set(known), []
     for data in sorted(set(inputs), key=lambda data: (len(data), data)):
         fresh = reached(lambda data=data: check(data)) - seen  # type: ignore[misc]
@@ -58,7 +60,7 @@ def minimal(inputs: Iterable[bytes], check: Callable[[bytes], object], known: Ed
 
 
 def report(edges: Edges) -> Mapping[str, int]:
-    """Return file -> lines reached, files as paths below the project's root."""
+    """Return file -> number of lines reached; paths are relative to the project's root."""
     lines: dict[str, set[int]] = defaultdict(set)
     for file, _, line in edges:
         name = str(Path(file).relative_to(ROOT)) if file.startswith(WATCHED) else "generated code"

@@ -1,4 +1,4 @@
-"""Plays steps once more: whether they still break something, and with how few of them."""
+"""Plays steps again: do they still break an invariant, and with how few of them?"""
 
 from __future__ import annotations
 
@@ -6,52 +6,55 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wireproof.fuzz.failure import Failure, Setting
 from wireproof.fuzz.findings.shrink import fewer
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.live.canaries import fresh
-from wireproof.fuzz.store_steps import Ask, Step, script_of, steps_of
+from wireproof.fuzz.live.canaries import with_fresh_canaries
+from wireproof.fuzz.step_failure import Setting, StepFailure
+from wireproof.fuzz.store_steps import RequestStep, Step, script_of, steps_of
 
-__all__ = ["Least", "least", "played"]
+__all__ = ["SmallestFailure", "play_steps", "smallest"]
 
-AGAIN = 3
+REPRODUCTIONS = 3
 TRIES = 300
 
 
-def played(steps: Sequence[Step], setting: Setting) -> Failure | None:
-    """Do steps on a place of their own; return what they break. On a shared server they get marks of their own."""
-    ground = setting.ground
+def play_steps(steps: Sequence[Step], setting: Setting) -> StepFailure | None:
+    """Play steps on a transport of their own; return the failure, None without any.
+
+    On a shared server the names get fresh canaries.
+    """
+    context = setting.context
     if setting.shared:
-        steps = list(steps_of(fresh(script_of(steps, ground)), ground))
-    place = setting.place()
-    check = StoreCheck(ground, place, tolerance_ns=setting.tolerance_ns, shared=setting.shared)
+        steps = list(steps_of(with_fresh_canaries(script_of(steps, context)), context))
+    transport = setting.transport()
+    check = StoreCheck(context, transport, tolerance_ns=setting.tolerance_ns, shared=setting.shared)
     try:
         for step in steps:
             check.do(step)
-    except Violation as violation:
-        return Failure(violation, check)
+    except InvariantError as violation:
+        return StepFailure(violation, check)
     finally:
-        place.close()
+        transport.close()
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Least:
-    """A failure by few steps, seen again so often."""
+class SmallestFailure:
+    """The smallest failure found, reproduced `seen` of `of` times."""
 
-    failure: Failure
+    failure: StepFailure
     seen: int
     of: int
 
 
-def least(failure: Failure, setting: Setting) -> Least:
-    """Return the failure by as few steps as are found in the time that a setting has for it, and play that again."""
+def smallest(failure: StepFailure, setting: Setting) -> SmallestFailure:
+    """Reduce the steps of a failure for at most `setting.shrink_s` seconds, then replay the result."""
     best, deadline = failure, time.monotonic() + setting.shrink_s
 
     def holds(steps: Sequence[Step]) -> bool:
         nonlocal best
-        found = played(steps, setting) if time.monotonic() < deadline else None
+        found = play_steps(steps, setting) if time.monotonic() < deadline else None
         if found is None or found.key != failure.key:
             return False
         best = found
@@ -60,13 +63,17 @@ def least(failure: Failure, setting: Setting) -> Least:
     single = _one_by_one(failure.steps)
     steps = single if holds(single) else list(failure.steps)
     fewer(steps, holds, tries=TRIES)
-    again = [found for _ in range(AGAIN) if (found := played(best.steps, setting)) and found.key == failure.key]
-    return Least(best, len(again), AGAIN)
+    reproduced = [
+        found for _ in range(REPRODUCTIONS) if (found := play_steps(best.steps, setting)) and found.key == failure.key
+    ]
+    return SmallestFailure(best, len(reproduced), REPRODUCTIONS)
 
 
 def _one_by_one(steps: Sequence[Step]) -> list[Step]:
     """Return the steps with each request in a write of its own."""
     found: list[Step] = []
     for step in steps:
-        found += [Ask(step.connection, (one,)) for one in step.requests] if isinstance(step, Ask) else [step]
+        found += (
+            [RequestStep(step.connection, (one,)) for one in step.requests] if isinstance(step, RequestStep) else [step]
+        )
     return found

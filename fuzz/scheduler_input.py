@@ -1,4 +1,4 @@
-"""The input of the scheduler's fuzz target: a tick, a slice, then one operation after the other, a few bytes each."""
+"""The input of the scheduler's fuzz target: tick, slice size, then operations of a few bytes each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EDGES = (0, 1, -1, 1023, 1024, 2048, 1 << 26, (1 << 64) * 3_600_000_000_000)
 
 
 class _Bytes:
-    """Numbers out of bytes; zeros once they are used up."""
+    """Reads numbers from bytes; zeros after the end."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -25,19 +25,19 @@ class _Bytes:
         return self._data[self._at - 1] if self._at <= len(self._data) else 0
 
     def delay(self) -> int:
-        """A delay in ns: an edge, or up to 2^40, a little before now too."""
+        """Return a delay in ns: a boundary value, or up to 2^40; it may lie a little in the past."""
         kind = self.byte()
         if kind < len(EDGES):
             return EDGES[kind]
         return (self.byte() + 256 * self.byte() << kind % 25) - kind % 7
 
     def delay_or_cancel(self) -> int | None:
-        """A delay, or None."""
+        """Return a delay in ns, or None to cancel."""
         return None if self._data[self._at : self._at + 1] == bytes([CANCEL]) and self.byte() else self.delay()
 
 
 def check(data: bytes) -> None:
-    """Do what `data` says to the scheduler and its model; raises `Violation`."""
+    """Apply the operations in `data` to the scheduler and to its model. Raises `InvariantError`."""
     source = _Bytes(data)
     tick, items = TICKS[source.byte() % len(TICKS)], 1 + source.byte() % 9
     with small_steps():
@@ -61,18 +61,18 @@ def _step(found: ScheduleCheck, source: _Bytes) -> None:
 
 
 def seeds() -> list[bytes]:
-    """Return inputs to begin with: each operation, at each edge."""
+    """Return the first inputs: each operation at each boundary value."""
     edges = range(len(EDGES))
     found = [bytes([tick, 1, 0]) for tick in range(len(TICKS))]
     found += [bytes([2, 0, 0, 0, 1, edge, 0, 2, edge, 5, edge, 5, 1]) for edge in edges]
     found += [bytes([1, 0, 9, 0, 1, 0, 0, 1, CANCEL, 3, 2, 1, edge, 4, 2, edge, 0, 3, 5, 6]) for edge in edges]
-    # What comes once a span was split: instants some ns apart, filed by tick.
+    # Records scheduled after a span was split: instants a few ns apart, filed by tick.
     found += [
         bytes([tick, 8, 0, 0, 0, 4, 5, 5, 0, 1, 25, 9, 0, 0, 2, 25, 12, 0, 5, 25, near, 0, 5, 25, 20, 0])
         for tick in range(len(TICKS))
         for near in (5, 6, 13)
     ]
-    # What is done while a span is being split, a record at a time.
+    # Operations while a span is being split, one record at a time.
     found += [
         bytes([tick, 0, 0, 0, 0, 4, 0, 1, 4, 0, 2, 4, 4, 3, 4, at, hops, 5, 5, 5, 5])
         for tick in (0, 2, 4)

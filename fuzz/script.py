@@ -1,33 +1,34 @@
-"""Scripts: what a client does to a server, without expectations; what fuzzers make, findings hold and replays play.
+"""Scripts: what clients do to a server, without expectations. Fuzzers make them, findings hold them, replays play them.
 
-A script is a tuple of the player's actions. Played on sockets or in simulation it gives a trace; it ends by itself.
+A script is a tuple of the player's actions. A driver plays it on sockets or in simulation and gives a trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import Asking
+from wireproof.fuzz.json_values import JsonObject
 
-__all__ = ["Filling", "Script", "ScriptError", "acting", "from_json", "performing", "size", "to_json"]
+__all__ = ["Script", "ScriptError", "WriteSubstitution", "closing", "from_json", "performing", "size", "to_json"]
 
 Script = tuple[Action, ...]
 
 
 class ScriptError(ValueError):
-    """Raised for what is no script; it says which step and what was expected."""
+    """Raised for JSON that is no script; the message names the step and what was expected."""
 
 
-def to_json(script: Script) -> list[dict[str, Any]]:
-    """Return a script as JSON values, bytes in hexadecimal."""
-    return [_told(action) for action in script]
+def to_json(script: Script) -> list[dict[str, object]]:
+    """Return a script as JSON values, bytes in hexadecimal. Raises `TypeError` for an action that no script holds."""
+    return [_step_json(action) for action in script]
 
 
-def _told(action: Action) -> dict[str, Any]:
+def _step_json(action: Action) -> dict[str, object]:
     match action:
         case Open(connection, link, transport):
             usual = {"link": "", "transport": "stream"}
@@ -41,15 +42,15 @@ def _told(action: Action) -> dict[str, Any]:
             return {"do": "shut", "connection": connection, "how": how}
         case Sleep(seconds):
             return {"do": "wait", "seconds": seconds}
-    raise TypeError(f"no action of a script: {action!r}")
+    raise TypeError(f"a script cannot hold {action!r}")
 
 
-def from_json(steps: Iterable[Mapping[str, Any]]) -> Script:
-    """Return the script that `to_json` told; raises `ScriptError`."""
+def from_json(steps: Iterable[JsonObject]) -> Script:
+    """Return the script of JSON values from `to_json`. Raises `ScriptError`."""
     return tuple(_read(number, step) for number, step in enumerate(steps))
 
 
-def _read(number: int, step: Mapping[str, Any]) -> Action:
+def _read(number: int, step: JsonObject) -> Action:
     try:
         match step["do"]:
             case "open" if step.get("transport", "stream") in ("stream", "datagram"):
@@ -68,32 +69,32 @@ def _read(number: int, step: Mapping[str, Any]) -> Action:
 
 
 def size(script: Script) -> int:
-    """Return the bytes that a script sends."""
+    """Return the number of bytes that a script sends."""
     return sum(len(action.data) for action in script if isinstance(action, Write))
 
 
-class Filling(Protocol):
-    """Puts into writes what a server told before."""
+class WriteSubstitution(Protocol):
+    """Replaces placeholders in writes with tokens that the server sent in this play."""
 
     def see(self, event: TraceEvent) -> None:
         """Take the next event of the play."""
 
-    def filled(self, data: bytes) -> bytes:
-        """Return what is to be written."""
+    def substituted(self, data: bytes) -> bytes:
+        """Return `data` with its placeholders replaced."""
 
 
-def acting(script: Script, trace: Trace) -> Asking[None]:
-    """Do as `performing`, and close all connections at the end."""
+def closing(script: Script, trace: Trace) -> Asking[None]:
+    """Play like `performing`, then close all connections."""
     open_ones = yield from performing(script, trace)
     for name in sorted(open_ones):
         yield Shut(name, "close")
 
 
-def performing(script: Script, trace: Trace, filling: Filling | None = None) -> Asking[frozenset[str]]:
-    """Ask a driver for every action, as a player does, and keep what came of each in `trace`; return what is open.
+def performing(script: Script, trace: Trace, substitution: WriteSubstitution | None = None) -> Asking[frozenset[str]]:
+    """Ask a driver for every action and append the results to `trace`; return the connections still open.
 
-    A connection that could not be opened, or that the script closed, is not used any more, nor written to after its
-    sending side ended.
+    Actions on a connection that could not be opened, or that the script closed, are skipped, and so are writes after a
+    half close.
     """
     open_ones: set[str] = set()
     half: set[str] = set()
@@ -101,14 +102,14 @@ def performing(script: Script, trace: Trace, filling: Filling | None = None) -> 
         name: str = getattr(action, "connection", "")
         if not _is_sensible(action, name in open_ones, name in half):
             continue
-        if filling is not None and isinstance(action, Write):
-            action = replace(action, data=filling.filled(action.data))
+        if substitution is not None and isinstance(action, Write):
+            action = replace(action, data=substitution.substituted(action.data))
         answer = yield action
         shown = action.data if isinstance(action, Write) and answer.kind is Kind.SENT else answer.data
         link = action.link if isinstance(action, Open) else ""
         trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown, link))
-        if filling is not None:
-            filling.see(trace[-1])
+        if substitution is not None:
+            substitution.see(trace[-1])
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             open_ones.add(name)
             half.discard(name)
@@ -118,7 +119,7 @@ def performing(script: Script, trace: Trace, filling: Filling | None = None) -> 
 
 
 def _is_sensible(action: Action, is_open: bool, is_half_closed: bool) -> bool:
-    """Say whether a driver can be asked for it: whatever a mutator made of a script, it stays playable."""
+    """Return whether a driver can be asked for the action: a mutated script stays playable."""
     match action:
         case Open():
             return not is_open

@@ -1,34 +1,34 @@
-"""What fuzzing starts from: the derived vectors, as requests, as streams of either side, as words for dictionaries."""
+"""Seeds of fuzzing from the derived vectors: requests, whole streams of both sides, conversations."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.suite.cases import vectors_root
-from wireproof.fuzz.connection_reader import Following
-from wireproof.fuzz.state_paths import examples, ways
-from wireproof.protocols import Request, protocol
+from wireproof.fuzz.json_values import JsonObject
+from wireproof.fuzz.state_paths import examples, state_paths
+from wireproof.protocols import Request, Role, protocol
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["Exchange", "by_state", "conversations", "exchanges", "requests"]
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What one connection of a conversation saw, without the time: whole streams of both sides."""
+    """Both streams of one connection of a conversation, without times."""
 
     asked: tuple[Request, ...]
     sent: bytes
     received: bytes
     link: str = ""
-    """What is spoken there; empty: what is meant where nothing is said."""
+    """The name of its link; "" is the default link."""
 
 
-def _documents(name: str, profile: str, variant: str) -> Iterator[Mapping[str, Any]]:
+def _documents(name: str, profile: str, variant: str) -> Iterator[JsonObject]:
     folder: Path = vectors_root() / name / profile / variant
     for path in sorted(folder.glob("*.json")):
         yield json.loads(path.read_text(encoding="utf-8"))
@@ -36,15 +36,15 @@ def _documents(name: str, profile: str, variant: str) -> Iterator[Mapping[str, A
 
 @cache
 def by_state(name: str, profile: str, variant: str) -> bool:
-    """Say whether a protocol's requests are read by what was said before them, on any of its lines."""
-    return any(len(ways(name, profile, variant, link)) > 1 for link in protocol(name).links)
+    """Return whether any link of a protocol decodes requests depending on earlier messages."""
+    return any(len(state_paths(name, profile, variant, link)) > 1 for link in protocol(name).links)
 
 
 @cache
 def requests(name: str, profile: str, variant: str) -> tuple[Request, ...]:
-    """Return the requests of all valid frames, without repetition, in the order of the files.
+    """Return the distinct requests of all valid frames, in the order of the files.
 
-    Where requests do not stand for themselves, those of the conversations and examples of all instead.
+    Where decoding depends on earlier messages: examples of all requests, and the requests of the conversations.
     """
     found: dict[Request, None] = {}
     if by_state(name, profile, variant):
@@ -55,38 +55,42 @@ def requests(name: str, profile: str, variant: str) -> tuple[Request, ...]:
     for document in _documents(name, profile, variant):
         for frame in document["frames"]:
             if frame["direction"] == "request" and frame["result"] == "valid":
-                follow = _following(name, profile, variant, "")
-                found.update(dict.fromkeys(follow.sent(bytes.fromhex(frame["hex"]))))
+                dissection = _dissection(name, profile, variant, "")
+                dissection.feed(Role.CLIENT, bytes.fromhex(frame["hex"]))
+                found.update(dict.fromkeys(dissection.requests))
     return tuple(found)
 
 
 @cache
 def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
-    """Return the exchanges of all conversations, one for each connection that said something in clear."""
+    """Return the distinct exchanges of all conversations, one for each connection that sent something in clear."""
     found: dict[Exchange, None] = {}
     for document in _documents(name, profile, variant):
         for conversation in document["conversations"]:
-            for link, said in _streams(conversation["steps"]):
-                follow = _following(name, profile, variant, link)
-                for is_ours, data in said:
-                    (follow.sent if is_ours else follow.came)(data)
-                sent, received = (b"".join(data for mine, data in said if mine is way) for way in (True, False))
+            for link, parts in _streams(conversation["steps"]):
+                dissection = _dissection(name, profile, variant, link)
+                for is_ours, data in parts:
+                    dissection.feed(Role.CLIENT if is_ours else Role.SERVER, data)
+                sent, received = (
+                    b"".join(data for sent_by_client, data in parts if sent_by_client is from_client)
+                    for from_client in (True, False)
+                )
                 if sent:
-                    found[Exchange(tuple(follow.requests), sent, received, link)] = None
+                    found[Exchange(tuple(dissection.requests), sent, received, link)] = None
     return tuple(found)
 
 
 @cache
-def conversations(name: str, profile: str, variant: str) -> tuple[Mapping[str, Any], ...]:
-    """Return all conversations as the files have them, those that want a server of their own left out."""
+def conversations(name: str, profile: str, variant: str) -> tuple[JsonObject, ...]:
+    """Return all conversations as the files hold them, without those that need a server of their own."""
     found = (one for document in _documents(name, profile, variant) for one in document["conversations"])
     return tuple(one for one in found if not one["exclusive"])
 
 
-def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[str, list[tuple[bool, bytes]]]]:
-    """Return for each connection what is spoken there and what is said, whether by us or not, until TLS begins."""
+def _streams(steps: list[JsonObject]) -> list[tuple[str, list[tuple[bool, bytes]]]]:
+    """Return (link, [(sent by the client, bytes)]) for each connection, up to the beginning of TLS."""
     links: dict[str, str] = {}
-    said: dict[str, list[tuple[bool, bytes]]] = {}
+    parts: dict[str, list[tuple[bool, bytes]]] = {}
     secured: set[str] = set()
     for step in steps:
         name, do = step["connection"], step["do"]
@@ -95,11 +99,10 @@ def _streams(steps: list[Mapping[str, Any]]) -> list[tuple[str, list[tuple[bool,
         elif do == "secure":
             secured.add(name)
         elif do in ("send", "receive") and name not in secured:
-            said.setdefault(name, []).append((do == "send", bytes.fromhex(step.get("hex", ""))))
-    return [(links.get(name, ""), both) for name, both in said.items()]
+            parts.setdefault(name, []).append((do == "send", bytes.fromhex(step.get("hex", ""))))
+    return [(links.get(name, ""), parts) for name, parts in parts.items()]
 
 
-def _following(name: str, profile: str, variant: str, link: str) -> Following:
+def _dissection(name: str, profile: str, variant: str, link: str) -> Dissection:
     spoken = protocol(name)
-    codec = spoken.codec(spoken.profiles[profile], variant)
-    return Following(spoken.link_of(link), codec, by_state=by_state(name, profile, variant))
+    return Dissection(spoken.link_of(link), spoken.codec(spoken.profiles[profile], variant))

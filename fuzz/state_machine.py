@@ -1,7 +1,7 @@
-"""A stateful machine of Hypothesis over `StoreCheck`: it chooses steps, shrinks those that break something, keeps them.
+"""A stateful machine of Hypothesis over `StoreCheck`: it draws steps and shrinks those that break an invariant.
 
-The same machine drives a server in this process, on a virtual clock, and one behind an address, where every name and
-value begins with a mark of the example's own and no wait is long. Needs the extra `wireproof[fuzz]`.
+The same machine drives a server in this process, on a virtual clock, and a server behind an address. There, names and
+values begin with a canary of the example and no wait is long. Needs the extra `wireproof[fuzz]`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from wireproof.fuzz.decisions import CONNECTIONS, WAITS, telling, until_due
-from wireproof.fuzz.failure import LONGEST_RUN_NS, Failure, Setting
+from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.live.canaries import mark
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step
+from wireproof.fuzz.live.canaries import canary
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Setting, StepFailure
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
 from wireproof.fuzz.strategies import dialogues, holding, requests, room
 from wireproof.protocols import Request
 
@@ -33,174 +33,187 @@ try:
     from hypothesis.errors import Flaky
     from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 except ImportError as error:
-    raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]") from error
+    raise ImportError("Hypothesis is not installed: install wireproof[fuzz]") from error
 
-__all__ = ["EFFORTS", "Effort", "machine", "run"]
+__all__ = ["PRESETS", "Preset", "machine", "run"]
 
 SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
 WHICH = st.integers(0, 7)
 BATCH = 200
-"""Examples of one run of Hypothesis, which keeps about a megabyte of each until it ends."""
+"""Examples of one run of Hypothesis, which keeps about a megabyte of each until the run ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is tried."""
+class Preset:
+    """How much is tried: examples, steps of one example, and whether each run is the same."""
 
     examples: int
     steps: int
     derandomized: bool
 
 
-EFFORTS = {"ci": Effort(40, 30, derandomized=True), "deep": Effort(2000, 80, derandomized=False)}
+PRESETS = {"ci": Preset(40, 30, derandomized=True), "deep": Preset(2000, 80, derandomized=False)}
 
 
-class Enough(BaseException):
-    """Raised when the time is up."""
+class TimeIsUp(BaseException):
+    """Raised to leave Hypothesis when the time is over."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Choices:
-    """What is drawn from."""
+class _Strategies:
+    """The strategies that requests are drawn from."""
 
     requests: st.SearchStrategy[list[Request]]
     dialogues: st.SearchStrategy[list[Request]]
 
 
 class Machine(RuleBasedStateMachine):
-    """Chooses steps; a subclass says on what (`machine`)."""
+    """Draws steps; `machine` makes the subclass for a setting."""
 
     setting: ClassVar[Setting]
-    chosen: ClassVar[_Choices]
+    chosen: ClassVar[_Strategies]
 
     def __init__(self) -> None:
         super().__init__()
         if self.setting.is_over():
-            raise Enough
+            raise TimeIsUp
         self.over = False
         self.setting.examples += 1
-        self.mark = mark(secrets.randbits(32)) if self.setting.shared else b""
-        self.place = self.setting.place()
+        self.canary = canary(secrets.randbits(32)) if self.setting.shared else b""
+        self.transport = self.setting.transport()
 
     @initialize()
     def begin(self) -> None:
-        """Two connections are there."""
+        """Open two connections."""
         setting = self.setting
-        self.check = StoreCheck(setting.ground, self.place, tolerance_ns=setting.tolerance_ns, shared=setting.shared)
+        self.check = StoreCheck(
+            setting.context, self.transport, tolerance_ns=setting.tolerance_ns, shared=setting.shared
+        )
         for name in CONNECTIONS[:2]:
             self.connect(name)
 
     @rule(data=st.data(), which=WHICH)
     def ask_about_one_name(self, data: st.DataObject, which: int) -> None:
-        """Requests that meet, on one connection or on each in turn."""
+        """Send requests about one name, on one connection or on two in turn."""
         for number, one in enumerate(data.draw(self.chosen.dialogues)):
             self.send(which + number * (which > 3), [one])
 
     @rule(data=st.data(), which=WHICH)
     def ask(self, data: st.DataObject, which: int) -> None:
-        """Requests in one write."""
+        """Send requests in one write."""
         self.send(which, data.draw(self.chosen.requests))
 
-    @rule(data=st.data(), which=WHICH, heard=WHICH)
-    def ask_for_what_was_told(self, data: st.DataObject, which: int, heard: int) -> None:
-        """A request with an id that a reply told."""
+    @rule(data=st.data(), which=WHICH, which_id=WHICH)
+    def ask_with_a_known_id(self, data: st.DataObject, which: int, which_id: int) -> None:
+        """Send a request with an id that a reply contained."""
         (request, *_) = data.draw(self.chosen.requests)
         if not self.over:
-            self.do(Ask(self.name(which), (telling(request, self.setting.ground, self.check.heard, heard),)))
+            self.do(
+                RequestStep(
+                    self.name(which), (with_known_id(request, self.setting.context, self.check.known_ids, which_id),)
+                )
+            )
 
     @rule(ns=st.sampled_from(WAITS))
     def wait(self, ns: int) -> None:
-        """Time passes."""
+        """Let time pass."""
         if ns <= self.setting.longest_wait_ns:
-            self.do(Advance(ns))
+            self.do(AdvanceStep(ns))
 
     @rule(which=WHICH, beside=st.sampled_from([-1, 0, 1]))
     def wait_until_something_is_due(self, which: int, beside: int) -> None:
-        """Time passes to one of the next instants, or a nanosecond beside it."""
+        """Let time pass until one of the next due instants, or a nanosecond before or after it."""
         if not self.over and (ns := until_due(self.check, which, beside)) <= self.setting.longest_wait_ns:
-            self.do(Advance(ns))
+            self.do(AdvanceStep(ns))
 
     @rule(name=st.sampled_from(CONNECTIONS), how=st.sampled_from(["close", "half", "reset"]))
     def come_or_go(self, name: str, how: str) -> None:
-        """A connection is opened, or ended where it is not the last one."""
+        """Open a connection, or end one that is not the last."""
         if self.over:
             return
         if name not in self.check.connections:
             self.connect(name)
         elif len(self.check.connections) > 1:
-            self.do(Disconnect(name, how))
+            self.do(DisconnectStep(name, how))
 
     def name(self, which: int) -> str:
-        """Return one of the open connections."""
+        """Return the name of one of the open connections."""
         return self.check.connections[which % len(self.check.connections)]
 
     def connect(self, name: str) -> None:
-        """Open a connection and ask who it is."""
-        self.do(Connect(name))
+        """Open a connection and send the greeting."""
+        self.do(ConnectStep(name))
         if not self.over:
-            self.do(Ask(name, self.check.model.greeting()))
+            self.do(RequestStep(name, self.check.model.greeting()))
 
     def send(self, which: int, asked: Sequence[Request]) -> None:
-        """Ask in one write."""
+        """Send requests in one write."""
         if not self.over:
             self.setting.asked += len(asked)
-            self.do(Ask(self.name(which), tuple(marked(one, self.setting.ground, self.mark) for one in asked)))
+            self.do(
+                RequestStep(
+                    self.name(which), tuple(with_canary(one, self.setting.context, self.canary) for one in asked)
+                )
+            )
 
     def do(self, step: Step) -> None:
-        """Do a step; a failure that is not the first one again ends the example in silence."""
+        """Do a step; a failure other than the first one of the run ends the example silently.
+
+        Raises `InvariantError` for the first failure and its repetitions, `TimeIsUp` when the run is over.
+        """
         if self.setting.is_over():
-            raise Enough
+            raise TimeIsUp
         self.over = self.over or self.is_too_late(step)
         if self.over:
             return
         try:
             self.check.do(step)
-        except Violation as violation:
+        except InvariantError as violation:
             self.over = True
-            if self.setting.failed(Failure(violation, self.check)):
+            if self.setting.failed(StepFailure(violation, self.check)):
                 raise
 
     def is_too_late(self, step: Step) -> bool:
-        """Say whether a step would make the run too long."""
-        return isinstance(step, Advance) and self.check.elapsed_ns + step.ns > LONGEST_RUN_NS
+        """Return whether a step would make the run longer than LONGEST_RUN_NS."""
+        return isinstance(step, AdvanceStep) and self.check.elapsed_ns + step.ns > LONGEST_RUN_NS
 
     def teardown(self) -> None:
-        """Leave the server."""
-        self.place.close()
+        """Close the connections."""
+        self.transport.close()
 
 
 def machine(setting: Setting) -> type[Machine]:
-    """Return the machine of a setting."""
-    codec, names = setting.ground.symbols.codec, setting.ground.symbols.protocol.names
+    """Return the machine class of a setting."""
+    codec, names = setting.context.symbols.codec, setting.context.symbols.protocol.names
     pool = [*SHORT_NAMES, *((b"k" * 200,) if setting.shared else (b"", b"k" * 255))]
     some = st.lists(requests(codec, names, pool), min_size=1, max_size=5)
-    return type("Machine", (Machine,), {"setting": setting, "chosen": _Choices(some, dialogues(codec, names, pool))})
+    return type("Machine", (Machine,), {"setting": setting, "chosen": _Strategies(some, dialogues(codec, names, pool))})
 
 
-def marked(request: Request, ground: Ground, prefix: bytes) -> Request:
-    """Return a request whose names and values begin with `prefix`; those of a request it carries, too."""
+def with_canary(request: Request, context: FuzzContext, prefix: bytes) -> Request:
+    """Return a request whose names and values begin with `prefix`, also inside a request that it carries."""
     if not prefix:
         return request
-    codec = ground.symbols.codec
-    changed: dict[str, Any] = {name: prefix + getattr(request, name) for name in ground.blobs(request)}
+    codec = context.symbols.codec
+    changed: dict[str, object] = {name: prefix + getattr(request, name) for name in context.blobs(request)}
     if holding(codec, type(request)) is not None:
         carrying, _ = room(codec, type(request))
-        inner, whole = ground.requests(getattr(request, carrying))
+        inner, whole = context.requests(getattr(request, carrying))
         if inner and whole:
-            changed[carrying] = b"".join(ground.encode(marked(one, ground, prefix)) for one in inner)
+            changed[carrying] = b"".join(context.encode(with_canary(one, context, prefix)) for one in inner)
     return msgspec.structs.replace(request, **changed)
 
 
-def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | None = None) -> Failure | None:
-    """Run until something breaks, until `effort` is done or `setting.ends`; return what broke, as small as it gets.
+def run(setting: Setting, preset: Preset, *, seed: int = 1, database: Path | None = None) -> StepFailure | None:
+    """Run until something breaks, `preset` is done or `setting.ends` is reached; return the smallest failure found.
 
-    What Hypothesis keeps is kept in `database`, where one is named: its notes, and of a deep run examples that failed.
+    `database` is the folder of Hypothesis' example database, used by presets that are not derandomised.
     """
-    batch = effort.examples if effort.derandomized else BATCH
+    batch = preset.examples if preset.derandomized else BATCH
     set_hypothesis_home_dir(database)
     try:
-        for done in range(0, effort.examples, batch):
-            _run(setting, replace(effort, examples=min(batch, effort.examples - done)), seed + done, database)
+        for done in range(0, preset.examples, batch):
+            _run(setting, replace(preset, examples=min(batch, preset.examples - done)), seed + done, database)
             if setting.failure is not None or setting.is_over():
                 break
     finally:
@@ -208,13 +221,13 @@ def run(setting: Setting, effort: Effort, *, seed: int = 1, database: Path | Non
     return setting.failure
 
 
-def _run(setting: Setting, effort: Effort, seed: int, database: Path | None) -> None:
+def _run(setting: Setting, preset: Preset, seed: int, database: Path | None) -> None:
     cls = machine(setting)
-    kept = None if effort.derandomized or database is None else DirectoryBasedExampleDatabase(database)
-    how: dict[str, Any] = {"derandomize": True} if effort.derandomized else {"database": kept}
+    kept = None if preset.derandomized or database is None else DirectoryBasedExampleDatabase(database)
+    how: dict[str, Any] = {"derandomize": True} if preset.derandomized else {"database": kept}
     chosen = settings(
-        max_examples=effort.examples,
-        stateful_step_count=effort.steps,
+        max_examples=preset.examples,
+        stateful_step_count=preset.steps,
         deadline=None,
         phases=[Phase.reuse, Phase.generate, Phase.shrink],
         report_multiple_bugs=False,
@@ -224,9 +237,9 @@ def _run(setting: Setting, effort: Effort, seed: int, database: Path | None) -> 
         **how,
     )
     try:
-        run_state_machine_as_test(cls if effort.derandomized else seeded(seed)(cls), settings=chosen)
-    except Enough:
+        run_state_machine_as_test(cls if preset.derandomized else seeded(seed)(cls), settings=chosen)
+    except TimeIsUp:
         pass
-    except (Violation, Flaky):
+    except (InvariantError, Flaky):
         if setting.failure is None and not setting.is_over():
             raise

@@ -1,4 +1,21 @@
-"""Where a kind of line can stand, and the shortest way there: found by letting both sides say all they may say."""
+"""The states that a connection of a link can reach, and a shortest message path to each of them."""
+
+# How the paths are found: breadth-first search over message sequences, with the codec and connection classes as the
+# only source. No list of states exists anywhere else, so a protocol package that adds a state is covered at once.
+#
+# 1. `examples` builds a few messages of each class: every member of its enums, all other fields short and plain.
+#    Messages that hold tables or other messages are left out.
+# 2. The search begins with the empty path. Each round takes a path from the queue and appends every example of every
+#    request; requests of the link's opening come first, because they are known to be valid.
+# 3. A path is legal if both sides can play it: `connections_after` encodes each message on one side, decodes it on
+#    the other, and compares. A side that raises makes the path illegal, and it is dropped.
+# 4. A legal path is tried with each reply that the request may get and then without a reply. Answered paths come
+#    first: where both lead to the same state, the connection without pending requests is the better place to start.
+# 5. The state is the `state` attribute of the server's connection. A state that is not known yet keeps its path, and
+#    the path joins the queue; a known one is dropped, so each state has one path and it is a shortest one.
+#
+# Paths are tuples of messages, not of connections: each user plays them on connections of its own. A link without
+# states has one path, the empty one. The result is cached for each protocol, profile, variant and link.
 
 from __future__ import annotations
 
@@ -7,24 +24,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from itertools import product
-from typing import Any
 
+from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.protocols import LocalProtocolError, Message, ProtocolError, Request, protocol
 from wireproof.protocols.connection import Client, Connection
 from wireproof.protocols.fields import Absent, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
 from wireproof.protocols.links import Link
 
-__all__ = ["Way", "both", "examples", "ways"]
+__all__ = ["StatePath", "connections_after", "examples", "state_paths"]
 
-Way = tuple[Message, ...]
-"""What both sides say, in the order in which it is said."""
+StatePath = tuple[Message, ...]
+"""Messages of both sides in the order in which they are sent."""
 MOST_EXAMPLES = 32
-"""Messages of one class: enums with many names in one message make more."""
+"""Most examples of one message class; several enums in one message would make more."""
 
 
 @cache
 def examples(name: str, profile: str, variant: str) -> Mapping[type[Message], tuple[Message, ...]]:
-    """Return a few of each message of a profile: every name of its enums, all else short and plain.
+    """Return a few examples of each message of a profile: every member of its enums, other fields short.
 
     Messages that hold tables or other messages are left out.
     """
@@ -39,14 +56,14 @@ def examples(name: str, profile: str, variant: str) -> Mapping[type[Message], tu
     return found
 
 
-def _few(some: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+def _few(some: Sequence[Sequence[object]]) -> Iterator[tuple[object, ...]]:
     for number, values in enumerate(product(*some)):
         if number == MOST_EXAMPLES:
             return
         yield values
 
 
-def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Sequence[Any]:
+def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Sequence[object]:
     if field in names:
         return [int(one) for one in names[field]]
     match kind:
@@ -61,7 +78,7 @@ def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Seque
     return [b"a"]
 
 
-def _is_written(codec: Any, message: Message) -> bool:
+def _is_written(codec: CodecInterface, message: Message) -> bool:
     try:
         codec.encode(message)
     except LocalProtocolError:
@@ -69,10 +86,15 @@ def _is_written(codec: Any, message: Message) -> bool:
     return True
 
 
-def both(link: Link, codec: Any, way: Way, *, max_frame: int = 1 << 20) -> tuple[Client, Connection]:
-    """Return both sides of a line after what is said in `way`; `ProtocolError` when it cannot be said."""
+def connections_after(
+    link: Link, codec: CodecInterface, path: StatePath, *, max_frame: int = 1 << 20
+) -> tuple[Client, Connection]:
+    """Return the client and server connection after the messages of `path`.
+
+    Raises `ProtocolError` if a side refuses a message, `LookupError` if the other side reads a request as another one.
+    """
     client, server = link.client(codec, max_frame=max_frame), link.server(codec, max_frame=max_frame)
-    for message in way:
+    for message in path:
         if isinstance(message, Request):
             server.receive_data(client.send(message))
             if server.next_event() != message:
@@ -84,23 +106,23 @@ def both(link: Link, codec: Any, way: Way, *, max_frame: int = 1 << 20) -> tuple
 
 
 @cache
-def ways(name: str, profile: str, variant: str, link_name: str) -> tuple[Way, ...]:
-    """Return the shortest way to each state that a line's server may come into, the first of no words.
+def state_paths(name: str, profile: str, variant: str, link_name: str) -> tuple[StatePath, ...]:
+    """Return a shortest path to each state of a link's server; the first one is empty.
 
-    Answered ways are preferred; a line without states has one.
+    Paths whose requests are answered are preferred.
     """
     spoken = protocol(name)
     link, codec = spoken.links[link_name], spoken.codec(spoken.profiles[profile], variant)
     known, answers = examples(name, profile, variant), spoken.profiles[profile].replies
     usual = link.opening()
     asked = {kind: (*(one for one in usual if type(one) is kind), *known.get(kind, ())) for kind in answers}
-    found: dict[Any, Way] = {_state(link, codec, ()): ()}
-    ahead: deque[Way] = deque([()])
+    found: dict[object, StatePath] = {_state(link, codec, ()): ()}
+    ahead: deque[StatePath] = deque([()])
     while ahead:
-        way = ahead.popleft()
+        path = ahead.popleft()
         steps = ((request, replies) for kind, replies in answers.items() for request in asked[kind])
         for request, replies in steps:
-            for longer in _answered(link, codec, (*way, request), replies, known):
+            for longer in _answered(link, codec, (*path, request), replies, known):
                 state = _state(link, codec, longer)
                 if state not in found:
                     found[state] = longer
@@ -109,24 +131,28 @@ def ways(name: str, profile: str, variant: str, link_name: str) -> tuple[Way, ..
 
 
 def _answered(
-    link: Link, codec: Any, way: Way, answers: Sequence[type[Message]], known: Mapping[type[Message], Sequence[Message]]
-) -> Iterator[Way]:
-    """Yield a way with each answer that the last request may get, then without one; nothing if it cannot be said."""
-    if not _can_be_said(link, codec, way):
+    link: Link,
+    codec: CodecInterface,
+    path: StatePath,
+    answers: Sequence[type[Message]],
+    known: Mapping[type[Message], Sequence[Message]],
+) -> Iterator[StatePath]:
+    """Yield `path` with each reply that its last request may get, then without one; nothing if it is illegal."""
+    if not _is_legal(link, codec, path):
         return
     for reply in (one for kind in answers for one in known.get(kind, ())):
-        if _can_be_said(link, codec, (*way, reply)):
-            yield (*way, reply)
-    yield way
+        if _is_legal(link, codec, (*path, reply)):
+            yield (*path, reply)
+    yield path
 
 
-def _can_be_said(link: Link, codec: Any, way: Way) -> bool:
+def _is_legal(link: Link, codec: CodecInterface, path: StatePath) -> bool:
     try:
-        both(link, codec, way)
+        connections_after(link, codec, path)
     except (ProtocolError, LookupError):
         return False
     return True
 
 
-def _state(link: Link, codec: Any, way: Way) -> Any:
-    return getattr(both(link, codec, way)[1], "state", None)
+def _state(link: Link, codec: CodecInterface, path: StatePath) -> object:
+    return getattr(connections_after(link, codec, path)[1], "state", None)

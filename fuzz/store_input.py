@@ -1,6 +1,6 @@
-"""The input of the store's fuzz target: a profile and variant, then steps, each an operation and what belongs to it.
+"""The input of the store's fuzz target: a byte for profile and variant, then steps: an operation and its data.
 
-Requests stand in an input as they are on the wire, so every conversation of the vectors can be written as one.
+Requests are encoded as on the wire, so every conversation of the vectors can be written as an input.
 """
 
 from __future__ import annotations
@@ -8,37 +8,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from wireproof.fuzz.decisions import CONNECTIONS, WAITS, telling, until_due
+from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
-from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.server_transports import InProcess
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
 
-__all__ = ["check", "grounds", "seeds"]
+__all__ = ["check", "contexts", "seeds"]
 
-TOLD, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
-"""Operations; those below ask. TOLD asks for an id that was told, JOINED waits for the next one to ask with it."""
+KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
+"""Operations; values below KNOWN_ID send a request.
+
+KNOWN_ID sends a request with an id that the server sent, JOINED keeps a request to be sent with the next one.
+"""
 FRAME_LIMIT = 4096
 MOST_STEPS = 200
 HOW = ("close", "half", "reset")
 
 
 @cache
-def grounds(name: str) -> tuple[Ground, ...]:
-    """Return every profile and variant."""
+def contexts(name: str) -> tuple[FuzzContext, ...]:
+    """Return a context for every profile and variant of a protocol."""
     return tuple(
-        Ground(name, profile.name, variant)
+        FuzzContext(name, profile.name, variant)
         for profile in protocol(name).profiles.values()
         for variant in profile.variants
     )
 
 
-class _Steps:
-    """Steps out of bytes; they end where the bytes say nothing more."""
+class _StepReader:
+    """Reads steps from bytes."""
 
     def __init__(self, check: StoreCheck, data: bytes) -> None:
         self._check, self._data, self._at = check, data, 1
@@ -49,14 +52,14 @@ class _Steps:
         return self._data[self._at - 1] if self._at <= len(self._data) else 0
 
     def next(self) -> Step | None:
-        """Return the next step; None when there is none."""
+        """Return the next step; None at the end."""
         while self._at < len(self._data):
             operation = self._byte()
             kind, which = operation & 7, operation >> 3
             if kind == WAIT:
-                return Advance(WAITS[self._byte() % len(WAITS)])
+                return AdvanceStep(WAITS[self._byte() % len(WAITS)])
             if kind == UNTIL_DUE:
-                return Advance(until_due(self._check, which, self._byte() % 3 - 1))
+                return AdvanceStep(until_due(self._check, which, self._byte() % 3 - 1))
             if kind == COME_OR_GO:
                 return self._come_or_go(which)
             request = self._request()
@@ -65,10 +68,10 @@ class _Steps:
             if kind == JOINED and len(self._joined) < 8:
                 self._joined += (request,)
                 continue
-            if kind == TOLD:
-                request = telling(request, self._check.ground, self._check.heard, which)
+            if kind == KNOWN_ID:
+                request = with_known_id(request, self._check.context, self._check.known_ids, which)
             asked, self._joined = (*self._joined, request), ()
-            return Ask(self._name(which), asked)
+            return RequestStep(self._name(which), asked)
         return None
 
     def _name(self, which: int) -> str:
@@ -77,11 +80,11 @@ class _Steps:
     def _come_or_go(self, which: int) -> Step:
         name, there = CONNECTIONS[which % len(CONNECTIONS)], self._check.connections
         if name not in there:
-            return Connect(name)
-        return Disconnect(name, HOW[which % len(HOW)]) if len(there) > 1 else Advance(0)
+            return ConnectStep(name)
+        return DisconnectStep(name, HOW[which % len(HOW)]) if len(there) > 1 else AdvanceStep(0)
 
     def _request(self) -> Request | None:
-        codec, end = self._check.ground.symbols.codec, len(self._data)
+        codec, end = self._check.context.symbols.codec, len(self._data)
         if self._at >= end:
             return None
         try:
@@ -93,29 +96,29 @@ class _Steps:
 
 
 def check(name: str, data: bytes, mutant: str | None = None) -> None:
-    """Do what `data` says to a server in this process and to its model; raises `Violation`.
+    """Apply the steps in `data` to a server in this process and to its model. Raises `InvariantError`.
 
-    `fault` is one that the server has, of those its protocol knows.
+    `mutant` names a mutant of the server; None is the correct server.
     """
     if len(data) < 2:
         return
-    ground = grounds(name)[data[0] % len(grounds(name))]
-    place = InProcess(ground.name, ground.profile, ground.variant, mutant=mutant)
-    found = StoreCheck(ground, place, tolerance_ns=0, shared=False)
+    context = contexts(name)[data[0] % len(contexts(name))]
+    transport = InProcess(context.name, context.profile, context.variant, mutant=mutant)
+    found = StoreCheck(context, transport, tolerance_ns=0, shared=False)
     for one in CONNECTIONS[:2]:
-        found.do(Connect(one))
-        found.do(Ask(one, found.model.greeting()))
-    steps = _Steps(found, data)
+        found.do(ConnectStep(one))
+        found.do(RequestStep(one, found.model.greeting()))
+    steps = _StepReader(found, data)
     while len(found.done) < MOST_STEPS and (step := steps.next()) is not None:
         known = len(found.connections)
         found.do(step)
-        if isinstance(step, Connect) and len(found.connections) > known:
-            found.do(Ask(step.connection, found.model.greeting()))
+        if isinstance(step, ConnectStep) and len(found.connections) > known:
+            found.do(RequestStep(step.connection, found.model.greeting()))
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """Yield every exchange of the vectors as an input, asked on two connections in turn."""
-    for number, ground in enumerate(grounds(name)):
-        for one in exchanges(name, ground.profile, ground.variant):
-            asked = [bytes([(turn & 1) << 3]) + ground.encode(request) for turn, request in enumerate(one.asked)]
+    """Yield every exchange of the vectors as an input, sent on two connections in turn."""
+    for number, context in enumerate(contexts(name)):
+        for one in exchanges(name, context.profile, context.variant):
+            asked = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
             yield bytes([number]) + b"".join(asked)

@@ -1,4 +1,4 @@
-"""What a play of a server is made of: connect, ask, let time pass, disconnect; in words, and as a script."""
+"""The steps of a stateful test of a server: connect, request, advance, disconnect; as text and as a script."""
 
 from __future__ import annotations
 
@@ -7,85 +7,85 @@ from dataclasses import dataclass
 
 from wireproof.conformance.model.actions import Action, Open, Shut, Sleep, Write
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.script import Script
 from wireproof.protocols import Request
 
-__all__ = ["Advance", "Ask", "Connect", "Disconnect", "Step", "script_of", "steps_of", "told"]
+__all__ = ["AdvanceStep", "ConnectStep", "DisconnectStep", "RequestStep", "Step", "script_of", "steps_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Connect:
+class ConnectStep:
     """Open a connection."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Send requests in one write, and wait for their replies."""
+class RequestStep:
+    """Send requests in one write and wait for their replies."""
 
     connection: str
     requests: tuple[Request, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
-    """Let time pass."""
+class AdvanceStep:
+    """Let `ns` nanoseconds pass."""
 
     ns: int
 
 
 @dataclass(frozen=True, slots=True)
-class Disconnect:
-    """End a connection: `close`, `reset`, or `half`: our sending side first."""
+class DisconnectStep:
+    """End a connection: `close`, `reset`, or `half` (shut down our sending side first)."""
 
     connection: str
     how: str = "close"
 
 
-Step = Connect | Ask | Advance | Disconnect
+Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep
 
 
-def told(step: Step) -> str:
-    """Return a step in words."""
+def describe_step(step: Step) -> str:
+    """Return a step as text."""
     match step:
-        case Connect(connection):
+        case ConnectStep(connection):
             return f"{connection} connects"
-        case Ask(connection, requests):
-            return f"{connection} asks {', '.join(map(describe, requests))}"
-        case Advance(ns):
+        case RequestStep(connection, requests):
+            return f"{connection} sends {', '.join(map(describe, requests))}"
+        case AdvanceStep(ns):
             return f"{ns / 1e9:.9f}".rstrip("0").rstrip(".") + " s pass"
-        case Disconnect(connection, how):
+        case DisconnectStep(connection, how):
             return f"{connection} ends ({how})"
 
 
-def script_of(steps: Iterable[Step], ground: Ground) -> Script:
-    """Return steps as a script, without reads; raises `LocalProtocolError` for what cannot be written."""
-    return tuple(_action(step, ground) for step in steps)
+def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
+    """Return steps as a script without reads. Raises `LocalProtocolError` for a request that cannot be encoded."""
+    return tuple(_action(step, context) for step in steps)
 
 
-def _action(step: Step, ground: Ground) -> Action:
+def _action(step: Step, context: FuzzContext) -> Action:
     match step:
-        case Connect(connection):
+        case ConnectStep(connection):
             return Open(connection)
-        case Ask(connection, requests):
-            return Write(connection, b"".join(map(ground.encode, requests)))
-        case Advance(ns):
+        case RequestStep(connection, requests):
+            return Write(connection, b"".join(map(context.encode, requests)))
+        case AdvanceStep(ns):
             return Sleep(ns / 1e9)
-        case Disconnect(connection, how):
+        case DisconnectStep(connection, how):
             return Shut(connection, how)
 
 
-def steps_of(script: Script, ground: Ground) -> Iterator[Step]:
-    """Yield the steps that a kept script was made of; what is read is not in them, it is read again."""
+def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:
+    """Yield the steps of a kept script; its reads are left out, since playing steps reads by itself."""
     for action in script:
         match action:
             case Open(connection):
-                yield Connect(connection)
+                yield ConnectStep(connection)
             case Write(connection, data):
-                yield Ask(connection, tuple(ground.requests(data)[0]))
+                yield RequestStep(connection, tuple(context.requests(data)[0]))
             case Sleep(seconds):
-                yield Advance(round(seconds * 1e9))
+                yield AdvanceStep(round(seconds * 1e9))
             case Shut(connection, how):
-                yield Disconnect(connection, how)
+                yield DisconnectStep(connection, how)

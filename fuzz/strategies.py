@@ -1,7 +1,7 @@
-"""Hypothesis strategies derived from layouts: whatever a codec can write, and nothing it cannot.
+"""Hypothesis strategies derived from layouts: every message that a codec can write, and nothing else.
 
-The one source is `codec.layout(message)`; no strategy names a field, a message or a protocol. Numbers are often at
-their boundaries; what a protocol's enums name is mostly one of theirs. Needs the extra `wireproof[fuzz]`.
+The only source is `codec.layout(message)`; no strategy names a field, a message or a protocol. Numbers are often
+boundary values; values of enums are mostly named ones. Needs the extra `wireproof[fuzz]`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 try:
     from hypothesis import strategies as st
 except ImportError as error:
-    raise ImportError("Hypothesis is not installed here: add the extra, wireproof[fuzz]") from error
+    raise ImportError("Hypothesis is not installed: install wireproof[fuzz]") from error
 
+from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.protocols import Message, Reply, Request
 from wireproof.protocols.fields import (
     Absent,
@@ -36,18 +37,18 @@ from wireproof.protocols.fields import (
 __all__ = ["chunked", "dialogues", "exchanges", "holding", "messages", "replies", "requests", "room"]
 
 LONGEST = 300
-"""Longest body drawn: enough to pass the maximum of a size in one byte."""
+"""Longest body drawn: more than the maximum of a one-byte size."""
 Names = Mapping[str, type[IntEnum]]
 
 
 def numbers(kind: UInt) -> st.SearchStrategy[int]:
-    """Return numbers of a kind: small ones, those at powers of two, the largest, and any."""
+    """Return integers that fit `kind`: boundary values and any others."""
     edges = {0, 1, 2, 7, 60, kind.maximum - 1, kind.maximum, (kind.maximum >> 1) + 1, kind.maximum >> 1}
     return st.sampled_from(sorted(edges)) | st.integers(0, kind.maximum)
 
 
-def values(kind: Kind, codec: Any) -> st.SearchStrategy[Any]:
-    """Return what a field of that kind may hold."""
+def values(kind: Kind, codec: CodecInterface) -> st.SearchStrategy[object]:
+    """Return the values that a field of `kind` may hold. Raises `TypeError` for kinds that depend on the request."""
     match kind:
         case UInt():
             return numbers(kind)
@@ -65,18 +66,20 @@ def values(kind: Kind, codec: Any) -> st.SearchStrategy[Any]:
             return st.lists(messages(codec, part), max_size=3).map(tuple)
         case Absent():
             return st.just(0)
-    raise TypeError(f"{kind!r} is drawn with its request: see exchanges")
+    raise TypeError(f"{kind!r} is drawn together with its request, by exchanges()")
 
 
 @cache
-def messages(codec: Any, message: type[Message]) -> st.SearchStrategy[Any]:
-    """Return every `message` that the codec can write, other than replies that hold one (see `exchanges`)."""
+def messages(codec: CodecInterface, message: type[Message]) -> st.SearchStrategy[Any]:
+    """Return every `message` that the codec can write, except replies that hold another reply (see `exchanges`)."""
     return st.builds(message, **{name: values(kind, codec) for name, kind in codec.layout(message).fields})
 
 
 @st.composite
-def exchanges(draw: st.DrawFn, codec: Any, request: type[Request], depth: int = 3) -> tuple[Request, Reply | None]:
-    """Draw a `request` and a reply it may get; None when it is never answered."""
+def exchanges(
+    draw: st.DrawFn, codec: CodecInterface, request: type[Request], depth: int = 3
+) -> tuple[Request, Reply | None]:
+    """Draw a `request` and a reply to it; None if it has no reply. `depth` limits nested requests."""
     answer = holding(codec, request)
     if answer is None:
         return draw(messages(codec, request)), draw(replies(codec, request))
@@ -91,8 +94,8 @@ def exchanges(draw: st.DrawFn, codec: Any, request: type[Request], depth: int = 
     return request(**fields), answer(reply)
 
 
-def holding(codec: Any, request: type[Request]) -> type[Reply] | None:
-    """Return the reply to `request` that holds the reply to another one; None where there is none."""
+def holding(codec: CodecInterface, request: type[Request]) -> type[Reply] | None:
+    """Return the class of the reply to `request` that holds the reply to another request; None if there is none."""
     for answer in codec.profile.replies[request]:
         if any(isinstance(kind, Nested) for _, kind in codec.layout(answer).fields):
             found: type[Reply] = answer
@@ -100,15 +103,15 @@ def holding(codec: Any, request: type[Request]) -> type[Reply] | None:
     return None
 
 
-def room(codec: Any, request: type[Request]) -> tuple[str, int]:
-    """Return the field of `request` that carries another one, and how long that may be."""
+def room(codec: CodecInterface, request: type[Request]) -> tuple[str, int]:
+    """Return the name and the largest size in bytes of the field of `request` that carries another request."""
     name, kind = [(name, kind) for name, kind in codec.layout(request).fields if isinstance(kind, Blob)][-1]
     return name, kind.size.maximum
 
 
 @cache
-def replies(codec: Any, request: type[Request]) -> st.SearchStrategy[Any]:
-    """Return the replies that a `request` may get, those left out that hold another one."""
+def replies(codec: CodecInterface, request: type[Request]) -> st.SearchStrategy[Any]:
+    """Return the replies that a `request` may get, except those that hold another reply."""
     answers = codec.profile.replies[request]
     if not answers:
         return st.none()
@@ -116,8 +119,8 @@ def replies(codec: Any, request: type[Request]) -> st.SearchStrategy[Any]:
     return st.one_of([_reply(codec, answer, alone=len(answers) == 1) for answer in kept])
 
 
-def _reply(codec: Any, answer: type[Reply], *, alone: bool) -> st.SearchStrategy[Any]:
-    """A reply that is one flag says no where others say yes by being there."""
+def _reply(codec: CodecInterface, answer: type[Reply], *, alone: bool) -> st.SearchStrategy[Any]:
+    """Return one kind of reply; a reply of one flag is false where other replies mean success."""
     fields = codec.layout(answer).fields
     if not alone and [type(kind) for _, kind in fields] == [Flag]:
         return st.just(answer(**{fields[0][0]: False}))
@@ -125,22 +128,24 @@ def _reply(codec: Any, answer: type[Reply], *, alone: bool) -> st.SearchStrategy
 
 
 def chunked(stream: bytes) -> st.SearchStrategy[list[bytes]]:
-    """Return ways to cut `stream` into segments."""
+    """Return lists of segments that join to `stream`."""
     cuts = st.lists(st.integers(0, len(stream)), max_size=6).map(sorted)
     return cuts.map(lambda at: [stream[start:stop] for start, stop in pairwise([0, *at, len(stream)]) if start < stop])
 
 
-def requests(codec: Any, names: Names, pool: Sequence[bytes], *, depth: int = 1) -> st.SearchStrategy[Request]:
-    """Return requests that meet: their bytes come from a small pool mostly, and their enums hold what is in them.
+def requests(
+    codec: CodecInterface, names: Names, pool: Sequence[bytes], *, depth: int = 1
+) -> st.SearchStrategy[Request]:
+    """Return requests that concern the same few names: their bytes come mostly from `pool`.
 
-    `names` are the protocol's enums by field; those that carry a request do, up to `depth` levels.
+    `names` maps fields to enums. Requests that carry a request do so up to `depth` levels.
     """
     kinds = list(codec.profile.replies)
-    return st.one_of([_meeting(codec, kind, names, tuple(pool), depth) for kind in kinds])
+    return st.one_of([_related(codec, kind, names, tuple(pool), depth) for kind in kinds])
 
 
-def dialogues(codec: Any, names: Names, pool: Sequence[bytes]) -> st.SearchStrategy[list[Request]]:
-    """Return some requests that are about one name: those that call it the same, and some that name nothing."""
+def dialogues(codec: CodecInterface, names: Names, pool: Sequence[bytes]) -> st.SearchStrategy[list[Request]]:
+    """Return lists of requests about one name: requests that share a name field, and some without any."""
     groups: dict[str, list[type[Request]]] = {}
     for kind in codec.profile.replies:
         groups.setdefault(_first_name(codec, kind), []).append(kind)
@@ -148,28 +153,28 @@ def dialogues(codec: Any, names: Names, pool: Sequence[bytes]) -> st.SearchStrat
     found = []
     for group in groups.values():
         for one in pool:
-            kin = [_meeting(codec, kind, names, (one,), 0) for kind in group]
-            any_of_them = st.one_of(kin)
-            others = [_meeting(codec, kind, names, (one,), 0) for kind in nameless]
-            mixed = _mostly(any_of_them, st.one_of(others)) if others else any_of_them
+            candidates = [_related(codec, kind, names, (one,), 0) for kind in group]
+            related = st.one_of(candidates)
+            others = [_related(codec, kind, names, (one,), 0) for kind in nameless]
+            mixed = _mostly(related, st.one_of(others)) if others else related
             found.append(st.lists(mixed, min_size=4, max_size=16))
     return st.one_of(found)
 
 
 def _mostly(usual: st.SearchStrategy[Any], rare: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Return one of two, the first three times as often; repeated in `one_of`, a strategy would count once."""
+    """Return one of two strategies, the first three times as often; `one_of` would count a repeated one once."""
     return st.integers(0, 3).flatmap(lambda drawn: rare if drawn == 3 else usual)
 
 
-def _first_name(codec: Any, kind: type[Request]) -> str:
-    """Return the name of the first field of any bytes."""
+def _first_name(codec: CodecInterface, kind: type[Request]) -> str:
+    """Return the name of the first field of any bytes, "" if there is none."""
     return next((name for name, field in codec.layout(kind).fields if isinstance(field, Blob)), "")
 
 
-def _meeting(
-    codec: Any, request: type[Request], names: Names, pool: Sequence[bytes], depth: int
+def _related(
+    codec: CodecInterface, request: type[Request], names: Names, pool: Sequence[bytes], depth: int
 ) -> st.SearchStrategy[Request]:
-    fields = {name: _met(name, kind, names, pool) for name, kind in codec.layout(request).fields}
+    fields = {name: _field_values(name, kind, codec, names, pool) for name, kind in codec.layout(request).fields}
     plain = st.builds(request, **fields)
     if holding(codec, request) is None or depth <= 0:
         return plain
@@ -178,7 +183,9 @@ def _meeting(
     return plain | st.builds(request, **{**fields, name: inner})
 
 
-def _met(name: str, kind: Kind, names: Names, pool: Sequence[bytes]) -> st.SearchStrategy[Any]:
+def _field_values(
+    name: str, kind: Kind, codec: CodecInterface, names: Names, pool: Sequence[bytes]
+) -> st.SearchStrategy[object]:
     if isinstance(kind, UInt) and name in names:
         usual = st.sampled_from(list(map(int, names[name])))
         return _mostly(usual, numbers(kind))
@@ -186,4 +193,4 @@ def _met(name: str, kind: Kind, names: Names, pool: Sequence[bytes]) -> st.Searc
         fitting = [one for one in pool if len(one) <= kind.size.maximum]
         rare = st.sampled_from(fitting) | st.binary(max_size=min(8, kind.size.maximum))
         return _mostly(st.sampled_from(fitting[:2]), rare)
-    return numbers(kind) if isinstance(kind, UInt) else values(kind, None)
+    return numbers(kind) if isinstance(kind, UInt) else values(kind, codec)

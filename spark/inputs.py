@@ -1,4 +1,4 @@
-"""Finds the record files below some folders, before any Spark starts."""
+"""Finds the record files below some folders, before Spark starts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ CHUNK = 1 << 20
 
 
 def record_files(roots: Iterable[Path]) -> list[Path]:
-    """Every records.jsonl and *.jsonl.gz at any depth, each once, sorted. A root may be such a file itself.
+    """Return every records.jsonl and *.jsonl.gz at any depth, each once, sorted. A root may be such a file.
 
-    Raises FileNotFoundError when a root is not there. Names that begin with a dot or an underscore are left to
-    whoever hid them.
+    Names of *.jsonl.gz that begin with a dot or an underscore are skipped. Raises `FileNotFoundError` if a root does
+    not exist.
     """
     found: set[Path] = set()
     for root in roots:
@@ -32,7 +32,7 @@ def _holds_records(path: Path) -> bool:
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a compressed file ends early or is broken; what can be read of it is still counted."""
+    """Return whether a compressed file is truncated or broken; its readable part is counted nevertheless."""
     if path.suffix != ".gz":
         return False
     try:
@@ -45,5 +45,5 @@ def is_damaged(path: Path) -> bool:
 
 
 def path_of(uri: str) -> Path:
-    """The path behind a file URI as Spark reports it, which escapes some characters."""
+    """Return the path of a file URI as Spark reports it, with some characters escaped."""
     return Path(unquote(re.sub("^file:/+", "/", uri)))

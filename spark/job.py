@@ -1,7 +1,7 @@
 """The job: `python -m wireproof.spark.job RUNS [RUNS ...] --out DIR [--master local[*]]`, or under spark-submit.
 
-Reads every record below the folders, folds them (`transforms`), writes Parquet, matrix.json, matrix.md and pages.
-Exit codes: 0 written; 2 nothing was: no input, no Java, no place to write, a bad option.
+Reads every record below the folders, folds them (`transforms`), and writes Parquet, matrix.json, matrix.md and pages.
+Exit codes: 0 written; 2 nothing written: no input, no Java, an unwritable folder, a bad option.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wireproof.spark.inputs import is_damaged, path_of, record_files
 from wireproof.spark.jvm import JavaNotFoundError, prepare_java
@@ -24,22 +24,23 @@ from wireproof.spark.jvm import JavaNotFoundError, prepare_java
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from wireproof.spark.matrix import Collected, Rows
+    from wireproof.spark.matrix import Collected, Json, Rows
 
 EVIDENCE_PER_CELL = 20
 SMALL_INPUT = 64 << 20
-"""Bytes below which starting up costs more than the work."""
+"""Bytes below which starting Spark costs more than the work."""
 GLOB = re.compile(r"[\\\[\]{}*?]")
-"""Characters Spark takes for a pattern; files with them are read one by one, as a list of them is read twice."""
+"""Characters that Spark interprets as a pattern; files with them are read one by one, since a list would be read twice.
+"""
 DONE, REFUSED = 0, 2
 
 
 class RefusedError(Exception):
-    """The job cannot do its work; the message says what to change."""
+    """Raised when the job cannot do its work; the message says what to change."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the job with command line `arguments` (None: those of the process) and return its exit code."""
+    """Run the job with command line `arguments` (None: those of the process); return its exit code."""
     options = _parser().parse_args(arguments)
     began = time.monotonic()
     try:
@@ -57,14 +58,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="wireproof matrix", description="Fold runs into compatibility matrices.")
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help="folder with runs at any depth")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where the matrix is written")
-    parser.add_argument("--master", help="Spark master (default: what spark-submit says, else local[*])")
+    parser.add_argument("--master", help="Spark master (default: that of spark-submit, else local[*])")
     return parser
 
 
-def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> dict[str, Any]:
-    """Fold the runs below `roots` into `out` and return the matrix document.
+def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> Json:
+    """Fold the runs below `roots` into `out`; return the matrix document.
 
-    Raises RefusedError or JavaNotFoundError, and then has written no matrix.
+    Raises `RefusedError` or `JavaNotFoundError`; then no matrix was written.
     """
     for package in ("pyspark", "jinja2"):
         if importlib.util.find_spec(package) is None:
@@ -83,7 +84,7 @@ def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> dict[st
         return fold_with(session, files, out)
     except (Py4JError, PySparkException) as error:
         (out / "spark.log").write_text(str(error), encoding="utf-8", errors="replace")
-        raise RefusedError(f"Spark gave up; {out / 'spark.log'} tells why") from error
+        raise RefusedError(f"Spark failed; see {out / 'spark.log'}") from error
     finally:
         _close(session)
 
@@ -92,7 +93,7 @@ def _input_files(roots: Sequence[Path]) -> list[Path]:
     try:
         files = record_files(roots)
     except FileNotFoundError as missing:
-        raise RefusedError(f"there is no {missing}") from missing
+        raise RefusedError(f"{missing} does not exist") from missing
     if not files:
         raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
     return files
@@ -107,8 +108,8 @@ def _session(master: str | None, log: Path, *, small: bool) -> SparkSession:
     try:
         with stderr_into(log):
             return open_session(master, small=small)
-    except Exception as error:  # py4j and pyspark raise many kinds; none is of use to a reader of the console
-        raise RefusedError(f"Spark does not start on {master or 'local[*]'}; {log} tells more") from error
+    except Exception as error:  # py4j and pyspark raise many kinds; none helps a reader of the console
+        raise RefusedError(f"Spark does not start on {master or 'local[*]'}; see {log}") from error
 
 
 def _close(session: SparkSession) -> None:
@@ -117,8 +118,11 @@ def _close(session: SparkSession) -> None:
     close_session(session)
 
 
-def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> dict[str, Any]:
-    """The job inside a session: read `files`, write everything below `out`, return the matrix document."""
+def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> Json:
+    """Read `files` in a session and write everything below `out`; return the matrix document.
+
+    Raises `RefusedError` if there is no record.
+    """
     from wireproof.spark.matrix import matrix_document
     from wireproof.spark.render import write_pages
 
@@ -157,7 +161,7 @@ def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Col
 
 
 def read_lines(session: SparkSession, files: Sequence[Path]) -> DataFrame:
-    """Every line of `files` as LINES: text, so that no line can vanish in a parser, and its file's URI."""
+    """Return every line of `files` as LINES: as text, so that no parser can drop a line, with its file's URI."""
     odd = [_local(file) for file in files if GLOB.search(str(file.resolve()))]
     plain = [path for path in map(_local, files) if path not in odd]
     frames = [session.read.text(plain)] if plain else []
@@ -167,12 +171,12 @@ def read_lines(session: SparkSession, files: Sequence[Path]) -> DataFrame:
 
 
 def _local(path: Path) -> str:
-    """A path as Spark takes it: absolute, never looked for in a cluster's file system, nothing in it escaped."""
+    """Return a path for Spark: absolute, on the local file system, unescaped."""
     return f"file:{path.resolve()}"
 
 
 def _shown(path: Path) -> str:
-    """A path as pages show it: relative where that is possible, so that they do not tell who made them."""
+    """Return a path for pages: relative where possible, so that pages do not reveal who made them."""
     here = Path.cwd()
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
@@ -182,7 +186,7 @@ def _rows(frame: DataFrame) -> Rows:
 
 
 def _written(frame: DataFrame, path: Path) -> DataFrame:
-    """Write a frame as Parquet and go on from there: what was computed once is not computed again."""
+    """Write a frame as Parquet and return what was written, so that nothing is computed twice."""
     frame.write.mode("overwrite").parquet(_local(path))
     return frame.sparkSession.read.schema(frame.schema).parquet(_local(path))
 
@@ -195,21 +199,21 @@ def _nothing_to_fold(counts: Rows) -> str:
     return f"no record to fold: {found}"
 
 
-def summary(document: dict[str, Any]) -> list[str]:
-    """What the job says when it is done; every line that did not count is in it."""
+def summary(document: Json) -> list[str]:
+    """Return the lines that the job prints at its end; they account for every line that was not counted."""
     inputs, runs = document["inputs"], document["runs"]
     kept = sum(run["kept"] for run in runs)
-    said = [
+    lines = [
         f"read {inputs['lines']} lines of {len(inputs['files'])} files: {inputs['records']} records, "
         f"{inputs['corrupt']} corrupt, {inputs['foreign']} foreign",
         f"kept {kept} of {len(runs)} runs (the latest of each implementation, version, profile and variant)",
     ]
     if inputs["repeated"]:
-        said.append(f"{inputs['repeated']} records were there more than once and count once")
+        lines.append(f"{inputs['repeated']} records occur more than once and count once")
     for file in inputs["files"]:
-        said += [f"  {file['path']}: {one['count']} {one['kind']}: {one['reason']}" for one in file["problems"]]
-        said += [f"  {file['path']}: compressed data ends early or is broken"] if file["damaged"] else []
-    return said
+        lines += [f"  {file['path']}: {one['count']} {one['kind']}: {one['reason']}" for one in file["problems"]]
+        lines += [f"  {file['path']}: compressed data ends early or is broken"] if file["damaged"] else []
+    return lines
 
 
 if __name__ == "__main__":

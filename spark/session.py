@@ -1,4 +1,4 @@
-"""The Spark session of the job: quiet, loopback only, sized for one machine."""
+"""The Spark session of the job: quiet, on the loopback interface, sized for one machine."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ SETTINGS = {
     "spark.driver.memory": "2g",
 }
 QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"}
-"""Half the time for a few thousand records; slower code, which only a long job would notice."""
+"""Halves the time for a few thousand records; the slower code matters only for a long job."""
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
-LAST_BREATH = 10.0
-"""Seconds a JVM may take to end by itself."""
+EXIT_SECONDS = 10.0
+"""Seconds that the JVM may take to exit."""
 
 
 def under_spark_submit() -> bool:
-    """Whether spark-submit started this process (and so chose the master and the Java)."""
+    """Return whether spark-submit started this process, and so chose the master and the Java."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def open_session(master: str | None, *, small: bool = False) -> SparkSession:
-    """A session on `master` (None: what spark-submit said, else local[*]); `small` input starts quicker."""
+    """Return a session on `master` (None: that of spark-submit, else local[*]); `small` input starts faster."""
     builder = SparkSession.Builder().appName("wireproof matrix").config(map={**SETTINGS})
     if master is None and not under_spark_submit():
         master = "local[*]"
@@ -50,7 +50,7 @@ def open_session(master: str | None, *, small: bool = False) -> SparkSession:
 
 
 def close_session(session: SparkSession) -> None:
-    """Stop the session and wait until the JVM that it started is gone; under spark-submit the JVM is not ours."""
+    """Stop the session and wait for the exit of the JVM that it started; under spark-submit the JVM continues."""
     gateway = SparkContext._gateway
     session.stop()
     process = getattr(gateway, "proc", None)
@@ -60,7 +60,7 @@ def close_session(session: SparkSession) -> None:
     SparkContext._gateway = SparkContext._jvm = None
     process.stdin.close()
     try:
-        process.wait(LAST_BREATH)
+        process.wait(EXIT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -68,7 +68,9 @@ def close_session(session: SparkSession) -> None:
 
 @contextmanager
 def stderr_into(log: Path) -> Iterator[None]:
-    """Send file descriptor 2 to `log`, so that a JVM started inside writes there for as long as it lives."""
+    """Redirect file descriptor 2 to `log`, so that a JVM started inside writes there for its lifetime. Raises
+    `OSError`.
+    """
     sys.stderr.flush()
     console = os.dup(2)
     try:

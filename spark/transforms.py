@@ -1,8 +1,8 @@
 """Pure DataFrame -> DataFrame steps from lines of text to cells; no reading, no writing, no UDF.
 
-A line is never lost: `classified` gives each one a kind and, where it is not a record, a reason.
-A verdict other than pass counts against the one clause it is blamed on; levels are never added together. Cells count
-cases: one that was played under several deliveries counts once, with its worst verdict.
+No line is lost: `classified` gives each one a kind and, if it is no record, a reason. A verdict other than pass counts
+against the one clause that it is blamed on; levels are never added. Cells count cases: one that was played in several
+segmentations counts once, with its worst verdict.
 """
 
 from __future__ import annotations
@@ -92,12 +92,14 @@ def line_counts(lines: DataFrame) -> DataFrame:
 
 
 def accepted(lines: DataFrame) -> DataFrame:
-    """CLASSIFIED -> the records among them, with `source` and `started`."""
+    """CLASSIFIED -> its records, with `source` and `started`."""
     return lines.where(F.col("kind") == "record").drop("kind", "reason", "example")
 
 
 def runs_of(records: DataFrame) -> DataFrame:
-    """Every run with its number of records; `kept` marks the latest of each COLUMN_KEY (then the highest id)."""
+    """Return every run with its number of records; `kept` marks the latest one of each COLUMN_KEY (ties: the highest
+    id).
+    """
     runs = records.groupBy(*COLUMN_KEY, "run_id").agg(
         F.max("started").alias("started"),
         F.max("run_started_at").alias("run_started_at"),
@@ -108,13 +110,13 @@ def runs_of(records: DataFrame) -> DataFrame:
 
 
 def latest_records(records: DataFrame, runs: DataFrame) -> DataFrame:
-    """The records of kept runs."""
+    """Return the records of kept runs."""
     kept = runs.where("kept").select(*COLUMN_KEY, "run_id")
     return records.join(F.broadcast(kept), on=[*COLUMN_KEY, "run_id"], how="left_semi")
 
 
 def without_repeats(records: DataFrame) -> DataFrame:
-    """One row for each record id of a run: a run folder given twice, or copied, counts once, with its worst verdict."""
+    """Return one row for each record id of a run, the worst verdict first: a run that is given twice counts once."""
     order = Window.partitionBy(*COLUMN_KEY, "run_id", "record_id").orderBy(_worst_first(), "source", "duration_us")
     numbered = records.withColumn("repeat", F.row_number().over(order))
     return numbered.where(F.col("repeat") == 1).select(*RECORD.fieldNames())
@@ -125,12 +127,12 @@ def _worst_first() -> Column:
 
 
 def charged(records: DataFrame) -> DataFrame:
-    """Add `charged`: the clause a verdict of BLAMING counts against (`blamed`, else the first clause)."""
+    """Add `charged`: the clause that a verdict of BLAMING counts against (`blamed`, else the first clause)."""
     return records.withColumn("charged", F.coalesce("blamed", F.col("clauses")[0]))
 
 
 def by_clause(records: DataFrame) -> DataFrame:
-    """Cells for each column, group, clause and level. The other clauses of a blamed record count as untestable."""
+    """Return cells for each column, group, clause and level; other clauses of a blamed record count as untestable."""
     blaming = F.col("verdict").isin(*BLAMING)
     clauses = F.when(blaming, F.array_union("clauses", F.array("charged"))).when(~blaming, F.array_distinct("clauses"))
     each = charged(with_differing(records)).withColumn("clause", F.explode(clauses))
@@ -140,12 +142,12 @@ def by_clause(records: DataFrame) -> DataFrame:
 
 
 def by_group(records: DataFrame) -> DataFrame:
-    """Cells for each column, group and level: every case once, with its own worst verdict."""
+    """Return cells for each column, group and level: every case once, with its worst verdict."""
     return _cells(with_differing(records), "group", "level")
 
 
 def with_differing(records: DataFrame) -> DataFrame:
-    """Add `differing`: the deliveries under which a case fails that passes under another."""
+    """Add `differing`: the segmentations in which a case fails that passes in another."""
     of_case = Window.partitionBy(*COLUMN_KEY, "group", "case")
     passes = F.max(F.col("verdict") == "pass").over(of_case)
     failing = F.collect_set(F.when(F.col("verdict").isin(*BLAMING), F.col("delivery"))).over(of_case)
@@ -155,7 +157,8 @@ def with_differing(records: DataFrame) -> DataFrame:
 def _cells(records: DataFrame, *row: str) -> DataFrame:
     """Count the worst verdicts of cases; k of n is null for MAY, which is never scored.
 
-    `plays` is the number of records behind a cell, `differing` has each delivery once for each case it differs for.
+    `plays` is the number of records of a cell; `differing` holds each segmentation once for each case that differs in
+    it.
     """
     verdicts = F.array(*[F.lit(verdict) for verdict in WORST_FIRST])
     cases = (
@@ -176,7 +179,7 @@ def _cells(records: DataFrame, *row: str) -> DataFrame:
 
 
 def may_answers(records: DataFrame) -> DataFrame:
-    """What each column answered to each MAY case, with counts; a verdict stands in where nothing was observed."""
+    """Return what each column answered to each MAY case, with counts; the verdict where nothing was observed."""
     verdict = F.col("verdict")
     judged = verdict.isin("pass", "lenient", "fail")
     answer = F.when(judged, F.coalesce("observed", "verdict")).when(~judged, verdict)
@@ -187,7 +190,7 @@ def may_answers(records: DataFrame) -> DataFrame:
 
 
 def evidence(records: DataFrame, limit: int) -> DataFrame:
-    """Records that are neither pass nor unsupported: the first `limit` of each cell; `of` says how many there are."""
+    """Return the first `limit` records of each cell that are neither pass nor unsupported; `of` is their number."""
     cell = [*COLUMN_KEY, "group", "level", "charged"]
     order = Window.partitionBy(*cell).orderBy(_worst_first(), "case", "delivery", "record_id")
     kept = charged(records.where(~F.col("verdict").isin("pass", "unsupported")))

@@ -19,7 +19,7 @@ COMMANDS = {
     "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
-    "replay": ("wireproof.fuzz.commands.replay", "Replay a finding: does it still reproduce?"),
+    "replay": ("wireproof.fuzz.commands.replay_finding", "Replay a finding: does it still reproduce?"),
     "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
     "vectors": ("wireproof.conformance.commands.vectors", "Show, check, build and export the byte-exact vectors."),
     "serve": ("wireproof.reference_server.cli", "Serve a protocol with its reference server."),

@@ -14,7 +14,7 @@ from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.runner import Plan
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
-from wireproof.conformance.verdict.consequences import BY_ITSELF, Failure, explained
+from wireproof.conformance.verdict.consequences import BY_ITSELF, FailedPlay, explained
 from wireproof.conformance.verdict.records import level_of, weigh
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.service import Service
@@ -91,7 +91,7 @@ class Ground:
         causes = explained(
             self.plan.suite,
             [
-                Failure(_key(case), case, outcome.place, outcome.blamed)
+                FailedPlay(_key(case), case, outcome.place, outcome.blamed)
                 for case, outcome in played
                 if outcome.verdict in BY_ITSELF and outcome.place is not None
             ],
@@ -100,7 +100,7 @@ class Ground:
         for case, outcome in played:
             verdict, got = weigh(outcome, self.levels[case.id]), outcome.got
             if _key(case) in causes:
-                verdict, got = Verdict.UNTESTABLE, causes[_key(case)].told(got)
+                verdict, got = Verdict.UNTESTABLE, causes[_key(case)].as_cause(got)
             if verdict is not Verdict.PASS:
                 how = () if case.delivery == WHOLE.name else (case.delivery,)
                 found.append(Finding(case.id, verdict, outcome.blamed, got, how))

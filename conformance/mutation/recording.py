@@ -13,7 +13,8 @@ from wireproof.conformance.drivers.simulation import ServiceFactory, Simulation
 from wireproof.conformance.model.actions import Action, Answer, Open, Secure, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.player.player import Player
-from wireproof.protocols import Connection, Message, ProtocolError
+from wireproof.protocols import LocalProtocolError, Role
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["Tape", "play", "record"]
 
@@ -65,19 +66,18 @@ def record(player: Player, factory: ServiceFactory) -> tuple[Outcome, Tape]:
 def _asked(player: Player, exchanges: Iterable[tuple[Action, Answer]]) -> frozenset[str] | None:
     """Read what was sent as a server does; None too where a server reads no further before it has answered."""
     spoken, codec = player.talk.symbols.protocol, player.talk.symbols.codec
-    servers: dict[str, Connection] = {}
-    names: set[str] = set()
+    dissections: dict[str, Dissection] = {}
     try:
         for action, _ in exchanges:
             if isinstance(action, Open):
-                servers[action.connection] = spoken.link_of(action.link).server(codec)
+                dissections[action.connection] = Dissection(spoken.link_of(action.link), codec)
             elif isinstance(action, Secure):
-                servers[action.connection].start_tls()
+                dissections[action.connection].of_client.start_tls()
             elif isinstance(action, Write):
-                server = servers[action.connection]
-                server.receive_data(action.data)
-                while isinstance(event := server.next_event(), Message):
-                    names.add(event.NAME)
-    except ProtocolError:
+                dissections[action.connection].feed(Role.CLIENT, action.data)
+    except LocalProtocolError:
         return None
-    return None if any(server.buffered for server in servers.values()) else frozenset(names)
+    sent = [one.of_client for one in dissections.values()]
+    if any(one.error is not None or one.buffered for one in sent):
+        return None
+    return frozenset(message.NAME for one in sent for message in one.messages)

@@ -111,18 +111,18 @@ async def _answer(wire: Wire, client: Client, request: Message, timeout: float) 
 
 async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
     """Return the version the server tells, or "unknown"."""
-    told: Mapping[str, Any] | None = suite.probe.get("version")
-    reply = await reply_to(suite, address, spoken, told["ask"], timeout) if told else None
-    value = getattr(reply, told["field"], b"") if told else b""
+    spec: Mapping[str, Any] | None = suite.probe.get("version")
+    reply = await reply_to(suite, address, spoken, spec["ask"], timeout) if spec else None
+    value = getattr(reply, spec["field"], b"") if spec else b""
     text = bytes(value).rstrip(b"\0").decode("ascii", "replace")
     return text if text.isascii() and text.isprintable() and text else "unknown"
 
 
 async def is_pristine(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
     """Say whether the server holds nothing yet, as the protocol's probe tells it."""
-    told: Mapping[str, Any] | None = suite.probe.get("pristine")
-    if told is None:
+    spec: Mapping[str, Any] | None = suite.probe.get("pristine")
+    if spec is None:
         return False
-    reply = await reply_to(suite, address, spoken, told["ask"], timeout)
+    reply = await reply_to(suite, address, spoken, spec["ask"], timeout)
     symbols = _symbols(suite, spoken.profile, spoken.variant)
-    return reply is not None and match(told["expect"], reply, symbols) is None
+    return reply is not None and match(spec["expect"], reply, symbols) is None

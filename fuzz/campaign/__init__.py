@@ -1,1 +1,1 @@
-"""A campaign as in CI: what is known is replayed first, then every engine fuzzes for its share of the time."""
+"""A campaign as in CI: replays what is known, then runs every engine for its share of the time."""

@@ -1,4 +1,4 @@
-"""How a campaign stands: a row for each engine, as a table that is drawn anew or as a plain line."""
+"""Progress of a campaign: one row for each engine, drawn as a table or printed as a line."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-__all__ = ["Board", "Row"]
+__all__ = ["Board", "EngineRow"]
 
 COLUMNS = ("engine", "", "seconds", "executions", "exec/s", "coverage", "states", "corpus", "findings")
 
 
 @dataclass
-class Row:
-    """One engine."""
+class EngineRow:
+    """The progress of one engine."""
 
     engine: str
     share: int
-    """Seconds it is given; 0 where executions are counted."""
-    state: str = "waits"
+    """Its seconds; 0 where executions are counted."""
+    state: str = "waiting"
     seconds: float = 0.0
     executions: int = 0
     per_second: int = 0
@@ -30,29 +30,29 @@ class Row:
     findings: int = 0
 
     def cells(self) -> tuple[str, ...]:
-        """Return what a table shows."""
+        """Return the cells of its table row."""
         numbers = (self.executions, self.per_second, self.coverage, self.states, self.corpus, self.findings)
         spent = f"{self.seconds:.0f}/{self.share}" if self.share else f"{self.seconds:.0f}"
         return self.engine, self.state, spent, *(str(one) if one else "-" for one in numbers)
 
     def line(self) -> str:
-        """Return the row as a sentence."""
-        told = f"{self.engine} {self.state}: {self.executions} executions, {self.per_second} a second"
+        """Return the row as a line of text."""
+        text = f"{self.engine} {self.state}: {self.executions} executions, {self.per_second} a second"
         more = {"coverage": self.coverage, "states": self.states, "corpus": self.corpus, "findings": self.findings}
-        return told + "".join(f", {name} {number}" for name, number in more.items() if number)
+        return text + "".join(f", {name} {number}" for name, number in more.items() if number)
 
 
 @dataclass
 class Board:
-    """All engines; `changed` is called with the row that moved, `tick` at most every `interval` seconds."""
+    """The rows of all engines; `tick` is called with the changed row at most every `interval` seconds."""
 
-    rows: list[Row]
-    tick: Callable[[Board, Row], None]
+    rows: list[EngineRow]
+    tick: Callable[[Board, EngineRow], None]
     interval: float
     _last: float = field(default_factory=time.monotonic)
 
-    def moved(self, row: Row) -> None:
-        """Say that a row is another one now."""
+    def changed(self, row: EngineRow) -> None:
+        """Report that a row has changed."""
         now = time.monotonic()
         if now - self._last >= self.interval:
             self._last = now
@@ -66,6 +66,6 @@ class Board:
         return table
 
     @staticmethod
-    def of(shares: Iterable[tuple[str, int]], tick: Callable[[Board, Row], None], interval: float) -> Board:
-        """Return a board for engines and their seconds."""
-        return Board([Row(engine, share) for engine, share in shares], tick, interval)
+    def of(shares: Iterable[tuple[str, int]], tick: Callable[[Board, EngineRow], None], interval: float) -> Board:
+        """Return a board for (engine, seconds) pairs."""
+        return Board([EngineRow(engine, share) for engine, share in shares], tick, interval)

@@ -1,4 +1,4 @@
-"""Runs each engine for its share of the time, keeps what it grows and what it finds."""
+"""Runs each engine for its share of the time and keeps its corpus and its findings."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from pathlib import Path
 
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
-from wireproof.fuzz.campaign.board import Board, Row
-from wireproof.fuzz.coverage_guided import Progress as OwnProgress
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.campaign.board import Board, EngineRow
+from wireproof.fuzz.coverage_guided import FuzzerProgress
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.of_own_code import finding_of
-from wireproof.fuzz.known_targets import Target
+from wireproof.fuzz.known_targets import CodeTarget
 from wireproof.fuzz.live.fuzz_target import LiveTarget
-from wireproof.fuzz.live.live_campaign import Bounds, Campaign, Found, Progress
+from wireproof.fuzz.live.live_campaign import Campaign, CampaignFinding, CampaignLimits, CampaignProgress
 from wireproof.fuzz.script import Script, ScriptError, from_json, to_json
 
-__all__ = ["Given", "fuzz_own_code", "fuzz_server", "shares"]
+__all__ = ["EngineOptions", "fuzz_own_code", "fuzz_server", "shares"]
 
 MOST_SEEDS = 2000
 SERVER = "server"
 
 
 @dataclass(frozen=True)
-class Given:
-    """What every engine is given."""
+class EngineOptions:
+    """Options that all engines share."""
 
     protocol: str
     corpus: Path
     seed: int
     runs: int = 0
-    """Executions of each engine, instead of a time."""
+    """Executions of each engine, instead of a time; 0 for none."""
 
 
 def shares(engines: list[str], seconds: int) -> list[tuple[str, int]]:
-    """Return the seconds of each engine, all of them together: a server gets half, at least one second each."""
+    """Return (engine, seconds) pairs: half for a server, the rest split evenly, at least one second each."""
     own = [one for one in engines if one != SERVER]
     for_server = seconds // 2 if SERVER in engines and own else seconds if SERVER in engines else 0
     each, left = divmod(seconds - for_server, len(own)) if own else (0, 0)
@@ -46,48 +46,72 @@ def shares(engines: list[str], seconds: int) -> list[tuple[str, int]]:
     return [(engine, max(1, share) if seconds else 0) for engine, share in found]
 
 
-def fuzz_own_code(target: Target, given: Given, board: Board, row: Row) -> Finding | None:
-    """Fuzz one target of our own code, growing its corpus; return what was found, at which it ends."""
-    began, corpus = time.monotonic(), given.corpus / target.name
+def fuzz_own_code(
+    target: CodeTarget, engine_options: EngineOptions, board: Board, row: EngineRow
+) -> FuzzFinding | None:
+    """Fuzz one target of our own code and grow its corpus; return its first finding, None without any.
 
-    def report(progress: OwnProgress) -> None:
+    Raises `OSError` if the corpus cannot be written.
+    """
+    began, corpus = time.monotonic(), engine_options.corpus / target.name
+
+    def report(progress: FuzzerProgress) -> None:
         row.seconds, row.executions, row.per_second = time.monotonic() - began, progress.executions, progress.per_second
         row.coverage, row.corpus = progress.coverage, progress.corpus
-        board.moved(row)
+        board.changed(row)
 
-    row.state = "runs"
+    row.state = "running"
     if coverage_guided.is_available():
-        corpora.seed(corpus, target.seeds(given.protocol), MOST_SEEDS)
+        corpora.seed(corpus, target.seeds(engine_options.protocol), MOST_SEEDS)
         result = coverage_guided.run(
-            target, given.protocol, corpus, seconds=row.share, executions=given.runs, seed=given.seed, report=report
+            target,
+            engine_options.protocol,
+            corpus,
+            seconds=row.share,
+            executions=engine_options.runs,
+            seed=engine_options.seed,
+            report=report,
         )
     else:
         result = property_based.run(
-            target, given.protocol, seconds=row.share, executions=given.runs, seed=given.seed, report=report
+            target,
+            engine_options.protocol,
+            seconds=row.share,
+            executions=engine_options.runs,
+            seed=engine_options.seed,
+            report=report,
         )
     report(result.progress)
     row.state = "done"
     if result.crash is None:
         return None
     row.findings += 1
-    return finding_of(target, given.protocol, result, given.seed)
+    return finding_of(target, engine_options.protocol, result, engine_options.seed)
 
 
 def fuzz_server(
-    live: LiveTarget, given: Given, board: Board, row: Row, keep: Callable[[Found], None], restarts: int
+    live: LiveTarget,
+    engine_options: EngineOptions,
+    board: Board,
+    row: EngineRow,
+    keep: Callable[[CampaignFinding], None],
+    restarts: int,
 ) -> str:
-    """Fuzz a live server, beginning with the scripts of its corpus; return why it ended early, or nothing."""
-    began, folder = time.monotonic(), given.corpus / SERVER / f"{live.ground.profile}-{live.ground.variant}"
+    """Fuzz a live server, beginning with the scripts of its corpus; return why it ended early, "" if it did not.
 
-    def report(progress: Progress) -> None:
+    `keep` is called with each finding. Raises `StartError`, `OSError`.
+    """
+    began, folder = time.monotonic(), engine_options.corpus / SERVER / f"{live.context.profile}-{live.context.variant}"
+
+    def report(progress: CampaignProgress) -> None:
         row.seconds, row.executions = time.monotonic() - began, progress.executions
         row.per_second, row.states = round(progress.per_second), progress.states
         row.corpus, row.findings = len(campaign.novel), progress.findings
-        board.moved(row)
+        board.changed(row)
 
-    row.state = "runs"
-    bounds = Bounds(row.share, given.runs, restarts=restarts)
-    campaign = Campaign(live, seed=given.seed, bounds=bounds, report=report)
+    row.state = "running"
+    limits = CampaignLimits(row.share, engine_options.runs, restarts=restarts)
+    campaign = Campaign(live, seed=engine_options.seed, limits=limits, report=report)
     campaign.begin_with(_scripts(folder))
     try:
         for one in campaign.run():
@@ -99,7 +123,7 @@ def fuzz_server(
 
 
 def _scripts(folder: Path) -> list[Script]:
-    """Return the scripts of a corpus; what is none any more is left out."""
+    """Return the scripts of a corpus; files that hold no valid script are skipped."""
     found: list[Script] = []
     if folder.is_dir():
         for data in corpora.inputs(folder).values():

@@ -1,4 +1,4 @@
-"""`wireproof fuzz corpus`: folders of inputs, merged, minimised, and what of our code they reach."""
+"""`wireproof fuzz corpus`: merges and minimises folders of inputs and reports what they reach of our code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from wireproof.fuzz import corpus as corpora
-from wireproof.fuzz.known_targets import TARGETS, usual
+from wireproof.fuzz.known_targets import TARGETS, default_protocol
 from wireproof.fuzz.reached import minimal, reached, report
 from wireproof.protocols import protocol_names
 
@@ -17,21 +17,26 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 @click.group()
 def command() -> None:
-    """Merge and minimise folders of inputs, and tell what they reach."""
+    """Merge and minimise folders of inputs, and report what they reach.
+
+    \b
+    wireproof fuzz corpus merge corpus/mine --into corpus/parser --target parser
+    wireproof fuzz corpus coverage corpus/parser --target parser
+    """
 
 
 @command.command()
 @click.argument("folders", nargs=-1, required=True, type=FOLDER)
 @click.option("--into", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to add to.")
 @click.option("--target", type=click.Choice(sorted(TARGETS)), help="Add only inputs that reach something new.")
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual(), show_default=True)
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=default_protocol(), show_default=True)
 def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) -> None:
-    """Add the inputs of FOLDERS to a corpus; with --target, only those that reach a step of our code anew."""
+    """Add the inputs of FOLDERS to the folder --into; with --target only those that reach a new step of our code."""
     found = [data for folder in folders for data in corpora.inputs(folder).values()]
     if target is not None:
         check = _check(target, name)
-        held = corpora.inputs(into).values() if into.is_dir() else ()
-        known = frozenset(step for data in held for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
+        kept = corpora.inputs(into).values() if into.is_dir() else ()
+        known = frozenset(step for data in kept for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
         found = minimal(found, check, known)
     click.echo(f"{corpora.merge(into, found)} inputs added to {into}")
 
@@ -39,9 +44,9 @@ def merge(folders: tuple[Path, ...], into: Path, target: str | None, name: str) 
 @command.command()
 @click.argument("folder", type=FOLDER)
 @click.option("--target", type=click.Choice(sorted(TARGETS)), required=True, help="What the inputs are for.")
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual(), show_default=True)
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=default_protocol(), show_default=True)
 def coverage(folder: Path, target: str, name: str) -> None:
-    """Tell how many lines of each of our files the inputs of FOLDER reach."""
+    """Print how many lines of each of our files the inputs of FOLDER reach."""
     check, kept = _check(target, name), corpora.inputs(folder)
     steps = frozenset(step for data in kept.values() for step in reached(lambda data=data: check(data)))  # type: ignore[misc]
     for file, lines in report(steps).items():

@@ -1,9 +1,10 @@
-"""`wireproof fuzz diff`: the same bytes to two or more servers, and where their answers mean something else."""
+"""`wireproof fuzz diff`: sends the same bytes to two or more servers and reports where their answers differ in
+meaning."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -21,46 +22,58 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.commands.server import EVERY, FOUND, INTERRUPTED, QUIET, TIMEOUT, USAGE, checked, spoken_by
-from wireproof.fuzz.differential.compared_servers import LiveSide, Side, SimulatedSide
-from wireproof.fuzz.differential.diff_campaign import CERTAIN, Bounds, Cluster, DiffCampaign
+from wireproof.fuzz.differential.compared_servers import ComparedServer, LiveServer, SimulatedServer
+from wireproof.fuzz.differential.diff_campaign import CERTAIN, Cluster, DiffCampaign, DiffLimits
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
-from wireproof.fuzz.live.canaries import fresh
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import save
+from wireproof.fuzz.live.canaries import with_fresh_canaries
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
-from wireproof.fuzz.live.live_campaign import Progress
+from wireproof.fuzz.live.live_campaign import CampaignProgress
 from wireproof.protocols import protocol, protocol_names
 
 ORACLE = "servers answer alike"
 SHOWN = 80
 WIDTH = 140
-"""Columns of the tables where there is no terminal."""
+"""Columns of the tables without a terminal."""
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(context_settings={"show_default": True}, epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("targets", metavar="TARGET...", nargs=-1)
-@click.option("--target-command", "commands", multiple=True, help="Start this server, too; may be given several times.")
-@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds a server may take to listen.")
+@click.option(
+    "--target-command",
+    "commands",
+    multiple=True,
+    help="Command that starts another server; {port} is replaced by a free port. Repeatable.",
+)
+@click.option(
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that a server may take to listen."
+)
 @click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]")
 @click.option("--runs", type=click.IntRange(1), help="Scripts to play, instead of a time.")
-@click.option("--seed", type=int, default=1, help="The same seed mutates the same way.")
-@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
-@click.option("--profile", default="auto", help="What all targets speak; auto asks each.")
-@click.option("--variant", default="auto", help="Layout variant; auto asks each target.")
+@click.option("--seed", type=int, default=1, help="Seed of the mutations.")
+@click.option(
+    "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
+)
+@click.option("--profile", default="auto", help="Profile that all servers speak; auto detects each.")
+@click.option("--variant", default="auto", help="Layout variant; auto detects each.")
 @FEATURES
-@click.option("--allow-remote", is_flag=True, help="The targets may be on another machine: they are yours to break.")
+@click.option("--allow-remote", is_flag=True, help="Allow servers on other machines: their data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, targets: tuple[str, ...], **options: Any) -> None:
-    """Send the same bytes to two or more servers of PROTOCOL and compare what they answer, by meaning.
+    """Send the same bytes to two or more servers of PROTOCOL and compare the meaning of their answers.
 
-    A TARGET is tcp://HOST:PORT, unix:///PATH or simulation (the reference server). What the document leaves open is
-    learnt first and listed apart. Exit codes: 0 no difference, 1 some, 2 usage.
+    A TARGET is tcp://HOST:PORT, unix:///PATH or simulation (the reference server in this process). What the protocol's
+    document leaves open is learnt first and listed apart, as known quirks.
+
+    Exit codes: 0 no difference, 1 differences, 2 usage or a server cannot be reached, 130 interrupted.
 
     \b
-    wireproof fuzz diff throttr tcp://127.0.0.1:9000 --target-command "my-server --port {port}" --time 60
+    wireproof fuzz diff PROTOCOL tcp://127.0.0.1:9000 --target-command "my-server --port {port}" --time 60
     """
     try:
         code = _diff(name, targets, options)
@@ -73,7 +86,7 @@ def command(context: click.Context, /, name: str, targets: tuple[str, ...], **op
     context.exit(code)
 
 
-def _diff(name: str, texts: Sequence[str], options: Mapping[str, Any]) -> int:
+def _diff(name: str, texts: Sequence[str], options: Options) -> int:
     commands = options["commands"]
     if len(texts) + len(commands) < 2:
         raise TargetError(f"expected two or more of TARGET and --target-command; got {len(texts) + len(commands)}")
@@ -82,104 +95,111 @@ def _diff(name: str, texts: Sequence[str], options: Mapping[str, Any]) -> int:
         started = [stack.enter_context(target_of(text, {**common, "target_command": None})) for text in texts]
         started += [stack.enter_context(target_of(None, {**common, "target_command": one})) for one in commands]
         live = {at: _live(name, one, options, stack) for at, one in enumerate(started) if one.told != SIMULATION}
-        grounds = [one.ground for one in live.values()] or [_default(name, options)]
-        if len({one.variant for one in grounds}) > 1:
-            told = ", ".join(f"{one.told} {one.ground.variant}" for one in live.values())
-            raise TargetError(f"the same bytes mean something else to other variants: {told}")
-        first = grounds[0]
-        sides = [live.get(at) or SimulatedSide(one.told, replace(first, others=[])) for at, one in enumerate(started)]
-        return _report(name, sides, options)
+        contexts = [one.context for one in live.values()] or [_default(name, options)]
+        if len({one.variant for one in contexts}) > 1:
+            spoken = ", ".join(f"{one.label} {one.context.variant}" for one in live.values())
+            raise TargetError(f"the servers use different variants, so the same bytes differ in meaning: {spoken}")
+        first = contexts[0]
+        servers = [
+            live.get(at) or SimulatedServer(one.told, replace(first, others=[])) for at, one in enumerate(started)
+        ]
+        return _report(name, servers, options)
 
 
-def _default(name: str, options: Mapping[str, Any]) -> Ground:
+def _default(name: str, options: Options) -> FuzzContext:
     spoken = protocol(name)
     profile = spoken.default_profile if options["profile"] == "auto" else options["profile"]
     variant = spoken.default_variant if options["variant"] == "auto" else options["variant"]
     if profile not in spoken.profiles or variant not in spoken.profiles[profile].variants:
         raise TargetError(f"--profile, --variant: there is no {profile} {variant}")
-    return Ground(name, profile, variant)
+    return FuzzContext(name, profile, variant)
 
 
-def _live(name: str, target: Target, options: Mapping[str, Any], stack: ExitStack) -> LiveSide:
+def _live(name: str, target: Target, options: Options, stack: ExitStack) -> LiveServer:
     address = checked(target.address, allow_remote=options["allow_remote"])
     spoken = spoken_by(name, address, options["profile"], options["variant"])
     version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-    ground = Ground(name, spoken.profile, spoken.variant, features=declared(name, options, address))
-    live = stack.enter_context(LiveTarget(ground, address, target.server))
-    return LiveSide(target.told, version, live)
+    context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+    live = stack.enter_context(LiveTarget(context, address, target.server))
+    return LiveServer(target.told, version, live)
 
 
-def _report(name: str, sides: Sequence[Side], options: Mapping[str, Any]) -> int:
-    """Fuzz, keep what is found, show it; return the exit code."""
+def _report(name: str, servers: Sequence[ComparedServer], options: Options) -> int:
+    """Fuzz, keep and print the findings; return the exit code."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = WIDTH
     runs, seconds = options["runs"] or 0, options["seconds"] or 0
-    status = console.status("learning what may differ") if console.is_terminal else nullcontext()
+    status = console.status("learning which answers may differ") if console.is_terminal else nullcontext()
 
-    def report(progress: Progress) -> None:
+    def report(progress: CampaignProgress) -> None:
         if status is not None and hasattr(status, "update"):
             status.update(str(progress))
         elif progress.executions % EVERY == 0:
             click.echo(str(progress))
 
-    bounds = Bounds(seconds or (0 if runs else 60), runs)
-    campaign = DiffCampaign(sides, load_suite(name), options["seed"], bounds, report)
+    limits = DiffLimits(seconds or (0 if runs else 60), runs)
+    campaign = DiffCampaign(servers, load_suite(name), options["seed"], limits, report)
     interrupted = False
     try:
         with status:
             campaign.learn()
             for cluster in campaign.run():
-                _keep(cluster, sides, options)
+                _keep(cluster, servers, options)
     except KeyboardInterrupt:
         interrupted = True
-    for letter, side in zip(ascii_uppercase, sides, strict=False):
+    for letter, server in zip(ascii_uppercase, servers, strict=False):
         console.print(
-            f"{letter}: {side.told}, {side.ground.profile} {side.ground.variant}, {side.version}", markup=False
+            f"{letter}: {server.label}, {server.context.profile} {server.context.variant}, {server.version}",
+            markup=False,
         )
     if campaign.quirks:
-        console.print(_table("Known quirks: what right servers may do otherwise", campaign.quirks.values(), sides))
+        console.print(
+            _table("Known quirks: answers in which conforming servers may differ", campaign.quirks.values(), servers)
+        )
     if campaign.found:
-        console.print(_table("Differences", campaign.found.values(), sides))
+        console.print(_table("Differences", campaign.found.values(), servers))
     why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
-    flaky = f", {sum(campaign.flaky.values())} seen once only" if campaign.flaky else ""
+    flaky = f", {sum(campaign.flaky.values())} not reproduced" if campaign.flaky else ""
     click.echo(f"{why}{campaign.progress}, {len(campaign.quirks)} quirks{flaky}")
     return FOUND if campaign.found else INTERRUPTED if interrupted else QUIET
 
 
-def _table(title: str, clusters: Iterator[Cluster] | Any, sides: Sequence[Side]) -> Table:
+def _table(title: str, clusters: Iterable[Cluster], servers: Sequence[ComparedServer]) -> Table:
     table = Table(title=title, title_justify="left")
-    for column in ("clause", "answer to", *ascii_uppercase[: len(sides)], "odd", "seen"):
+    for column in ("clause", "answer to", *ascii_uppercase[: len(servers)], "deviating", "seen"):
         table.add_column(column, overflow="fold")
     for one in sorted(clusters, key=lambda one: one.clause or "~"):
-        odd = [letter for letter, side in zip(ascii_uppercase, sides, strict=False) if side.told in one.odd]
-        why = one.why or (f"{', '.join(odd)} unlike the reference" if odd else "-")
-        told = [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in one.difference.told]
-        table.add_row(one.clause or "-", one.difference.request, *told, why, str(one.times))
+        deviating = [
+            letter for letter, server in zip(ascii_uppercase, servers, strict=False) if server.label in one.deviating
+        ]
+        why = one.why or (f"{', '.join(deviating)} differs from the reference" if deviating else "-")
+        texts = [text if len(text) <= SHOWN else f"{text[:SHOWN]}…" for text in one.difference.texts]
+        table.add_row(one.clause or "-", one.difference.request, *texts, why, str(one.times))
     return table
 
 
-def _keep(cluster: Cluster, sides: Sequence[Side], options: Mapping[str, Any]) -> None:
-    found, first = cluster.difference, sides[0].ground
-    told = "; ".join(f"{side.told}: {said}" for side, said in zip(sides, found.told, strict=True))
-    finding = Finding(
+def _keep(cluster: Cluster, servers: Sequence[ComparedServer], options: Options) -> None:
+    found, first = cluster.difference, servers[0].context
+    answers = "; ".join(f"{server.label}: {text}" for server, text in zip(servers, found.texts, strict=True))
+    finding = FuzzFinding(
         "differential",
         ORACLE,
-        f"the answer to {found.request} differs: {told}",
+        f"the answer to {found.request} differs: {answers}",
         found.shape,
         first.name,
         first.profile,
         first.variant,
         cluster.clause,
         state=found.where,
-        target=" | ".join(side.told for side in sides),
-        implementation=" | ".join(side.version for side in sides),
+        target=" | ".join(server.label for server in servers),
+        implementation=" | ".join(server.version for server in servers),
         script=cluster.script,
         executions=cluster.executions,
         seed=options["seed"],
     ).rerun(CERTAIN, CERTAIN)
-    place = save(options["findings"], finding)
-    if place is not None:
-        odd = next((side for side in sides if side.told in cluster.odd), sides[-1])
-        write_evidence(place, finding, odd.ground, odd.play(fresh(cluster.script)).trace)
+    directory = save(options["findings"], finding)
+    if directory is not None:
+        deviating = next((server for server in servers if server.label in cluster.deviating), servers[-1])
+        write_evidence(directory, finding, deviating.context, deviating.play(with_fresh_canaries(cluster.script)).trace)
         say_what_is_missing()

@@ -1,15 +1,13 @@
-"""The option that says what a target has: what it lacks is neither asked of it nor held against it."""
+"""The option that declares the optional features of a target; what it lacks is not required of it."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import click
 
 from wireproof.conformance.commands.target_options import features_of
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.options import Options
 
 __all__ = ["FEATURES", "declared"]
 
@@ -18,10 +16,13 @@ FEATURES = click.option(
     "features",
     multiple=True,
     metavar="NAME",
-    help="A feature that the target has (vectors/PROTOCOL/features.yaml); once for each, or with commas.",
+    help="Optional feature that the target has, see vectors/PROTOCOL/features.yaml. Repeatable, or comma-separated.",
 )
 
 
-def declared(name: str, options: Mapping[str, Any], address: Address | None) -> frozenset[str]:
-    """Return the features that are declared, all of those of a server of ours without an address; `TargetError`."""
+def declared(name: str, options: Options, address: Address | None) -> frozenset[str]:
+    """Return the declared features of the target; without an address all features of our own server.
+
+    Raises `TargetError` for a feature that the protocol does not have.
+    """
     return features_of(options, load_suite(name), address)

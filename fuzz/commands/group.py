@@ -1,10 +1,13 @@
-"""`wireproof fuzz`: gathers its subcommands and imports one only when it is called."""
+"""`wireproof fuzz`: lists its subcommands and imports one only when it is called."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
 import click
+
+from wireproof.fuzz.commands.options import PROTOCOLS
+from wireproof.fuzz.commands.renamed import RENAMED_COMMANDS, hint
 
 COMMANDS = {
     "parser": (
@@ -21,7 +24,7 @@ COMMANDS = {
     "machine": (
         "wireproof.fuzz.commands.machine",
         "command",
-        "Hold a server to the model of its document, step by step.",
+        "Compare a server with the model of its document, step by step.",
     ),
     "server": (
         "wireproof.fuzz.commands.server",
@@ -36,18 +39,18 @@ COMMANDS = {
     "campaign": (
         "wireproof.fuzz.commands.campaign",
         "command",
-        "Replay what is known, then run every engine: as in CI.",
+        "Replay what is known, then run every engine, as in CI.",
     ),
     "report": ("wireproof.fuzz.commands.report", "command", "List findings; write them as SARIF and JUnit XML."),
     "promote": (
         "wireproof.fuzz.commands.promote",
         "command",
-        "Write a finding as a case, with what the reference answers.",
+        "Turn a finding into a case that expects what the reference answers.",
     ),
-    "planted": (
+    "seeded-bugs": (
         "wireproof.fuzz.commands.seeded_bugs",
         "command",
-        "Plant known faults: what does each engine take to find them?",
+        "Seed known bugs and count the executions that each engine needs to find them.",
     ),
     "corpus": ("wireproof.fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
@@ -55,14 +58,17 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and help without importing them."""
+    """A group that lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order above."""
+        """Return the names in the order of COMMANDS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module; None for a name that is not known."""
+        """Import and return a command; None for an unknown name. A renamed command prints a hint on stderr."""
+        if cmd_name in RENAMED_COMMANDS:
+            hint(cmd_name, RENAMED_COMMANDS[cmd_name])
+            cmd_name = RENAMED_COMMANDS[cmd_name]
         if cmd_name not in COMMANDS:
             return None
         module, name, _ = COMMANDS[cmd_name]
@@ -70,19 +76,19 @@ class LazyGroup(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands with their one line of help."""
+        """List the commands with one line of help each."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, told) for name, (_, _, told) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup)
+@click.group(cls=LazyGroup, epilog=PROTOCOLS)
 def command() -> None:
-    """Look for what no case holds yet. Exit codes: 0 nothing found, 1 something was, 2 usage.
+    """Search for bugs that no case covers. Exit codes: 0 nothing found, 1 something found, 2 usage.
 
     \b
-    wireproof fuzz parser throttr --time 60 --corpus corpus/parser
+    wireproof fuzz parser PROTOCOL --time 60 --corpus corpus/parser
     wireproof fuzz scheduler --time 60
-    wireproof fuzz server throttr --target-command "my-server --port {port}" --time 60
-    wireproof fuzz diff throttr simulation tcp://127.0.0.1:9000
-    wireproof fuzz campaign throttr --time 600
+    wireproof fuzz server PROTOCOL --target-command "my-server --port {port}" --time 60
+    wireproof fuzz diff PROTOCOL simulation tcp://127.0.0.1:9000
+    wireproof fuzz campaign PROTOCOL --time 600
     """

@@ -1,11 +1,11 @@
-"""`wireproof fuzz machine`: a stateful machine against a server in this process, or a live one."""
+"""`wireproof fuzz machine`: a stateful machine against a server in this process or a live one."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,67 +17,90 @@ from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.probe import ProbeError, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
+from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
 from wireproof.fuzz.commands.server import checked, spoken_by
-from wireproof.fuzz.failure import Failure, Setting
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.known_targets import has_model
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live_settings import live_setting
-from wireproof.fuzz.reproduction import Least, least
-from wireproof.fuzz.store_steps import told
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.reproduction import SmallestFailure, smallest
+from wireproof.fuzz.server_transports import InProcess
+from wireproof.fuzz.step_failure import Setting, StepFailure
+from wireproof.fuzz.store_steps import describe_step
 from wireproof.protocols import protocol, protocol_names
 
 if TYPE_CHECKING:
-    from wireproof.fuzz.state_machine import Effort
+    from wireproof.fuzz.state_machine import Preset
 
 QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
-EFFORTS = ("ci", "deep")
+PRESETS = ("ci", "deep")
 TIMEOUT = 5.0
 
 
 def default_database() -> Path:
-    """Return where examples that failed are kept, unless told otherwise."""
+    """Return the default folder of Hypothesis' example database."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "wireproof" / "examples"
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(cls=CommandWithRenamedOptions, context_settings={"show_default": True}, epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
-@click.option("--target-command", help="Start this server, as `wireproof test` does.")
-@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
-@click.option("--profile", default="auto", help="What is spoken; auto: asked of a live target, all in this process.")
-@click.option("--variant", default="auto", help="Layout variant; auto as above.")
+@click.option("--target-command", help="Command that starts the server; {port} is replaced by a free port.")
 @click.option(
-    "--effort", type=click.Choice(EFFORTS), default="ci", help="ci: few short examples, the same each time; deep: many."
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
 )
-@click.option("--examples", type=click.IntRange(1), help="Examples to try, instead of what the effort says.")
-@click.option("--steps", type=click.IntRange(1), help="Steps of one example at most, instead of what the effort says.")
-@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds after which it ends, whatever the effort.")
-@click.option("--tolerance", type=click.IntRange(0), default=250, help="Milliseconds a live target may be late.")
-@click.option("--patience", type=click.FloatRange(0.05), default=2.0, help="Seconds a live target has for an answer.")
-@click.option("--database", type=click.Path(path_type=Path, file_okay=False), help="Folder of examples that failed.")
-@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
-@click.option("--seed", type=int, default=1, help="Seed of a deep run.")
-@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@click.option("--profile", default="auto", help="Profile; auto: that of a live server, or all in this process.")
+@click.option("--variant", default="auto", help="Layout variant; auto as for --profile.")
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    default="ci",
+    help="How much to try. ci: 40 examples of 30 steps, the same each time; deep: 2000 examples of 80 steps.",
+)
+@click.option("--examples", type=click.IntRange(1), help="Number of examples, instead of that of the preset.")
+@click.option("--steps", type=click.IntRange(1), help="Most steps of one example, instead of those of the preset.")
+@click.option("--time", "seconds", type=click.IntRange(1), help="Seconds after which the run ends in any case.")
+@click.option("--tolerance", type=click.IntRange(0), default=250, help="Milliseconds that a live server may be late.")
+@click.option(
+    "--reply-timeout", type=click.FloatRange(0.05), default=2.0, help="Seconds that a live server has for a reply."
+)
+@click.option(
+    "--database",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of failed examples, tried first by preset deep.  [default: ~/.cache/wireproof/examples]",
+)
+@click.option(
+    "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
+)
+@click.option("--seed", type=int, default=1, help="Seed of preset deep.")
+@click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
-    """Ask a server of PROTOCOL on several connections, subscribe, publish, let time pass, leave and come back.
+    """Send random requests to a server of PROTOCOL on several connections and compare it with the model of its
+    document.
 
-    Every answer and push must be one that the model of the document allows. Without a target the reference server runs
-    in this process, on a virtual clock; with TARGET or --target-command time is real and waits are short. What breaks
-    is told in as few steps as are found, and kept. Exit codes: 0 nothing found, 1 something was, 2 usage.
+    The machine requests, subscribes, publishes, lets time pass, disconnects and reconnects; the model must allow every
+    reply and push. Without a target the reference server runs in this process on a virtual clock, in every profile and
+    variant. With TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command time is real and waits are short. A failure
+    is reduced to few steps, printed and kept.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b
-    wireproof fuzz machine throttr --effort deep --time 300
-    wireproof fuzz machine throttr tcp://127.0.0.1:9000
+    wireproof fuzz machine PROTOCOL --preset deep --time 300
+    wireproof fuzz machine PROTOCOL tcp://127.0.0.1:9000
     """
     if not has_model(name):
-        raise click.UsageError(f"{name} has no model of a whole server, which store and machine hold servers to")
+        raise click.UsageError(f"{name} has no model of a whole server, which `fuzz store` and `fuzz machine` need")
     try:
-        code = _alone(name, options) if (target or options["target_command"]) is None else _live(name, target, options)
+        code = (
+            _in_process(name, options)
+            if (target or options["target_command"]) is None
+            else _live(name, target, options)
+        )
     except ImportError as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
@@ -92,19 +115,19 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     context.exit(code)
 
 
-def _alone(name: str, options: Mapping[str, Any]) -> int:
-    """Run every profile and variant that is asked for, in this process."""
+def _in_process(name: str, options: Options) -> int:
+    """Run every selected profile and variant in this process; return the exit code."""
     combinations = list(_combinations(name, options["profile"], options["variant"]))
     share = (options["seconds"] or 0) / len(combinations)
     codes = []
-    for ground in combinations:
-        made = ground.name, ground.profile, ground.variant
-        setting = Setting(ground, lambda made=made: InProcess(*made))  # type: ignore[misc]
+    for context in combinations:
+        made = context.name, context.profile, context.variant
+        setting = Setting(context, lambda made=made: InProcess(*made))  # type: ignore[misc]
         codes.append(_run(setting, options, share, Target("", None), ""))
     return max(codes)
 
 
-def _combinations(name: str, profile: str, variant: str) -> Iterator[Ground]:
+def _combinations(name: str, profile: str, variant: str) -> Iterator[FuzzContext]:
     profiles = protocol(name).profiles
     if profile not in ("auto", *profiles):
         raise TargetError(f"--profile: expected auto, {', '.join(profiles)}; got {profile!r}")
@@ -112,67 +135,67 @@ def _combinations(name: str, profile: str, variant: str) -> Iterator[Ground]:
         if variant not in ("auto", *one.variants):
             raise TargetError(f"--variant: expected auto, {', '.join(one.variants)}; got {variant!r}")
         for width in one.variants if variant == "auto" else (variant,):
-            yield Ground(name, one.name, width)
+            yield FuzzContext(name, one.name, width)
 
 
-def _live(name: str, text: str | None, options: dict[str, Any]) -> int:
+def _live(name: str, text: str | None, options: Options) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
-        ground = Ground(name, spoken.profile, spoken.variant)
+        context = FuzzContext(name, spoken.profile, spoken.variant)
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        setting = live_setting(ground, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["patience"])
+        setting = live_setting(
+            context, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["reply_timeout"]
+        )
         return _run(setting, options, options["seconds"] or 0, target, version)
 
 
-def _run(setting: Setting, options: Mapping[str, Any], seconds: float, target: Target, version: str) -> int:
-    from wireproof.fuzz.state_machine import EFFORTS, run
+def _run(setting: Setting, options: Options, seconds: float, target: Target, version: str) -> int:
+    from wireproof.fuzz.state_machine import PRESETS, run
 
-    effort = _effort(EFFORTS[options["effort"]], options)
+    preset = _preset(PRESETS[options["preset"]], options)
     if seconds:
         setting.ends = time.monotonic() + seconds
-    failure = run(setting, effort, seed=options["seed"], database=options["database"] or default_database())
-    ground = setting.ground
-    where = f"{ground.name} {ground.profile} {ground.variant}"
+    failure = run(setting, preset, seed=options["seed"], database=options["database"] or default_database())
+    context = setting.context
+    where = f"{context.name} {context.profile} {context.variant}"
     if failure is None:
         click.echo(f"{where}: nothing found, {setting.examples} examples, {setting.asked} requests")
         return QUIET
-    _tell(setting, failure, options, target, version, where)
+    _report(setting, failure, options, target, version, where)
     return FOUND
 
 
-def _effort(effort: Effort, options: Mapping[str, Any]) -> Effort:
-    examples, steps = options["examples"] or effort.examples, options["steps"] or effort.steps
-    return replace(effort, examples=examples, steps=steps)
+def _preset(preset: Preset, options: Options) -> Preset:
+    examples, steps = options["examples"] or preset.examples, options["steps"] or preset.steps
+    return replace(preset, examples=examples, steps=steps)
 
 
-def _tell(
-    setting: Setting, failure: Failure, options: Mapping[str, Any], target: Target, version: str, where: str
-) -> None:
-    """Print what was found by as few steps as are found, and keep it."""
+def _report(setting: Setting, failure: StepFailure, options: Options, target: Target, version: str, where: str) -> None:
+    """Reduce a failure, print it and keep it."""
     setting.ends = float("inf")
-    small = least(failure, setting)
+    small = smallest(failure, setting)
     finding = _finding(setting, small, options, target, version)
     click.echo(f"{where}: {small.failure.violation}" + (f" [{finding.clause}]" if finding.clause else ""))
     for number, step in enumerate(small.failure.steps, 1):
-        click.echo(f"  {number:3}. {told(step)}")
-    place = save(options["findings"], finding)
-    if place is not None:
-        write_evidence(place, finding, setting.ground, small.failure.check.trace)
-    kept = f"kept in {place}" if place else f"known already as {finding.id}"
+        click.echo(f"  {number:3}. {describe_step(step)}")
+    directory = save(options["findings"], finding)
+    if directory is not None:
+        write_evidence(directory, finding, setting.context, small.failure.check.trace)
+    kept = f"kept in {directory}" if directory else f"already known as {finding.id}"
     click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
 
 
-def _finding(setting: Setting, small: Least, options: Mapping[str, Any], target: Target, version: str) -> Finding:
-    ground, violation = setting.ground, small.failure.violation
-    return Finding(
+def _finding(setting: Setting, small: SmallestFailure, options: Options, target: Target, version: str) -> FuzzFinding:
+    context, violation = setting.context, small.failure.violation
+    return FuzzFinding(
         "machine",
         violation.invariant,
-        violation.told,
+        violation.detail,
         violation.shape,
-        ground.name,
-        ground.profile,
-        ground.variant,
+        context.name,
+        context.profile,
+        context.variant,
         violation.clause,
         target=target.told,
         implementation=version,

@@ -1,4 +1,4 @@
-"""What commands say once, however often it applies."""
+"""Notes that commands print once, however often they apply."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ __all__ = ["say_what_is_missing"]
 
 @cache
 def say_what_is_missing() -> None:
-    """Say, once in a process, which part of a finding cannot be written here."""
+    """Print, once in a process, which part of a finding cannot be written."""
     if not is_available():
         click.echo(MISSING, err=True)

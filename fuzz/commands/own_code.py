@@ -1,4 +1,4 @@
-"""`wireproof fuzz parser`, `scheduler` and `store`: our own code, under atheris where it is, else Hypothesis."""
+"""`wireproof fuzz parser`, `scheduler` and `store`: fuzz our own code under atheris or Hypothesis."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from rich.console import Console
 
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
-from wireproof.fuzz.coverage_guided import Progress, Result
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
+from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.findings.of_own_code import finding_of
-from wireproof.fuzz.findings.store import save
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.known_targets import TARGETS, Target, has_model, usual
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import TARGETS, CodeTarget, default_protocol, has_model
 from wireproof.protocols import protocol_names
 
 MOST_SEEDS = 2000
@@ -27,21 +28,35 @@ QUIET, FOUND = 0, 1
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]"),
-        click.option("--runs", type=click.IntRange(1), help="Executions to make, instead of a time."),
-        click.option("--corpus", type=click.Path(path_type=Path, file_okay=False), help="Folder of inputs, kept."),
-        click.option("--findings", type=click.Path(path_type=Path, file_okay=False), help="Folder for what is found."),
+        click.option("--runs", type=click.IntRange(1), help="Number of executions, instead of a time."),
+        click.option(
+            "--corpus",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder of inputs; replayed, then extended.",
+        ),
+        click.option(
+            "--findings",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder of findings.  [default: findings]",
+        ),
         click.option("--seed", type=int, default=1, show_default=True, help="Seed of the engine."),
-        click.option("--engine", type=click.Choice(["auto", "atheris", "hypothesis"]), default="auto"),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "atheris", "hypothesis"]),
+            default="auto",
+            show_default=True,
+            help="auto: atheris if it is installed, else Hypothesis.",
+        ),
     ):
         command = option(command)
     return command
 
 
 @dataclass(frozen=True)
-class _Run:
+class _CodeFuzzing:
     """One call of a command."""
 
-    target: Target
+    target: CodeTarget
     protocol: str
     seconds: int
     runs: int
@@ -51,46 +66,46 @@ class _Run:
     engine: str
 
     def __call__(self) -> int:
-        """Fuzz, shrink and keep what is found; return the exit code."""
+        """Fuzz, reduce and keep the finding; return the exit code."""
         console = Console(highlight=False)
         known = self._replay_corpus(console)
         result = known or self._fuzz(console)
         if result.crash is None:
-            click.echo(f"{self.target.name}: nothing found, {_told(result.progress)}")
+            click.echo(f"{self.target.name}: nothing found, {_describe_progress(result.progress)}")
             return QUIET
         finding = finding_of(self.target, self.protocol, result, self.seed)
-        place = save(self.findings, finding)
-        click.echo(f"{self.target.name}: {finding.told}")
-        where = f"kept in {place}" if place else f"known already as {finding.id}"
+        directory = save(self.findings, finding)
+        click.echo(f"{self.target.name}: {finding.detail}")
+        where = f"kept in {directory}" if directory else f"already known as {finding.id}"
         click.echo(f"found after {result.progress.executions} executions, {len(finding.data)} bytes, {where}")
         return FOUND
 
-    def _replay_corpus(self, console: Console) -> Result | None:
-        """Check every input of the corpus first; return a result when one of them breaks an invariant."""
+    def _replay_corpus(self, console: Console) -> FuzzerResult | None:
+        """Check every input of the corpus; return a result if one breaks an invariant, else None."""
         if self.corpus is None or not self.corpus.is_dir():
             return None
         kept = corpora.inputs(self.corpus)
         for number, data in enumerate(kept.values(), 1):
             try:
                 self.target.check(self.protocol, data)
-            except Violation as violation:
-                return Result(Progress(number, 0, len(kept), 0), data, str(violation))
+            except InvariantError as violation:
+                return FuzzerResult(FuzzerProgress(number, 0, len(kept), 0), data, str(violation))
         console.print(f"{len(kept)} inputs of {self.corpus} replayed")
         return None
 
-    def _fuzz(self, console: Console) -> Result:
+    def _fuzz(self, console: Console) -> FuzzerResult:
         use_atheris = coverage_guided.is_available() and self.engine != "hypothesis"
         if not use_atheris:
             if self.engine == "atheris":
-                raise click.UsageError("--engine atheris: it is not installed; add the extra: wireproof[fuzz]")
+                raise click.UsageError("--engine atheris: atheris is not installed; install wireproof[fuzz]")
             if self.engine == "auto":
-                console.print("atheris is not installed here: Hypothesis does it, without coverage")
+                console.print("atheris is not installed: fuzzing with Hypothesis, without coverage")
             if not property_based.IS_AVAILABLE:
-                raise click.UsageError("Hypothesis is not installed here: add the extra, wireproof[fuzz]")
+                raise click.UsageError("Hypothesis is not installed: install wireproof[fuzz]")
         with console.status("fuzzing") as status, TemporaryDirectory(prefix="wireproof-corpus-") as scratch:
 
-            def report(progress: Progress) -> None:
-                status.update(f"{self.target.name}: {_told(progress)}")
+            def report(progress: FuzzerProgress) -> None:
+                status.update(f"{self.target.name}: {_describe_progress(progress)}")
 
             how: dict[str, Any] = {
                 "seconds": self.seconds, "executions": self.runs, "seed": self.seed, "report": report,
@@ -102,27 +117,33 @@ class _Run:
             return coverage_guided.run(self.target, self.protocol, folder, **how)
 
 
-def _told(progress: Progress) -> str:
+def _describe_progress(progress: FuzzerProgress) -> str:
     seen = f", coverage {progress.coverage}" if progress.coverage else ""
     return f"{progress.executions} executions, {progress.per_second} a second{seen}, corpus {progress.corpus}"
 
 
-def _run(target: str, name: str, options: dict[str, Any]) -> int:
+def _run(target: str, name: str, options: Options) -> int:
     runs, seconds = options["runs"] or 0, options["seconds"] or 0
     if not runs and not seconds:
         seconds = 60
     findings = options["findings"] or Path("findings")
-    return _Run(TARGETS[target], name, seconds, runs, options["corpus"], findings, options["seed"], options["engine"])()
+    return _CodeFuzzing(
+        TARGETS[target], name, seconds, runs, options["corpus"], findings, options["seed"], options["engine"]
+    )()
 
 
-@click.command()
+@click.command(epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @_options
 @click.pass_context
 def parser(context: click.Context, /, name: str, **options: Any) -> None:
-    """Feed the codec of PROTOCOL damaged streams, both sides, every profile and variant.
+    """Feed mutated streams to the codec of PROTOCOL: both sides, every profile and variant.
 
-    Only named errors may leave it, any segmentation must read the same, and what is read must be written the same.
+    Only named errors may be raised, every segmentation must read the same, and what is read must encode to the same
+    bytes. Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz parser PROTOCOL --time 60 --corpus corpus/parser
     """
     context.exit(_run("parser", name, options))
 
@@ -131,16 +152,28 @@ def parser(context: click.Context, /, name: str, **options: Any) -> None:
 @_options
 @click.pass_context
 def scheduler(context: click.Context, /, **options: Any) -> None:
-    """Do any sequence of operations to the TTL scheduler and to its model, and compare."""
-    context.exit(_run("scheduler", usual(), options))
+    """Apply random operations to the TTL scheduler and to its model, and compare.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz scheduler --time 60 --corpus corpus/scheduler
+    """
+    context.exit(_run("scheduler", default_protocol(), options))
 
 
-@click.command()
+@click.command(epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @_options
 @click.pass_context
 def store(context: click.Context, /, name: str, **options: Any) -> None:
-    """Ask a reference server of PROTOCOL anything on several connections, let time pass, and hold it to its model."""
+    """Send random requests to a reference server of PROTOCOL, let time pass, and compare it with its model.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz store PROTOCOL --time 60 --corpus corpus/store
+    """
     if not has_model(name):
-        raise click.UsageError(f"{name} has no model of a whole server, which store and machine hold servers to")
+        raise click.UsageError(f"{name} has no model of a whole server, which `fuzz store` and `fuzz machine` need")
     context.exit(_run("store", name, options))

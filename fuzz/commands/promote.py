@@ -1,4 +1,4 @@
-"""`wireproof fuzz promote`: makes a finding a case, so that it is never lost again."""
+"""`wireproof fuzz promote`: turns a finding into a case, so that the bug cannot return unnoticed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
 from wireproof.fuzz.findings.finding import FindingError
-from wireproof.fuzz.findings.store import load
+from wireproof.fuzz.findings.findings_folder import load
 from wireproof.fuzz.promotion.entry import PromotionError, entry_of, refuse_what_is_gone
 from wireproof.fuzz.promotion.promoted_steps import StepsError
 from wireproof.fuzz.promotion.writing import add, keep_input
@@ -19,21 +19,27 @@ FILES = {"cases": "found.yaml", "frames": "found-frames.yaml"}
 
 @click.command()
 @click.argument("finding", type=click.Path(path_type=Path, exists=True))
-@click.option("--out", type=click.Path(path_type=Path), help="File to write to (a folder, for an input).")
-@click.option("--clause", help="The clause it breaks, where the finding names none.")
-@click.option("--id", "name", help="Id of the case, topic/name.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to append to; for an input, the folder.")
+@click.option("--clause", help="Id of the broken clause, if the finding names none.")
+@click.option("--id", "name", help="Id of the case: topic/name.")
 def command(finding: Path, out: Path | None, clause: str | None, name: str | None) -> None:
-    """Write FINDING (its directory, or finding.json) as a case into vectors/PROTOCOL/cases/.
+    """Turn FINDING (its directory or finding.json) into a case in vectors/PROTOCOL/cases/.
 
-    The case holds what the finding sends and what the reference server answers. It is written once the reference and
-    every legal variety of it pass it. What no case can say is kept as an input that campaigns replay first.
+    The case sends what the finding sends and expects what the reference server answers. It is written only if the
+    reference and every conforming variant of it pass. A finding that no case can express is kept as an input that
+    campaigns replay first.
+
+    Exit codes: 0 written, 1 refused, 2 usage.
+
+    \b
+    wireproof fuzz promote findings/ID --clause CLAUSE
     """
     try:
         click.echo(_promoted(finding, out, clause, name))
     except (FindingError, PromotionError, StepsError, CaseError) as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
-        raise click.ClickException(f"cannot write it: {error.strerror or error}") from None
+        raise click.ClickException(f"cannot write: {error.strerror or error}") from None
 
 
 def _promoted(finding: Path, out: Path | None, clause: str | None, name: str | None) -> str:
@@ -45,9 +51,9 @@ def _promoted(finding: Path, out: Path | None, clause: str | None, name: str | N
         return f"{found.id}: kept as an input in {keep_input(found, out)}"
     made = entry_of(found, refuse_what_is_gone(found, suite, clause), name)
     if made is None:
-        return f"{found.id}: no case can say it: kept as an input in {keep_input(found, out)}"
+        return f"{found.id}: no case can express it: kept as an input in {keep_input(found, out)}"
     kind, entry = made
     path = out or vectors_root() / found.protocol / "cases" / FILES[kind]
-    opened = add(path, kind, entry, suite)
-    told = f"\nleft open, since right servers differ there: {', '.join(opened)}" if opened else ""
-    return f"{found.id}: {entry['id']} written to {path}; now: wireproof vectors build {found.protocol}{told}"
+    left_open = add(path, kind, entry, suite)
+    note = f"\nleft open, because conforming servers differ there: {', '.join(left_open)}" if left_open else ""
+    return f"{found.id}: {entry['id']} written to {path}; now: wireproof vectors build {found.protocol}{note}"

@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.findings.finding import Finding, FindingError
+from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
+from wireproof.fuzz.findings.findings_folder import load
 from wireproof.fuzz.findings.reports import rule_of, write_junit, write_sarif
-from wireproof.fuzz.findings.store import load
 from wireproof.protocols import protocol_names
 
 __all__ = ["OUTPUTS", "command", "kept_in", "write_outputs"]
@@ -26,21 +26,21 @@ OUTPUTS = (
 )
 
 
-def kept_in(folder: Path) -> list[tuple[Path, Finding]]:
-    """Return the findings below a folder with their directories, by id; raises `FindingError`."""
+def kept_in(folder: Path) -> list[tuple[Path, FuzzFinding]]:
+    """Return (directory, finding) pairs of a folder, sorted by id. Raises `FindingError`."""
     return [(file.parent, load(file)) for file in sorted(folder.glob("*/finding.json"))]
 
 
-def clauses_of(found: Iterable[Finding]) -> dict[str, str]:
-    """Return the texts of the clauses of every protocol that the findings are about."""
+def clauses_of(found: Iterable[FuzzFinding]) -> dict[str, str]:
+    """Return clause id -> text for the protocols of the findings."""
     names = {one.protocol for one in found} & set(protocol_names())
     return {clause.id: clause.text for name in names for clause in load_suite(name).clauses.values()}
 
 
 def write_outputs(
-    kept: Sequence[tuple[Path, Finding]], *, sarif: Path | None, junit: Path | None, checked: Iterable[str] = ()
+    kept: Sequence[tuple[Path, FuzzFinding]], *, sarif: Path | None, junit: Path | None, checked: Iterable[str] = ()
 ) -> None:
-    """Write what was asked for; raises `OSError`."""
+    """Write the requested reports. Raises `OSError`."""
     if sarif is not None:
         write_sarif(sarif, kept, clauses_of(one for _, one in kept))
     if junit is not None:
@@ -52,7 +52,11 @@ def write_outputs(
 @OUTPUTS[0]
 @OUTPUTS[1]
 def command(findings: Path, sarif: Path | None, junit: Path | None) -> None:
-    """List the findings in a folder, and write them as SARIF or JUnit XML."""
+    """List the findings in the folder FINDINGS, and write them as SARIF or JUnit XML.
+
+    \b
+    wireproof fuzz report findings --sarif found.sarif --junit found.xml
+    """
     try:
         kept = kept_in(findings)
         write_outputs(kept, sarif=sarif, junit=junit)
@@ -66,6 +70,6 @@ def command(findings: Path, sarif: Path | None, junit: Path | None) -> None:
     if kept:
         table = Table("id", "engine", "breaks", "again", "what")
         for _, one in kept:
-            table.add_row(*map(escape, (one.id, one.engine, rule_of(one), one.label, one.told[:LONGEST])))
+            table.add_row(*map(escape, (one.id, one.engine, rule_of(one), one.label, one.detail[:LONGEST])))
         console.print(table)
     click.echo(f"{len(kept)} findings in {findings}")

@@ -1,4 +1,4 @@
-"""`wireproof fuzz planted`: plants known faults and tells how many executions each engine takes to find them."""
+"""`wireproof fuzz seeded-bugs`: seeds known bugs and counts the executions that each engine needs to find them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ from rich.console import Console
 from rich.table import Table
 
 from wireproof.fuzz import coverage_guided
-from wireproof.fuzz.known_targets import usual
+from wireproof.fuzz.commands.renamed import CommandWithRenamedOptions
+from wireproof.fuzz.known_targets import default_protocol
 from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES
 from wireproof.fuzz.seeded_bugs.catalogue import all_bugs
-from wireproof.fuzz.seeded_bugs.seeded_bug import Planting
-from wireproof.fuzz.seeded_bugs.table import Row, as_json, as_markdown, rows
+from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
+from wireproof.fuzz.seeded_bugs.table import BugRow, as_json, as_markdown, rows
 from wireproof.protocols import protocol_names
 
 FOUND_ALL, MISSED = 0, 1
 PRINTED_WIDTH = 150
-"""Columns where the output is no terminal."""
+"""Columns without a terminal."""
 
 
-@click.command(context_settings={"show_default": True})
-@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=usual())
-@click.option("--engine", type=click.Choice(list(ENGINES)), help="Only the faults that this engine is to find.")
-@click.option("--fault", "pattern", default="", help="Only faults with this in their name.")
-@click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Budgets times this.")
+@click.command(cls=CommandWithRenamedOptions, context_settings={"show_default": True})
+@click.option("--protocol", "name", type=click.Choice(protocol_names()), default=default_protocol())
+@click.option("--engine", type=click.Choice(list(ENGINES)), help="Only the bugs of this engine.")
+@click.option("--bug", "pattern", default="", metavar="TEXT", help="Only bugs with this text in their name.")
+@click.option("--budget-factor", type=click.FloatRange(0, min_open=True), default=1.0, help="Factor for all budgets.")
 @click.option("--seed", type=int, default=1, help="Seed of the engines.")
-@click.option("--hypothesis", is_flag=True, help="Choose inputs by Hypothesis, even where atheris is installed.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File for the table as JSON.")
-@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), help="File for it as a page.")
+@click.option("--hypothesis", is_flag=True, help="Use Hypothesis even if atheris is installed.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as JSON to this file.")
+@click.option(
+    "--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as Markdown to this file."
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -44,59 +47,65 @@ def command(
     out: Path | None,
     markdown: Path | None,
 ) -> None:
-    """Plant each known fault in our own code or in a reference server, and see whether its engine finds it.
+    """Seed each known bug in our own code or in a reference server, and check that its engine finds it.
 
-    Each has a budget of executions, from the default seeds; a control run of each engine has nothing planted. Exit
-    codes: 0 everything was found and nothing else, 1 something was not, 2 usage.
+    Each bug has a budget of executions from the default seeds. A control run of each engine has no bug and must find
+    nothing.
+
+    Exit codes: 0 all bugs found and nothing else, 1 a bug was missed or a control run found something, 2 usage.
+
+    \b
+    wireproof fuzz seeded-bugs --engine scheduler
+    wireproof fuzz seeded-bugs --out table.json --markdown table.md
     """
     chosen = [one for one in all_bugs(name) if engine in (None, one.engine) and pattern in one.mutant]
     if not chosen:
-        raise click.UsageError(f"no fault of engine {engine or 'any'} has {pattern!r} in its name")
+        raise click.UsageError(f"no bug of engine {engine or 'any'} has {pattern!r} in its name")
     guided = coverage_guided.is_available() and not hypothesis
     if not guided:
-        click.echo("Hypothesis chooses inputs, without coverage: budgets are those of atheris")
+        click.echo("inputs are drawn by Hypothesis, without coverage; the budgets are those of atheris")
     found = _run(name, chosen, budget_factor, seed, guided)
-    about = {"command": _told(context), "version": _version(), "seed": seed, "protocol": name}
+    about = {"command": _command_line(context), "version": _version(), "seed": seed, "protocol": name}
     if out is not None:
         out.write_text(json.dumps(as_json(found, about), indent=2) + "\n", encoding="utf-8")
     if markdown is not None:
         markdown.write_text(as_markdown(found, about), encoding="utf-8")
-    mutants = [one for one in found if one.planting]
-    click.echo(f"{sum(one.is_right for one in mutants)} of {len(mutants)} faults found within their budgets")
+    mutants = [one for one in found if one.bug]
+    click.echo(f"{sum(one.is_right for one in mutants)} of {len(mutants)} bugs found within their budgets")
     context.exit(FOUND_ALL if all(one.is_right for one in found) else MISSED)
 
 
-def _run(name: str, chosen: list[Planting], factor: float, seed: int, guided: bool) -> list[Row]:
+def _run(name: str, chosen: list[BugEntry], factor: float, seed: int, guided: bool) -> list[BugRow]:
     console = Console(highlight=False)
     width = console.width if console.is_terminal else PRINTED_WIDTH
-    found: list[Row] = []
-    with console.status("planting") as status:
+    found: list[BugRow] = []
+    with console.status("seeding bugs") as status:
         for one in rows(name, chosen, factor=factor, seed=seed, guided=guided):
             found.append(one)
             status.update(f"{one.mutant}: {one.result}")
             if not console.is_terminal:
                 click.echo(f"{one.engine} {one.mutant}: {one.result}", err=True)
     table = Table(box=None, header_style="bold")
-    for title in ("fault", "part", "engine", "executions", "budget", "s", "found"):
+    for title in ("bug", "part", "engine", "executions", "budget", "s", "found"):
         table.add_column(title, justify="right" if title in ("executions", "budget", "s") else "left")
     for one in found:
-        part, style = one.planting.part if one.planting else "control", None if one.is_right else "red"
+        part, style = one.bug.part if one.bug else "control", None if one.is_right else "red"
         cells = (one.mutant, part, one.engine, one.result, f"{one.budget:,}", f"{one.seconds:.1f}", _short(one))
         table.add_row(*cells, style=style)
     Console(highlight=False, width=width).print(table)
     return found
 
 
-def _short(one: Row) -> str:
-    return one.outcome.told.partition(": ")[0][:60]
+def _short(one: BugRow) -> str:
+    return one.outcome.detail.partition(": ")[0][:60]
 
 
-def _told(context: click.Context) -> str:
+def _command_line(context: click.Context) -> str:
     given = context.params
-    named = {"engine": given["engine"], "fault": given["pattern"], "seed": given["seed"]}
+    named = {"engine": given["engine"], "bug": given["pattern"], "seed": given["seed"]}
     options = [f"--{key} {value}" for key, value in named.items() if value]
     options += [f"--budget-factor {given['budget_factor']:g}"] if given["budget_factor"] != 1 else []
-    return " ".join(["wireproof fuzz planted", *options])
+    return " ".join(["wireproof fuzz seeded-bugs", *options])
 
 
 def _version() -> str:

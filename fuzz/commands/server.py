@@ -1,10 +1,9 @@
-"""`wireproof fuzz server`: a live server, by address or started for it."""
+"""`wireproof fuzz server`: fuzzes a live server, given by address or started by command."""
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,46 +19,54 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
+from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import save
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
-from wireproof.fuzz.live.live_campaign import Bounds, Campaign, Found, Progress
+from wireproof.fuzz.live.live_campaign import Campaign, CampaignFinding, CampaignLimits, CampaignProgress
 from wireproof.protocols import protocol, protocol_names
 
 QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
 EVERY = 200
-"""Executions between two lines where there is no terminal."""
+"""Executions between two progress lines without a terminal."""
 TIMEOUT = 5.0
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(context_settings={"show_default": True}, epilog=PROTOCOLS)
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.argument("target", required=False)
 @click.option(
-    "--target-command", help="Start this server, as `wireproof test` does; it is started again after a death."
+    "--target-command",
+    help="Command that starts the server; {port} is replaced by a free port. Restarted when it ends.",
 )
-@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
-@click.option("--restarts", type=click.IntRange(0), default=200, help="How often it is started again at most.")
+@click.option(
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
+)
+@click.option("--restarts", type=click.IntRange(0), default=200, help="Most restarts of the server.")
 @click.option("--time", "seconds", type=click.IntRange(1), help="Seconds to fuzz.  [default: 60]")
-@click.option("--runs", type=click.IntRange(1), help="Executions to make, instead of a time.")
-@click.option("--rate", type=click.FloatRange(0.0), default=0.0, help="Executions a second at most; 0: no limit.")
-@click.option("--seed", type=int, default=1, help="The same seed mutates the same way.")
-@click.option("--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"))
-@click.option("--profile", default="auto", help="What the target speaks; auto asks it.")
-@click.option("--variant", default="auto", help="Layout variant; auto asks the target.")
+@click.option("--runs", type=click.IntRange(1), help="Number of executions, instead of a time.")
+@click.option("--rate", type=click.FloatRange(0.0), default=0.0, help="Most executions a second; 0: no limit.")
+@click.option("--seed", type=int, default=1, help="Seed of the mutations.")
+@click.option(
+    "--findings", type=click.Path(path_type=Path, file_okay=False), default=Path("findings"), help="Folder of findings."
+)
+@click.option("--profile", default="auto", help="Profile that the server speaks; auto detects it.")
+@click.option("--variant", default="auto", help="Layout variant; auto detects it.")
 @FEATURES
-@click.option("--allow-remote", is_flag=True, help="The target may be on another machine: it is yours to break.")
+@click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
-    """Fuzz a live server of PROTOCOL at TARGET (tcp://HOST:PORT, unix:///PATH) or started for it (--target-command).
+    """Fuzz a live server of PROTOCOL at TARGET (tcp://HOST:PORT, unix:///PATH) or started by --target-command.
 
-    Valid conversations are mutated and played; what shows new answers is mutated further. What is found is made
-    small, seen again three times and kept. Exit codes: 0 nothing found, 1 something was, 2 usage.
+    Valid conversations are mutated and played; scripts that show new behaviour are mutated further. A failure is
+    reduced, replayed three times and kept. The data of the server may be lost.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
     \b
-    wireproof fuzz server throttr --target-command "my-server --port {port}" --time 60
+    wireproof fuzz server PROTOCOL --target-command "my-server --port {port}" --time 60
     """
     try:
         code = _fuzz(name, target, options)
@@ -72,22 +79,22 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     context.exit(code)
 
 
-def _fuzz(name: str, text: str | None, options: dict[str, Any]) -> int:
+def _fuzz(name: str, text: str | None, options: Options) -> int:
     with target_of(text, {**options, "budgets": False, "out": None}) as target:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
-        ground = Ground(name, spoken.profile, spoken.variant, features=declared(name, options, address))
+        context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
-        with LiveTarget(ground, address, target.server) as live:
-            return _Run(live, target, version, options)()
+        with LiveTarget(context, address, target.server) as live:
+            return _ServerFuzzing(live, target, version, options)()
 
 
 def checked(address: Address | None, *, allow_remote: bool) -> Address:
-    """Return an address that may be fuzzed: one of this machine, unless told otherwise; raises `TargetError`."""
+    """Return `address` if it may be fuzzed: one of this machine unless `allow_remote`. Raises `TargetError`."""
     if address is None:
         raise TargetError("expected tcp://HOST:PORT, unix:///PATH or --target-command: a simulation is no live server")
     if not allow_remote and address.scheme == "tcp" and not _is_loopback(address.host):
-        raise TargetError(f"{address} is no loopback address: name --allow-remote if that server is yours to break")
+        raise TargetError(f"{address} is no loopback address: give --allow-remote if its data may be lost")
     return address
 
 
@@ -99,7 +106,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def spoken_by(name: str, address: Address, profile: str, variant: str) -> Spoken:
-    """Return what the target speaks, asked where it is not named; raises `TargetError`, `ProbeError`."""
+    """Return the profile and variant of the target, detected where `auto`. Raises `TargetError`, `ProbeError`."""
     profiles = protocol(name).profiles
     if profile != "auto" and profile not in profiles:
         raise TargetError(f"--profile: expected auto, {', '.join(profiles)}; got {profile!r}")
@@ -113,33 +120,33 @@ def spoken_by(name: str, address: Address, profile: str, variant: str) -> Spoken
         raise TargetError(f"nothing to fuzz at {address}: {error.strerror or error or 'no answer'}") from None
     given = (profile, variant)
     if any(one not in ("auto", has) for one, has in zip(given, (found.profile, found.variant), strict=True)):
-        raise ProbeError(f"{address} speaks {found.profile} {found.variant}: name both to fuzz it as something else")
+        raise ProbeError(f"{address} speaks {found.profile} {found.variant}: give --profile and --variant to override")
     return found
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ServerFuzzing:
     """One call of the command."""
 
     live: LiveTarget
     target: Target
     version: str
-    options: Mapping[str, Any]
+    options: Options
 
     def __call__(self) -> int:
-        """Fuzz and keep what is found; return the exit code."""
+        """Fuzz and keep the findings; return the exit code."""
         console, options = Console(highlight=False), self.options
         runs, seconds = options["runs"] or 0, options["seconds"] or 0
-        bounds = Bounds(seconds or (0 if runs else 60), runs, options["rate"], restarts=options["restarts"])
+        limits = CampaignLimits(seconds or (0 if runs else 60), runs, options["rate"], restarts=options["restarts"])
         status = console.status("fuzzing") if console.is_terminal else nullcontext()
 
-        def report(progress: Progress) -> None:
+        def report(progress: CampaignProgress) -> None:
             if status is not None and hasattr(status, "update"):
                 status.update(str(progress))
             elif progress.executions % EVERY == 0:
                 click.echo(str(progress))
 
-        campaign = Campaign(self.live, seed=options["seed"], bounds=bounds, report=report)
+        campaign = Campaign(self.live, seed=options["seed"], limits=limits, report=report)
         found, interrupted = 0, False
         try:
             with status:
@@ -152,29 +159,29 @@ class _Run:
         click.echo(f"{why}{campaign.progress}")
         return FOUND if found else INTERRUPTED if interrupted else QUIET
 
-    def _keep(self, one: Found) -> None:
+    def _keep(self, one: CampaignFinding) -> None:
         options = self.options
-        finding, place = keep_found(
-            one, self.live.ground, options["findings"], self.target.told, self.version, options["seed"]
+        finding, directory = keep_found(
+            one, self.live.context, options["findings"], self.target.told, self.version, options["seed"]
         )
-        where = f"kept in {place}" if place else f"known already as {finding.id}"
-        click.echo(f"{finding.oracle}: {finding.told}")
+        where = f"kept in {directory}" if directory else f"already known as {finding.id}"
+        click.echo(f"{finding.oracle}: {finding.detail}")
         click.echo(f"  {finding.label}, after {one.executions} executions, {len(finding.script)} steps, {where}")
 
 
 def keep_found(
-    one: Found, ground: Ground, folder: Path, target: str, version: str, seed: int
-) -> tuple[Finding, Path | None]:
-    """Write what was found on a server below `folder`; return it and its directory, None for one that is there."""
+    one: CampaignFinding, context: FuzzContext, folder: Path, target: str, version: str, seed: int
+) -> tuple[FuzzFinding, Path | None]:
+    """Write a finding below `folder`; return it and its directory, None if it was known. Raises `OSError`."""
     what, suspicion = one.what, one.what.suspicion
-    finding = Finding(
+    finding = FuzzFinding(
         "server",
         suspicion.oracle,
-        suspicion.told,
+        suspicion.detail,
         suspicion.shape,
-        ground.name,
-        ground.profile,
-        ground.variant,
+        context.name,
+        context.profile,
+        context.variant,
         suspicion.clause,
         target=target,
         implementation=version,
@@ -182,8 +189,8 @@ def keep_found(
         executions=one.executions,
         seed=seed,
     ).rerun(what.seen, what.of)
-    place = save(folder, finding)
-    if place is not None:
-        write_evidence(place, finding, ground, what.play.trace if what.play else ())
+    directory = save(folder, finding)
+    if directory is not None:
+        write_evidence(directory, finding, context, what.play.trace if what.play else ())
         say_what_is_missing()
-    return finding, place
+    return finding, directory

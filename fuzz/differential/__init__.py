@@ -1,1 +1,1 @@
-"""The same bytes to two or more servers: their answers are compared by meaning, differences told by clause."""
+"""Sends the same bytes to two or more servers and compares the meaning of their answers."""

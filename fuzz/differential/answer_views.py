@@ -1,26 +1,25 @@
-"""What a connection was answered, as far as two right servers must agree on it."""
+"""What a connection was answered, reduced to what two conforming servers must agree on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.live.canaries import marks_in
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import canaries_in
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, Line
 from wireproof.protocols import Message, Push
 from wireproof.protocols.fields import Absent, Repeated, Rows
 
-__all__ = ["Heard", "TimeLeft", "View", "view_of"]
+__all__ = ["ComparedAnswer", "ConnectionView", "TimeUntilExpiry", "view_of"]
 
 CLOSED, SILENT, NOTHING = "the connection is closed", "no answer", "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLeft:
-    """A time that shrinks while a script is played."""
+class TimeUntilExpiry:
+    """A remaining time, which shrinks while a script is played; `unit` is its resolution in ns."""
 
     nanoseconds: int
     unit: int
@@ -28,87 +27,87 @@ class TimeLeft:
     def __str__(self) -> str:
         return f"{self.nanoseconds / 1e9:g} s"
 
-    def agrees(self, other: TimeLeft) -> bool:
-        """Say whether both may be the same instant: plays begin at different times and servers round."""
+    def agrees(self, other: TimeUntilExpiry) -> bool:
+        """Return whether both may mean the same instant: plays begin at different times and servers round."""
         slack = 2_000_000_000 + max(self.unit, other.unit)
         return abs(self.nanoseconds - other.nanoseconds) <= slack
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One answer: what kind it is, and what of it is compared."""
+class ComparedAnswer:
+    """One answer: its kind, the fields that are compared, its text."""
 
     kind: str
-    fields: Mapping[str, Any]
-    told: str
+    fields: Mapping[str, object]
+    text: str
     clause: str | None = None
-    """The clause that bytes break which are no answer."""
+    """The clause that is broken, if the bytes are no valid answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ConnectionView:
     """One connection as one server answered it."""
 
     asked: tuple[str, ...]
-    """Names of the requests, as this server's profile reads them."""
-    answers: tuple[Heard, ...]
-    pushes: tuple[Heard, ...]
+    """Names of the requests, as this server's profile decodes them."""
+    answers: tuple[ComparedAnswer, ...]
+    pushes: tuple[ComparedAnswer, ...]
     end: str
-    """What stands where the next answer would."""
+    """What follows the last answer: CLOSED, SILENT or NOTHING."""
     cut: bool
-    """The script ended it, it turns to TLS, or it cannot be read in one way: what is missing says nothing."""
+    """Whether a missing answer means nothing: the script ended it, TLS follows, or its bytes are ambiguous."""
 
 
-def view_of(line: Line) -> View:
-    """Return what one connection was answered; a push that holds nothing says nothing, and comes by the clock."""
-    answers, pushes, own = list[Heard](), list[Heard](), marks_in(bytes(line.sent))
+def view_of(line: Line) -> ConnectionView:
+    """Return the view of one connection; pushes without fields are left out, because a clock triggers them."""
+    answers, pushes, own = list[ComparedAnswer](), list[ComparedAnswer](), canaries_in(bytes(line.sent))
     for message, _ in line.messages:
         if not isinstance(message, Push):
-            answers.append(_heard(message, line.ground, own))
+            answers.append(_compared_answer(message, line.context, own))
         elif message.__struct_fields__:
-            pushes.append(_heard(message, line.ground, own))
+            pushes.append(_compared_answer(message, line.context, own))
     in_tls = line.turns_to_tls
     if line.broken is not None and not in_tls:
-        answers.append(Heard(f"no reply ({line.broken.code})", {}, line.broken.message, line.broken.clause))
+        answers.append(ComparedAnswer(f"no reply ({line.broken.code})", {}, line.broken.message, line.broken.clause))
     asked = tuple(request.NAME for request in line.requests)
     due = line.due > 0 and len(asked) > len(answers)
     end = CLOSED if line.ended in BY_TARGET else SILENT if due else NOTHING
     closed = line.ended is not None and line.ended not in BY_TARGET
     cut = closed or in_tls or line.broken is not None or line.is_ambiguous
-    return View(asked, tuple(answers), tuple(pushes), end, cut)
+    return ConnectionView(asked, tuple(answers), tuple(pushes), end, cut)
 
 
-def _heard(message: Message, ground: Ground, own: set[bytes]) -> Heard:
-    return Heard(message.NAME, dict(_compared(message, ground, own)), describe(message))
+def _compared_answer(message: Message, context: FuzzContext, own: set[bytes]) -> ComparedAnswer:
+    return ComparedAnswer(message.NAME, dict(_compared(message, context, own)), describe(message))
 
 
-def _compared(message: Message, ground: Ground, own: set[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yield field -> value for what is compared; of tables the rows about names that the connection sent."""
-    spoken = ground.symbols.protocol
-    for field, kind in ground.symbols.codec.layout(type(message)).fields:
+def _compared(message: Message, context: FuzzContext, own: set[bytes]) -> Iterator[tuple[str, object]]:
+    """Yield (field, value) for the compared fields; of tables only the rows about names that the connection sent."""
+    spoken = context.symbols.protocol
+    for field, kind in context.symbols.codec.layout(type(message)).fields:
         value = getattr(message, field)
         if isinstance(kind, Repeated):
             rows = [row for part in value for row in part.rows if _is_own(row, own, spoken.named_by)]
-            yield "rows", sorted((tuple(_row(row, ground)) for row in rows), key=repr)
+            yield "rows", sorted((tuple(_row(row, context)) for row in rows), key=repr)
         elif isinstance(kind, Rows):
             yield field, len(value)
         elif isinstance(value, Message):
             yield field, value.NAME
-            yield from ((f"{field}.{name}", one) for name, one in _compared(value, ground, own))
+            yield from ((f"{field}.{name}", one) for name, one in _compared(value, context, own))
         elif field in spoken.time_left:
             unit, lengths = spoken.time_left[field]
             length = lengths.get(getattr(message, unit), 1)
-            yield field, TimeLeft(value * length, length)
+            yield field, TimeUntilExpiry(value * length, length)
         elif field not in spoken.masked and not isinstance(kind, Absent):
             yield field, value
 
 
-def _row(row: Message, ground: Ground) -> Iterator[tuple[str, Any]]:
-    spoken = ground.symbols.protocol
-    for field, kind in ground.symbols.codec.layout(type(row)).fields:
+def _row(row: Message, context: FuzzContext) -> Iterator[tuple[str, object]]:
+    spoken = context.symbols.protocol
+    for field, kind in context.symbols.codec.layout(type(row)).fields:
         if field not in spoken.masked and field not in spoken.time_left and not isinstance(kind, Absent):
             yield field, getattr(row, field)
 
 
 def _is_own(row: Message, own: set[bytes], named_by: frozenset[str]) -> bool:
-    return any(marks_in(getattr(row, field)) & own for field in named_by & set(row.__struct_fields__))
+    return any(canaries_in(getattr(row, field)) & own for field in named_by & set(row.__struct_fields__))

@@ -1,4 +1,4 @@
-"""Which clause a difference is about: that of the cases which ask for the same field of the same reply."""
+"""Finds the clause of a difference: that of the cases that expect the same field of the same reply."""
 
 from __future__ import annotations
 
@@ -11,30 +11,33 @@ from functools import cached_property
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.case_traits import patterns
 from wireproof.conformance.suite.cases import Case, Suite
-from wireproof.fuzz.differential.comparison import Difference
+from wireproof.fuzz.differential.comparison import AnswerDifference
 from wireproof.fuzz.live.required_features import names_in
 
-__all__ = ["Blame"]
+__all__ = ["ClauseAttribution"]
 
 ORIGIN = 0.25
-"""What it weighs that the conversation behind a script is about a clause."""
+"""Weight of a clause that the script's original conversation is about."""
 
 
-class Blame:
-    """The clauses of one profile by what its cases expect."""
+class ClauseAttribution:
+    """The clauses of one profile, indexed by what their cases expect."""
 
     def __init__(self, suite: Suite, profile: str) -> None:
         self._suite = suite
         self._profile = profile
         self._rungs = {group: rung for rung, group in enumerate(suite.ladder)}
 
-    def clause(self, found: Difference, asked: Sequence[str], origin: Collection[str], right: str = "") -> str | None:
-        """Return the clause of a difference; `asked` are the requests of the smallest script that shows it, in order.
+    def clause(
+        self, found: AnswerDifference, asked: Sequence[str], origin: Collection[str], right: str = ""
+    ) -> str | None:
+        """Return the clause of a difference; None if no case looks there.
 
-        `origin` are the clauses of the conversation that the script was made of, `right` is the kind of the answer
-        that the reference gives. What such a script asks beside its first request, which makes a record, and the one
-        that is answered otherwise is needed to show it: the group that stands highest on the ladder is blamed, of its
-        clauses the one whose cases look most at this field and little elsewhere, and ask most like this script.
+        `asked` are the requests of the smallest script that shows it, in order; `origin` are the clauses of the
+        conversation that the script was made from; `right` is the kind of the reference's answer. The requests after
+        the first one, which creates a record, are needed to show the difference: of their clause groups the one that
+        depends on most others is chosen. Of its clauses the best is the one whose cases expect this field most, other
+        fields least, and send the most similar requests.
         """
         if found.clause is not None:
             return found.clause
@@ -42,31 +45,35 @@ class Blame:
             return next(iter(origin), None)
         needed = [name for name in asked if name != asked[0]]
         group = max((found.request, *needed), key=lambda name: self._rungs.get(name, -1))
-        for place in ((group, *_looks(found, right)), (group, "", "")):
-            if looked := self._looked_at.get(place):
+        for location in ((group, *_expected_at(found, right)), (group, "", "")):
+            if looked := self._looked_at.get(location):
                 return max(looked, key=lambda one: self._weight(one, looked, asked, origin)).clause
         return None
 
-    def _weight(self, one: _Look, looked: Sequence[_Look], asked: Sequence[str], origin: Collection[str]) -> float:
+    def _weight(
+        self, one: _Expectation, looked: Sequence[_Expectation], asked: Sequence[str], origin: Collection[str]
+    ) -> float:
         here = sum(other.clause == one.clause for other in looked)
         return one.likeness(asked) + here / max(here, self._looks_of[one.clause]) + ORIGIN * (one.clause in origin)
 
     @cached_property
     def _looks_of(self) -> Counter[str]:
-        """Clause -> at how many places it is looked for, fields and all."""
-        return Counter(look.clause for (_, _, field), some in self._looked_at.items() if field for look in some)
+        """Clause -> number of fields that its cases expect."""
+        return Counter(
+            expectation.clause for (_, _, field), some in self._looked_at.items() if field for expectation in some
+        )
 
     @cached_property
-    def _looked_at(self) -> Mapping[tuple[str, str, str], list[_Look]]:
-        """(group, reply, field) -> the places of cases that look there."""
-        found: dict[tuple[str, str, str], list[_Look]] = {}
+    def _looked_at(self) -> Mapping[tuple[str, str, str], list[_Expectation]]:
+        """(group, reply, field) -> the expectations of cases there."""
+        found: dict[tuple[str, str, str], list[_Expectation]] = {}
         for case in self._suite.cases:
             if self._profile in case.profiles:
-                for place, look in self._places(case):
-                    found.setdefault(place, []).append(look)
+                for location, expectation in self._expectations(case):
+                    found.setdefault(location, []).append(expectation)
         return found
 
-    def _places(self, case: Case) -> Iterator[tuple[tuple[str, str, str], _Look]]:
+    def _expectations(self, case: Case) -> Iterator[tuple[tuple[str, str, str], _Expectation]]:
         asked: list[str] = []
         for step in case.steps:
             asked += names_in(step.get("send"))
@@ -74,30 +81,30 @@ class Blame:
             clause = self._suite.clauses[name]
             if step.get("given") or clause.levels.get(self._profile) in (None, Level.MAY):
                 continue
-            look = _Look(name, tuple(asked))
-            yield (clause.group, "", ""), look
+            expectation = _Expectation(name, tuple(asked))
+            yield (clause.group, "", ""), expectation
             for reply, fields in patterns(step.get("expect")):
-                yield (clause.group, reply, ""), look
+                yield (clause.group, reply, ""), expectation
                 for field, value in fields.items():
                     shown = f"{field}={value}" if isinstance(value, bool) else field
-                    yield (clause.group, reply, shown), look
+                    yield (clause.group, reply, shown), expectation
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """One step of a case that asks for an answer."""
+class _Expectation:
+    """One step of a case that expects an answer."""
 
     clause: str
     asked: tuple[str, ...]
-    """What was asked up to there."""
+    """The requests sent up to that step."""
 
     def likeness(self, asked: Sequence[str]) -> float:
-        """Return how much of what was asked is the same in the same order, 0 to 1."""
+        """Return how similar two sequences of requests are, 0 to 1."""
         return SequenceMatcher(None, self.asked, asked, autojunk=False).ratio()
 
 
-def _looks(found: Difference, right: str) -> tuple[str, str]:
-    """Return the reply and the field of it that a case would look at to see the difference."""
+def _expected_at(found: AnswerDifference, right: str) -> tuple[str, str]:
+    """Return the reply and the field that a case would expect to see the difference."""
     reply, _, field = found.field.partition(".")
     if not reply:
         reply, _, field = right.partition(" ")

@@ -1,4 +1,4 @@
-"""The servers that are compared: live ones, or the reference server in this process."""
+"""The compared servers: live ones, or the reference server in this process."""
 
 from __future__ import annotations
 
@@ -6,84 +6,84 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from wireproof.conformance.player.connections import Asking, Result
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.simulated import carried_out, new_server
 from wireproof.fuzz.script import Script
 
-__all__ = ["LiveSide", "Side", "SimulatedSide"]
+__all__ = ["ComparedServer", "LiveServer", "SimulatedServer"]
 
 PATIENCE = 1.0
-"""Seconds to wait for an answer before there is none."""
+"""Seconds to wait for an answer."""
 
 
-class Side(Protocol):
+class ComparedServer(Protocol):
     """One of the servers."""
 
-    told: str
-    """What people call it."""
+    label: str
+    """Its name in tables and findings."""
     version: str
-    ground: Ground
+    context: FuzzContext
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
-        """Play a script as it is, and wait so many seconds for each answer."""
+        """Play a script unchanged; wait `patience` seconds for each answer."""
 
     def perform(self, asking: Asking[Result]) -> Result:
-        """Carry out what is asked for, and return what comes of it."""
+        """Perform what a player asks for; return its result."""
 
     def restart(self, why: str) -> bool:
-        """Start it again, with nothing in it, if it is ours; say whether it was."""
+        """Restart the server, emptied, if we started it; return whether it was restarted. Raises `StartError`."""
 
 
 @dataclass
-class LiveSide:
-    """A server behind an address, or one that was started for this."""
+class LiveServer:
+    """A server behind an address, or one that was started for this run."""
 
-    told: str
+    label: str
     version: str
     live: LiveTarget
-    ground: Ground = field(init=False)
+    context: FuzzContext = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ground = self.live.ground
+        self.context = self.live.context
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
-        """Play a script as it is."""
+        """Play a script unchanged."""
         return self.live.play(script, patience=patience)
 
     def perform(self, asking: Asking[Result]) -> Result:
-        """Carry out on sockets what is asked for."""
+        """Perform on sockets what a player asks for; return its result."""
         return self.live.perform(asking)
 
     def restart(self, why: str) -> bool:
-        """Start it again, if it is ours."""
+        """Restart the server if we started it. Raises `StartError`."""
         return self.live.restart(why)
 
 
 @dataclass
-class SimulatedSide:
-    """The reference server in this process; with `fault`, wrong on purpose."""
+class SimulatedServer:
+    """The reference server in this process, or a mutant of it."""
 
-    told: str
-    ground: Ground
+    label: str
+    context: FuzzContext
     mutant: str | None = None
     version: str = "simulation"
 
     def __post_init__(self) -> None:
-        self._server = new_server(self.ground, self.mutant)
+        self._server = new_server(self.context, self.mutant)
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
-        """Play a script as it is; no time passes but that of the script."""
-        trace = carried_out(playing(script, self.ground, patience=patience), self._server)
-        return Play(script, trace, self.ground, patience)
+        """Play a script unchanged; only the virtual time of the script passes."""
+        trace = carried_out(playing(script, self.context, patience=patience), self._server)
+        return Play(script, trace, self.context, patience)
 
     def perform(self, asking: Asking[Result]) -> Result:
-        """Carry out in this process what is asked for."""
+        """Perform in simulation what a player asks for; return its result."""
         return carried_out(asking, self._server)
 
     def restart(self, why: str) -> bool:
-        """Begin again with nothing in it."""
-        self._server = new_server(self.ground, self.mutant)
+        """Replace the server by a new one."""
+        self._server = new_server(self.context, self.mutant)
         return True

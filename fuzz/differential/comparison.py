@@ -1,60 +1,66 @@
-"""Where the answers of several servers differ first, and what that difference is called."""
+"""Finds the first difference between the answers of several servers, and names it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.differential.answer_views import CLOSED, NOTHING, Heard, TimeLeft, View, view_of
+from wireproof.fuzz.differential.answer_views import (
+    CLOSED,
+    NOTHING,
+    ComparedAnswer,
+    ConnectionView,
+    TimeUntilExpiry,
+    view_of,
+)
 from wireproof.fuzz.live.observation import Play
 
-__all__ = ["PUSH", "Difference", "differences"]
+__all__ = ["PUSH", "AnswerDifference", "differences"]
 
 PUSH = "PUSH"
 CONNECT = "connect"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The first place at which not all servers answered alike."""
+class AnswerDifference:
+    """The first place at which the answers of the servers differ."""
 
     connection: str
     index: int
-    """How many answers of that connection were alike."""
+    """The number of equal answers before it on that connection."""
     request: str
-    """Whose answer it is; PUSH, or `connect`."""
+    """The request that is answered; or PUSH, or `connect`."""
     field: str
-    """`NAME.field` where all answered with the same message, else nothing."""
+    """`NAME.field` if all servers answered with the same message, else ""."""
     kinds: tuple[str, ...]
-    """What each server answered; for a field that is true or false, that."""
-    told: tuple[str, ...]
-    """The same in words."""
+    """The kind of each answer; the value of a field that is true or false."""
+    texts: tuple[str, ...]
+    """Each answer as text."""
     valid: bool
-    """Whether the servers agree that nothing but whole requests was sent."""
+    """Whether all servers decode only whole requests."""
     clause: str | None = None
-    """The clause that what came from one of them breaks by itself."""
+    """The clause that one of the answers breaks by itself."""
 
     @property
     def shape(self) -> str:
-        """What makes two of them one."""
+        """The identity: request, field and kinds."""
         return f"{self.request}: {self.field}{' ' if self.field else ''}{' | '.join(self.kinds)}"
 
     @property
     def where(self) -> str:
-        """Request and field, whoever answered what."""
+        """Request and field, without the answers."""
         return f"{self.request}: {self.field}"
 
 
-def differences(plays: Sequence[Play]) -> Iterator[Difference]:
-    """Yield where the plays of one script differ first, for each connection."""
+def differences(plays: Sequence[Play]) -> Iterator[AnswerDifference]:
+    """Yield the first difference of each connection between the plays of one script."""
     for lines in zip_longest(*(play.lines for play in plays)):
         there = [line for line in lines if line is not None]
         if len(there) < len(plays):
             kinds = tuple("taken" if line is not None else "refused" for line in lines)
-            yield Difference(there[0].name, 0, CONNECT, "", kinds, kinds, True)
+            yield AnswerDifference(there[0].name, 0, CONNECT, "", kinds, kinds, True)
             return
         views = [view_of(line) for line in there]
         found = _differ(there[0].name, views, all(line.valid for line in there))
@@ -62,71 +68,75 @@ def differences(plays: Sequence[Play]) -> Iterator[Difference]:
             yield found
 
 
-def _differ(name: str, views: Sequence[View], valid: bool) -> Difference | None:
+def _differ(name: str, views: Sequence[ConnectionView], valid: bool) -> AnswerDifference | None:
     least = min(len(view.answers) for view in views)
     for index in range(least):
-        found = _unlike([view.answers[index] for view in views])
+        found = _mismatch([view.answers[index] for view in views])
         if found is not None:
             return _named(name, index, _asked(views, index), found, valid)
     ends = [view.answers[least] if len(view.answers) > least else _end(view) for view in views]
-    if not any(view.cut for view in views) and (found := _unlike(ends)) is not None:
+    if not any(view.cut for view in views) and (found := _mismatch(ends)) is not None:
         return _named(name, least, _asked(views, least), found, valid)
     return _pushes(name, views, valid)
 
 
-def _end(view: View) -> Heard:
-    return Heard(view.end, {}, view.end)
+def _end(view: ConnectionView) -> ComparedAnswer:
+    return ComparedAnswer(view.end, {}, view.end)
 
 
-def _pushes(name: str, views: Sequence[View], valid: bool) -> Difference | None:
+def _pushes(name: str, views: Sequence[ConnectionView], valid: bool) -> AnswerDifference | None:
     if any(view.cut or view.end == CLOSED for view in views):
         return None
-    none = Heard(NOTHING, {}, NOTHING)
+    none = ComparedAnswer(NOTHING, {}, NOTHING)
     for index, some in enumerate(zip_longest(*(view.pushes for view in views), fillvalue=none)):
-        found = _unlike([one if one.kind == NOTHING else Heard(PUSH, one.fields, one.told) for one in some])
+        found = _mismatch([one if one.kind == NOTHING else ComparedAnswer(PUSH, one.fields, one.text) for one in some])
         if found is not None:
             return _named(name, index, PUSH, found, valid)
     return None
 
 
-def _asked(views: Sequence[View], index: int) -> str:
-    """Return the name of a request; of the first where the profiles read the bytes otherwise."""
+def _asked(views: Sequence[ConnectionView], index: int) -> str:
+    """Return the name of a request, as the first profile that decodes it does."""
     return next((view.asked[index] for view in views if index < len(view.asked)), "what is no request")
 
 
-Unlike = tuple[str, tuple[str, ...], tuple[str, ...], str | None]
+Mismatch = tuple[str, tuple[str, ...], tuple[str, ...], str | None]
 
 
-def _unlike(heard: Sequence[Heard]) -> Unlike | None:
-    """Return field, kinds, words and clause of what differs; None where all say the same."""
-    told = tuple(one.told for one in heard)
-    if len({one.kind for one in heard}) > 1:
-        kinds = tuple(_kind(one) for one in heard)
-        return "", kinds, told, next((one.clause for one in heard if one.clause), None)
-    shared = [name for name in heard[0].fields if all(name in one.fields for one in heard)]
+def _mismatch(answers: Sequence[ComparedAnswer]) -> Mismatch | None:
+    """Return field, kinds, texts and clause of the first mismatch; None if all agree."""
+    texts = tuple(one.text for one in answers)
+    if len({one.kind for one in answers}) > 1:
+        kinds = tuple(_kind(one) for one in answers)
+        return "", kinds, texts, next((one.clause for one in answers if one.clause), None)
+    shared = [name for name in answers[0].fields if all(name in one.fields for one in answers)]
     for name in shared:
-        values = [one.fields[name] for one in heard]
+        values = [one.fields[name] for one in answers]
         if not all(_agree(values[0], value) for value in values[1:]):
             kinds = tuple(str(value) for value in values) if isinstance(values[0], bool | str) else ("differs",)
             shown = tuple(f"{name} = {_shown(value)}" for value in values)
-            return f"{heard[0].kind}.{name}", kinds, shown, None
+            return f"{answers[0].kind}.{name}", kinds, shown, None
     return None
 
 
-def _shown(value: Any) -> str:
-    return str(value) if isinstance(value, TimeLeft) else describe(value)
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, TimeUntilExpiry) else describe(value)
 
 
-def _kind(one: Heard) -> str:
-    """Return the kind of an answer, with what it says where it is only true or false."""
+def _kind(one: ComparedAnswer) -> str:
+    """Return the kind of an answer with its boolean fields."""
     flags = [f"{name}={value}" for name, value in one.fields.items() if isinstance(value, bool)]
     return " ".join([one.kind, *flags])
 
 
-def _agree(one: Any, other: Any) -> bool:
-    return one.agrees(other) if isinstance(one, TimeLeft) and isinstance(other, TimeLeft) else bool(one == other)
+def _agree(one: object, other: object) -> bool:
+    return (
+        one.agrees(other)
+        if isinstance(one, TimeUntilExpiry) and isinstance(other, TimeUntilExpiry)
+        else bool(one == other)
+    )
 
 
-def _named(name: str, index: int, request: str, found: Unlike, valid: bool) -> Difference:
-    field, kinds, told, clause = found
-    return Difference(name, index, request, field, kinds, told, valid, clause)
+def _named(name: str, index: int, request: str, found: Mismatch, valid: bool) -> AnswerDifference:
+    field, kinds, texts, clause = found
+    return AnswerDifference(name, index, request, field, kinds, texts, valid, clause)

@@ -1,16 +1,17 @@
-"""Whole conversations of the vectors as scripts, with their clauses and where the document leaves the answer open."""
+"""Conversations of the vectors as scripts, with their clauses and where the document leaves the answer open."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from wireproof.conformance.suite.case_traits import patterns
 from wireproof.conformance.suite.cases import Suite
-from wireproof.fuzz.differential.comparison import PUSH, Difference
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.live.seed_scripts import actions, drawn, usable
+from wireproof.fuzz.differential.comparison import PUSH, AnswerDifference
+from wireproof.fuzz.json_values import JsonObject
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.seed_scripts import generated_scripts, script_actions, usable
 from wireproof.fuzz.script import Script
 
 __all__ = ["Source", "sources"]
@@ -23,26 +24,28 @@ class Source:
     script: Script
     clauses: tuple[str, ...]
     optional: bool
-    """Its case is a MAY: what it observes may differ."""
-    expects: Mapping[tuple[str, int], Any]
-    """(connection, number of the answer) -> what the case expects there."""
+    """Whether its case is a MAY: its observations may differ."""
+    expects: Mapping[tuple[str, int], object]
+    """(connection, index of the answer) -> what the case expects there."""
     waited: float
-    """Seconds it waits."""
+    """Seconds that it waits."""
     requests: frozenset[str]
-    """Names of what is asked."""
+    """Names of its requests."""
+    aliases: Collection[str]
+    """Names that cases give to replies with certain values."""
     asks: frozenset[str]
-    """The kinds of answers that the case asks for, those left out that only prepare."""
+    """Kinds of the answers that the case expects, preparation left out."""
 
-    def leaves_open(self, found: Difference) -> bool | None:
-        """Say whether the case allows both sides of a difference; None where it says nothing."""
-        expect = self.expects.get((found.connection, found.index))
+    def leaves_open(self, found: AnswerDifference) -> bool | None:
+        """Return whether the case allows both sides of a difference; None if it expects nothing there."""
+        expect: Any = self.expects.get((found.connection, found.index))
         if expect is None or found.request == PUSH:
             return None
         if expect == "any" or (isinstance(expect, dict) and "any_of" in expect):
             return True
         if _head(expect) not in self.asks:
             return None
-        if expect in ("ok", "refused"):
+        if isinstance(expect, str) and expect in self.aliases:
             return False
         name, fields = (expect, {}) if isinstance(expect, str) else next(iter(expect.items()))
         if not found.field:
@@ -50,37 +53,38 @@ class Source:
         return found.field.split(".")[1] not in fields
 
 
-def sources(ground: Ground, suite: Suite) -> Iterator[Source]:
-    """Yield the conversations that are short, quick and in clear, names marked, and scripts that ask anything."""
+def sources(context: FuzzContext, suite: Suite) -> Iterator[Source]:
+    """Yield the conversations that are short, quick and in clear, then generated scripts."""
+    aliases = context.symbols.protocol.aliases
     asks = {case.id: frozenset(_asks(case.steps)) for case in suite.cases}
-    for one, waited in usable(ground):
+    for one, waited in usable(context):
         steps = one["steps"]
-        script = tuple(actions(steps, ground))
+        script = tuple(script_actions(steps, context))
         asked, kinds = _asked(steps), asks.get(one["id"], frozenset())
         about = script, tuple(one["clauses"]), one["level"] == "MAY"
-        yield Source(*about, _expects(steps), waited, asked, kinds)
-    for script in drawn(ground) if ground.by_state else ():
-        asked = frozenset(one.NAME for line in ground.read(script).values() for one in line.requests)
-        yield Source(script, (), False, {}, 0.0, asked, frozenset())
+        yield Source(*about, _expects(steps), waited, asked, aliases, kinds)
+    for script in generated_scripts(context) if context.by_state else ():
+        asked = frozenset(one.NAME for line in context.read(script).values() for one in line.requests)
+        yield Source(script, (), False, {}, 0.0, asked, aliases, frozenset())
 
 
-def _expects(steps: list[Mapping[str, Any]]) -> dict[tuple[str, int], Any]:
-    found, heard = dict[tuple[str, int], Any](), dict[str, int]()
+def _expects(steps: list[JsonObject]) -> dict[tuple[str, int], object]:
+    found, counts = dict[tuple[str, int], object](), dict[str, int]()
     for step in steps:
         name = step["connection"]
         if step["do"] == "connect":
-            heard[name] = 0
+            counts[name] = 0
         elif step["do"] == "receive" and not (isinstance(step["expect"], dict) and "push" in step["expect"]):
-            found[name, heard[name]] = step["expect"]
-            heard[name] += 1
+            found[name, counts[name]] = step["expect"]
+            counts[name] += 1
     return found
 
 
-def _asked(steps: list[Mapping[str, Any]]) -> frozenset[str]:
+def _asked(steps: list[JsonObject]) -> frozenset[str]:
     return frozenset(one["name"] for step in steps if step["do"] == "send" for one in step.get("messages", ()))
 
 
-def _asks(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _asks(steps: Iterable[JsonObject]) -> Iterator[str]:
     for step in steps:
         if step.get("given"):
             continue
@@ -90,5 +94,5 @@ def _asks(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield from (name for name, _ in patterns(list(step.get("observe", {}).values())))
 
 
-def _head(expect: Any) -> str:
+def _head(expect: object) -> str:
     return next((name for name, _ in patterns(expect)), "")

@@ -1,27 +1,27 @@
-"""Holds a server against the reference where several servers differed."""
+"""Compares a server with the reference where several servers differed."""
 
 from __future__ import annotations
 
 from wireproof.conformance.model.targets import TargetError
-from wireproof.fuzz.differential.compared_servers import LiveSide, SimulatedSide
+from wireproof.fuzz.differential.compared_servers import LiveServer, SimulatedServer
 from wireproof.fuzz.differential.comparison import differences
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.live.canaries import fresh
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 
 __all__ = ["unlike_reference"]
 
 
-def unlike_reference(live: LiveTarget, found: Finding) -> str | None:
-    """Return how a server answers unlike the reference where servers differed; None when it does not.
+def unlike_reference(live: LiveTarget, found: FuzzFinding) -> str | None:
+    """Return how a server answers unlike the reference at the difference of a finding; None if it does not.
 
-    Raises `TargetError` for a server that serves nobody before anything was played.
+    Raises `TargetError` if the server serves nobody before anything was played.
     """
-    side, reference = LiveSide("the target", "", live), SimulatedSide("the reference", live.ground)
-    if not side.play(()).serves:
-        raise TargetError(f"{live.address} serves nobody, before anything was played")
-    script = fresh(found.script)
-    for one in differences([side.play(script), reference.play(script)]):
+    server, reference = LiveServer("the target", "", live), SimulatedServer("the reference", live.context)
+    if not server.play(()).serves:
+        raise TargetError(f"{live.address} serves nobody")
+    script = with_fresh_canaries(found.script)
+    for one in differences([server.play(script), reference.play(script)]):
         if one.where == found.state:
-            return f"the answer to {one.request} is {one.told[0]}, the reference's is {one.told[1]}"
+            return f"the answer to {one.request} is {one.texts[0]}, the reference's is {one.texts[1]}"
     return None

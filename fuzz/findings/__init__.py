@@ -1,1 +1,1 @@
-"""What was found: told apart, shrunk, re-run, stored as one directory, replayed, promoted to a case."""
+"""Findings: identified, reduced, replayed, stored one directory each, reported."""

@@ -1,6 +1,6 @@
-"""A play as a capture that Wireshark opens: connections as TCP streams, datagrams over UDP, at the times of the trace.
+"""Writes a play as a capture for Wireshark: TCP streams and UDP datagrams with the times of the trace.
 
-The trace knows bytes, not packets: handshakes, sequence numbers and acknowledgements are made up. Needs scapy.
+The trace holds bytes, not packets, so handshakes, sequence numbers and acknowledgements are made up. Needs scapy.
 """
 
 from __future__ import annotations
@@ -9,36 +9,39 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
 
+if TYPE_CHECKING:
+    from scapy.packet import Packet
+
 __all__ = ["MISSING", "is_available", "write_capture"]
 
-MISSING = "capture.pcapng is left out: scapy is not installed (extra wireproof[fuzz])"
+MISSING = "capture.pcapng is not written: scapy is not installed (extra wireproof[fuzz])"
 HOST, FIRST_PORT = "127.0.0.1", 40_000
 LARGEST = 60_000
-"""Bytes of one segment, or of a datagram."""
+"""Most bytes of one segment or datagram."""
 ENDS = {Kind.HALF_CLOSED: (True, "FA"), Kind.CLOSED: (True, "FA"), Kind.ENDED: (False, "FA"), Kind.RESET: (False, "RA")}
-"""Event -> whether the client says it, and the flags of the segment."""
+"""Event -> (sent by the client, flags of the segment)."""
 
 
 def is_available() -> bool:
-    """Say whether scapy is installed."""
+    """Return whether scapy is installed."""
     return find_spec("scapy") is not None
 
 
 @dataclass
-class _Flow:
-    """One connection: its ports and how far either side has counted."""
+class _TcpFlow:
+    """One connection: its ports and the next sequence number of each side."""
 
     client_port: int
     server_port: int
     client: int = 1000
     server: int = 2000
 
-    def segment(self, by_client: bool, flags: str, data: bytes = b"") -> Any:
-        """Return the next segment of a side, and count on."""
+    def segment(self, by_client: bool, flags: str, data: bytes = b"") -> Packet:
+        """Return the next segment of a side."""
         from scapy.layers.inet import IP, TCP
         from scapy.packet import Raw
 
@@ -55,13 +58,13 @@ class _Flow:
 
 
 @dataclass
-class _Datagrams:
-    """One socket for datagrams."""
+class _UdpFlow:
+    """One UDP socket."""
 
     client_port: int
     server_port: int
 
-    def packet(self, by_client: bool, data: bytes) -> Any:
+    def packet(self, by_client: bool, data: bytes) -> Packet:
         """Return one datagram of a side."""
         from scapy.layers.inet import IP, UDP
         from scapy.packet import Raw
@@ -71,9 +74,9 @@ class _Datagrams:
 
 
 def write_capture(path: Path, events: Iterable[TraceEvent], port: int, datagrams: Container[str] = ()) -> None:
-    """Write a pcapng file of a trace, the server listening on `port`; raises `OSError`, `ImportError`.
+    """Write the trace as a pcapng file; the server listens on `port`. Raises `OSError`, `ImportError`.
 
-    `datagrams` are the links that are spoken over UDP.
+    `datagrams` are the names of the links over UDP.
     """
     from scapy.utils import PcapNgWriter
 
@@ -86,16 +89,16 @@ def write_capture(path: Path, events: Iterable[TraceEvent], port: int, datagrams
         writer.close()
 
 
-def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str]) -> Iterator[tuple[float, Any]]:
-    flows: dict[str, _Flow | _Datagrams] = {}
+def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str]) -> Iterator[tuple[float, Packet]]:
+    flows: dict[str, _TcpFlow | _UdpFlow] = {}
     opened = 0
     for event in events:
-        packets: list[Any] = []
+        packets: list[Packet] = []
         if event.kind is Kind.OPENED and event.link in datagrams:
-            flows[event.connection] = _Datagrams(FIRST_PORT + opened, port)
+            flows[event.connection] = _UdpFlow(FIRST_PORT + opened, port)
             opened += 1
         elif event.kind is Kind.OPENED:
-            flow = flows[event.connection] = _Flow(FIRST_PORT + opened, port)
+            flow = flows[event.connection] = _TcpFlow(FIRST_PORT + opened, port)
             opened += 1
             packets = [flow.segment(True, "S"), flow.segment(False, "SA"), flow.segment(True, "A")]
         elif event.connection in flows:
@@ -105,8 +108,8 @@ def _packets(events: Iterable[TraceEvent], port: int, datagrams: Container[str])
         yield from ((event.at_us / 1e6, packet) for packet in packets)
 
 
-def _of(flow: _Flow | _Datagrams, event: TraceEvent) -> Iterator[Any]:
-    if isinstance(flow, _Datagrams):
+def _of(flow: _TcpFlow | _UdpFlow, event: TraceEvent) -> Iterator[Packet]:
+    if isinstance(flow, _UdpFlow):
         if event.kind in (Kind.SENT, Kind.RECEIVED):
             yield flow.packet(event.kind is Kind.SENT, event.data[:LARGEST])
     elif event.kind in (Kind.SENT, Kind.RECEIVED):

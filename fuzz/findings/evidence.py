@@ -1,4 +1,4 @@
-"""What stands beside finding.json for people: the exchange in words and as packets, a script that replays it."""
+"""The files beside finding.json for people: the exchange as text and as packets, and a script that replays it."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from pathlib import Path
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.findings.capture import is_available, write_capture
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
 from wireproof.fuzz.live.execution import PROBE
-from wireproof.fuzz.live.token_substitution import place, told_in
+from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import to_json
-from wireproof.protocols import Request
+from wireproof.protocols import Request, Role
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["exchange", "write_evidence"]
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 SERVES_NOBODY = frozenset({"the process stays", "others are served"})
+"""Oracles whose failure means that the server no longer serves."""
 LONGEST = 400
-"""Characters of one line of the exchange."""
+"""Most characters of one line of the exchange."""
 
 
-def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterable[TraceEvent]) -> None:
-    """Write exchange.txt, replay.py and (with scapy) capture.pcapng into a finding's directory; raises `OSError`."""
+def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, trace: Iterable[TraceEvent]) -> None:
+    """Write exchange.txt, replay.py and (with scapy) capture.pcapng into the folder of a finding. Raises `OSError`."""
     events = list(trace)
-    text = "\n".join(line[:LONGEST] for line in exchange(events, ground))
-    (place / "exchange.txt").write_text(f"{finding.oracle}: {finding.told}\n\n{text}\n", encoding="utf-8")
-    found = lines(events, ground)
+    text = "\n".join(line[:LONGEST] for line in exchange(events, context))
+    (folder / "exchange.txt").write_text(f"{finding.oracle}: {finding.detail}\n\n{text}\n", encoding="utf-8")
+    found = lines(events, context)
     came = {
         line.name: [len(line.received), str(line.ended) if line.ended in BY_TARGET else "open"]
         for line in found
@@ -45,53 +46,55 @@ def write_evidence(place: Path, finding: Finding, ground: Ground, trace: Iterabl
         finding=finding,
         script=json.dumps(to_json(finding.script), indent=1),
         came=json.dumps(came),
-        probe=b"".join(map(ground.encode, ground.probe)).hex(),
-        enough=max(1, *served[-1:]) if served else len(ground.probe),
-        told=json.dumps(dict(_told(found, ground))),
+        probe=b"".join(map(context.encode, context.probe)).hex(),
+        enough=max(1, *served[-1:]) if served else len(context.probe),
+        tokens=json.dumps(dict(_token_spans(found, context))),
         serves_nobody=finding.oracle in SERVES_NOBODY,
     )
-    (place / "replay.py").write_text(text, encoding="utf-8")
+    (folder / "replay.py").write_text(text, encoding="utf-8")
     if is_available() and events:
-        spoken = ground.symbols.protocol
+        spoken = context.symbols.protocol
         datagrams = {name for name, link in spoken.links.items() if link.transport == "datagram"}
-        write_capture(place / "capture.pcapng", events, spoken.default_port, datagrams)
+        write_capture(folder / "capture.pcapng", events, spoken.default_port, datagrams)
 
 
-def _told(found: Iterable[Line], ground: Ground) -> Iterator[tuple[str, tuple[str, int, int]]]:
-    """Yield what stands for bytes that were told, in hexadecimal, and where they lie in what a connection was sent."""
+def _token_spans(found: Iterable[Line], context: FuzzContext) -> Iterator[tuple[str, tuple[str, int, int]]]:
+    """Yield (placeholder in hexadecimal, (connection, start, end in the received bytes)) for each token."""
     for line in found:
         for message, _ in line.messages:
-            for value in told_in(message, ground.echoed):
+            for value in tokens_in(message, context.token_fields):
                 at = line.received.find(value)
-                yield place(line.name, len(value)).hex(), (line.name, at, at + len(value))
+                yield placeholder(line.name, len(value)).hex(), (line.name, at, at + len(value))
 
 
-def exchange(events: Iterable[TraceEvent], ground: Ground) -> Iterator[str]:
-    """Yield the events of a trace in words: messages where bytes are messages, hexadecimal beside them."""
+def exchange(events: Iterable[TraceEvent], context: FuzzContext) -> Iterator[str]:
+    """Yield the events of a trace as lines of text: decoded messages with their bytes in hexadecimal."""
     events = list(events)
-    open_ones: dict[str, Following] = {}
+    open_ones: dict[str, Dissection] = {}
     for event in events:
         when = f"{event.at_us / 1e6:9.4f} s  {event.connection or '-':8}"
         if event.kind is Kind.OPENED:
-            open_ones[event.connection] = ground.following(event.link)
+            open_ones[event.connection] = context.dissection(event.link)
         if event.kind is Kind.SENT:
-            requests, whole = _asked(event, ground, open_ones)
-            told = [*map(describe, requests), *([] if whole else ["(what follows is no whole request)"])]
-            yield f"{when} > {'; '.join(told)}  [{event.data.hex()}]"
+            requests, whole = _asked(event, context, open_ones)
+            parts = [*map(describe, requests), *([] if whole else ["(the rest is no whole request)"])]
+            yield f"{when} > {'; '.join(parts)}  [{event.data.hex()}]"
         elif event.kind is Kind.RECEIVED:
             if event.connection in open_ones:
-                open_ones[event.connection].came(event.data)
+                open_ones[event.connection].feed(Role.SERVER, event.data)
             yield f"{when} < {len(event.data)} bytes  [{event.data.hex()}]"
         else:
             yield f"{when} {event.kind}{f' ({event.link})' if event.link else ''}"
-    for line in lines(events, ground):
+    for line in lines(events, context):
         for request, reply in line.answered:
             yield f"{line.name}: {describe(request)} -> {describe(reply)}"
 
 
-def _asked(event: TraceEvent, ground: Ground, open_ones: Mapping[str, Following]) -> tuple[list[Request], bool]:
+def _asked(event: TraceEvent, context: FuzzContext, open_ones: Mapping[str, Dissection]) -> tuple[list[Request], bool]:
     """Return the requests of a write, and whether it is nothing else; by itself where requests stand by themselves."""
-    if not ground.by_state or event.connection not in open_ones:
-        return ground.requests(event.data)
-    line = open_ones[event.connection]
-    return line.sent(event.data), line.whole
+    if not context.by_state or event.connection not in open_ones:
+        return context.requests(event.data)
+    dissection = open_ones[event.connection]
+    known = len(dissection.of_client.frames)
+    dissection.feed(Role.CLIENT, event.data)
+    return dissection.requests[known:], dissection.of_client.is_whole

@@ -1,62 +1,61 @@
-"""A finding: what was broken, by what input, where, how often again; its identity is what makes two of them one.
+"""A finding: what was broken, by what input, where, and how often it was reproduced.
 
-Schema: reports/schema/finding.schema.json.
+Schema: reports/schema/finding.schema.json; `detail` is its key `told`, `reproduced` its key `again`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
 
 from wireproof.conformance.verdict.records import now_text, wireproof_version
+from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.script import Script, from_json, to_json
 
-__all__ = ["SCHEMA", "STEPWISE", "TALKS", "Finding", "FindingError"]
+__all__ = ["SCHEMA", "SCRIPT_ENGINES", "STEP_ENGINE", "FindingError", "FuzzFinding"]
 
 SCHEMA = "wireproof.finding/1"
 
-TALKS = frozenset({"server", "differential"})
-"""Engines whose findings are scripts, judged by what servers answered to them."""
-STEPWISE = "machine"
+SCRIPT_ENGINES = frozenset({"server", "differential"})
+"""Engines whose findings are scripts, judged by the servers' answers."""
+STEP_ENGINE = "machine"
 """The engine whose findings are scripts, judged while they are played."""
-DECODED = frozenset({"data", "script", "again"})
-"""Fields that JSON has in another form."""
+DECODED = frozenset({"detail", "data", "script", "reproduced"})
+"""Fields that JSON holds in another form."""
 
 
 class FindingError(ValueError):
-    """Raised for what is no finding; it says what was expected."""
+    """Raised for a document that is no finding; the message says what was expected."""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that was found."""
+class FuzzFinding:
+    """One finding."""
 
     engine: str
-    """What found it: parser, scheduler, store, server, differential."""
+    """The engine: parser, scheduler, store, machine, server or differential."""
     oracle: str
-    """What noticed: the name of an invariant, or of an oracle of live servers."""
-    told: str
-    """What was seen, in words."""
+    """The name of the broken invariant, or of the oracle that reported it."""
+    detail: str
+    """What was observed, as text."""
     shape: str
-    """The same for the same bug: a normalised stack, or the shape of a reply."""
+    """Equal for equal bugs: a normalised traceback, or the shape of a reply."""
     protocol: str
     profile: str
     variant: str
     clause: str | None = None
-    """The clause it breaks, where one is known."""
+    """The broken clause, if it is known."""
     state: str = ""
-    """Where the target stood: the shape of what it had answered before."""
+    """The state of the target: the shape of its previous answers."""
     target: str = ""
-    """Address or command; empty for our own code."""
+    """Address or command; "" for our own code."""
     implementation: str = ""
     data: bytes = b""
     """The input of an engine that feeds bytes."""
     script: Script = ()
-    """The input of an engine that talks to servers."""
-    again: tuple[int, int] = (0, 0)
-    """Seen again k of n times."""
+    """The input of an engine that plays scripts."""
+    reproduced: tuple[int, int] = (0, 0)
+    """(k, n): reproduced k of n times."""
     found_at: str = field(default_factory=now_text)
     executions: int = 0
     """Executions until it was found."""
@@ -65,35 +64,35 @@ class Finding:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What makes two findings one."""
+        """What identifies a finding."""
         return self.protocol, self.engine, self.oracle, self.clause or "", self.state, self.shape
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits of the key."""
+        """The first 16 hexadecimal digits of the SHA-256 of the key."""
         return sha256("\0".join(self.key).encode()).hexdigest()[:16]
 
     @property
     def label(self) -> str:
-        """`stable`, `flaky` or `gone`, with k of n; `not re-run` before that."""
-        seen, of = self.again
+        """`stable`, `flaky` or `gone` with k of n; `not re-run` before any replay."""
+        seen, of = self.reproduced
         if not of:
             return "not re-run"
         return f"{'stable' if seen == of else 'flaky' if seen else 'gone'} ({seen} of {of})"
 
-    def rerun(self, seen: int, of: int) -> Finding:
-        """Return it with how often it was seen again."""
-        return replace(self, again=(seen, of))
+    def rerun(self, seen: int, of: int) -> FuzzFinding:
+        """Return the finding, reproduced `seen` of `of` times."""
+        return replace(self, reproduced=(seen, of))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return finding.json."""
+    def to_json(self) -> dict[str, object]:
+        """Return the content of finding.json."""
         return {
             "schema": SCHEMA,
             "id": self.id,
             "engine": self.engine,
             "oracle": self.oracle,
             "clause": self.clause,
-            "told": self.told,
+            "told": self.detail,
             "shape": self.shape,
             "state": self.state,
             "protocol": self.protocol,
@@ -103,7 +102,7 @@ class Finding:
             "implementation": self.implementation,
             "data": self.data.hex(),
             "script": to_json(self.script),
-            "again": {"seen": self.again[0], "of": self.again[1]},
+            "again": {"seen": self.reproduced[0], "of": self.reproduced[1]},
             "found_at": self.found_at,
             "found_by": self.found_by,
             "executions": self.executions,
@@ -111,13 +110,19 @@ class Finding:
         }
 
     @staticmethod
-    def from_json(told: Mapping[str, Any]) -> Finding:
-        """Return the finding that `to_json` told; raises `FindingError`, `ScriptError`."""
-        if told.get("schema") != SCHEMA:
-            raise FindingError(f"expected a finding of schema {SCHEMA}, got {told.get('schema')!r}")
+    def from_json(document: JsonObject) -> FuzzFinding:
+        """Return the finding of a document from `to_json`. Raises `FindingError`, `ScriptError`."""
+        if document.get("schema") != SCHEMA:
+            raise FindingError(f"expected a finding of schema {SCHEMA}, got {document.get('schema')!r}")
         try:
-            kept = {name: told[name] for name in Finding.__dataclass_fields__ if name not in DECODED}
-            again = told["again"]["seen"], told["again"]["of"]
-            return Finding(**kept, data=bytes.fromhex(told["data"]), script=from_json(told["script"]), again=again)
+            kept = {name: document[name] for name in FuzzFinding.__dataclass_fields__ if name not in DECODED}
+            reproduced = document["again"]["seen"], document["again"]["of"]
+            return FuzzFinding(
+                **kept,
+                detail=document["told"],
+                data=bytes.fromhex(document["data"]),
+                script=from_json(document["script"]),
+                reproduced=reproduced,
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise FindingError(f"no finding: {type(error).__name__}: {error}") from None

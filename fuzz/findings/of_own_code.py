@@ -1,12 +1,12 @@
-"""An input that breaks an invariant of our own code, as a finding: as small as it gets, and seen again."""
+"""Turns an input that breaks an invariant of our own code into a finding: reduced and replayed."""
 
 from __future__ import annotations
 
-from wireproof.fuzz.coverage_guided import Result
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.coverage_guided import FuzzerResult
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.shrink import smaller
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.known_targets import Target
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import CodeTarget
 from wireproof.protocols import protocol
 
 __all__ = ["broken", "finding_of"]
@@ -14,24 +14,24 @@ __all__ = ["broken", "finding_of"]
 AGAIN = 3
 
 
-def broken(target: Target, name: str, data: bytes) -> Violation | None:
-    """Return what an input breaks; None when nothing."""
+def broken(target: CodeTarget, name: str, data: bytes) -> InvariantError | None:
+    """Return the invariant that an input breaks; None for none."""
     try:
         target.check(name, data)
-    except Violation as violation:
+    except InvariantError as violation:
         return violation
     return None
 
 
-def finding_of(target: Target, name: str, result: Result, seed: int) -> Finding:
-    """Return what an engine found; its result must hold an input."""
+def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -> FuzzFinding:
+    """Return the finding of a result of an engine; the result must hold an input."""
     assert result.crash is not None
     found = broken(target, name, result.crash)
     spoken = protocol(name)
     common = (name, spoken.default_profile, spoken.default_variant)
     if found is None:
-        told = result.output.strip().splitlines()[-1:] or ["the process ended"]
-        return Finding(target.name, "the process stays", told[0], "ended", *common, data=result.crash)
+        detail = result.output.strip().splitlines()[-1:] or ["the process ended"]
+        return FuzzFinding(target.name, "the process stays", detail[0], "ended", *common, data=result.crash)
 
     def same(data: bytes) -> bool:
         other = broken(target, name, data)
@@ -39,7 +39,7 @@ def finding_of(target: Target, name: str, result: Result, seed: int) -> Finding:
 
     data = smaller(result.crash, same)
     again = sum(same(data) for _ in range(AGAIN))
-    return Finding(
+    return FuzzFinding(
         target.name,
         found.invariant,
         str(broken(target, name, data) or found),

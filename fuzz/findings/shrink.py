@@ -1,4 +1,4 @@
-"""Makes what was found smaller while it is still found: delta debugging over items, then over what each is made of."""
+"""Reduces an input while it still fails: delta debugging over items, then over bytes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Item = TypeVar("Item")
 
 
 def fewer(items: Sequence[Item], holds: Callable[[Sequence[Item]], bool], *, tries: int = 2000) -> list[Item]:
-    """Return a part of `items`, in order, of which `holds` is still true and no item can be left out (ddmin).
+    """Return a part of `items`, in order, for which `holds` is true and from which no item can be removed (ddmin).
 
-    `holds(items)` must be true; after `tries` calls the best so far is returned.
+    `holds(items)` must be true. After `tries` calls the best result so far is returned.
     """
     kept, left = list(items), tries
     width = len(kept)
@@ -34,7 +34,7 @@ def fewer(items: Sequence[Item], holds: Callable[[Sequence[Item]], bool], *, tri
 
 
 def smaller(data: bytes, holds: Callable[[bytes], bool], *, tries: int = 2000) -> bytes:
-    """Return bytes of which `holds` is still true: fewer of them, and zeros where the value does not matter."""
+    """Return bytes for which `holds` is true: fewer of them, and zeros where the value does not matter."""
     spent = 0
 
     def counted(candidate: Sequence[int]) -> bool:

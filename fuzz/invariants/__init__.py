@@ -1,1 +1,1 @@
-"""What must hold whatever comes in, as plain functions: every engine calls these and knows nothing else."""
+"""What must hold for every input, as plain functions; engines only choose inputs."""

@@ -1,8 +1,8 @@
-"""Invariants of any codec: of a stream read by one side of a connection, and of a message written.
+"""Invariants of every codec: of a stream that one side of a connection reads, and of a message that is encoded.
 
-A stream cut anywhere is the stream whole; only named errors leave; what was consumed never shrinks and is what events
-were made of; what is kept is no more than what came; what was read is written as the same bytes, and the other way. A
-side that reads no more may drop what comes, all of it; one that hands over to TLS gives up what it kept, as it came.
+Every segmentation of a stream reads the same; only named errors are raised; consumption never goes back and covers the
+bytes of the events; no more is kept than came; what is read encodes to the same bytes, and the other way round. A side
+that no longer reads may drop all that comes; one that hands over to TLS gives up what it kept, unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from wireproof.fuzz.invariants.economy import check_want, counted, measured
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import (
     NEED_DATA,
     Connection,
@@ -30,7 +30,7 @@ from wireproof.protocols.frames import Decoder, FrameContext
 
 __all__ = [
     "Make",
-    "Reading",
+    "StreamReading",
     "check_datagrams",
     "check_economy",
     "check_frame",
@@ -43,55 +43,55 @@ __all__ = [
 ]
 
 Make = Callable[[], Connection]
-"""Makes a connection in the state from which a stream is read."""
+"""Makes a connection in the state in which a stream is read."""
 PARTS_A_BYTE = 8
-"""Field values that one byte of a stream may turn into, at most: more is memory that grows faster than its input."""
+"""Most field values from one byte of a stream: more would be memory that grows faster than its input."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class StreamReading:
     """What a connection made of a stream."""
 
     events: tuple[tuple[Message | EndOfStream, tuple[int, int]], ...]
     """Each event and its span in the stream."""
     error: tuple[str, str, int | None] | None
-    """Code, message and offset of the error it ended with."""
+    """Code, message and offset of the error at its end."""
     over: bytes | None = None
-    """What it handed over to TLS."""
+    """The bytes that it handed over to TLS."""
 
 
 def pieces(data: bytes, cuts: Iterable[int]) -> list[bytes]:
-    """Return `data` cut at these offsets; those outside it and empty pieces are left out."""
+    """Return `data` cut at the offsets `cuts`; offsets outside and empty pieces are ignored."""
     places = [0, *sorted({cut for cut in cuts if 0 < cut < len(data)}), len(data)]
     return [data[start:stop] for start, stop in pairwise(places) if start < stop]
 
 
-def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) -> Reading:
-    """Feed chunks and the end of the stream, reading all events after each; `Violation` for what may never happen.
+def read(connection: Connection, chunks: Sequence[bytes], *, tls: bool = False) -> StreamReading:
+    """Feed chunks and the end of the stream, and read all events after each chunk. Raises `InvariantError`.
 
-    Offsets count from where the connection stands; `tls` says that it may hand over to TLS.
+    Offsets count from the current position of the connection; `tls` allows it to hand over to TLS.
     """
-    account = _Account(connection)
+    accounting = _ByteAccounting(connection)
     try:
         for chunk in (*chunks, b""):
             connection.receive_data(chunk)
-            account.fed += len(chunk)
+            accounting.fed += len(chunk)
             while (event := connection.next_event()) is not NEED_DATA:
                 assert isinstance(event, Message | EndOfStream)
-                account.note(event)
-            account.balance()
-        over = _handed_over(connection, chunks, account.consumed) if tls else None
+                accounting.note(event)
+            accounting.balance()
+        over = _handed_over(connection, chunks, accounting.consumed) if tls else None
     except RemoteProtocolError as error:
-        return account.reading((error.code, error.message, account.here(error.offset)))
-    except Violation:
+        return accounting.reading((error.code, error.message, accounting.here(error.offset)))
+    except InvariantError:
         raise
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
-    return account.reading(None, over)
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+    return accounting.reading(None, over)
 
 
-class _Account:
-    """What was fed to a connection, and what became of it."""
+class _ByteAccounting:
+    """Counts the bytes that were fed to a connection, consumed and dropped."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -100,67 +100,71 @@ class _Account:
         self.fed = self.consumed = self._dropped = 0
 
     def here(self, offset: int | None) -> int | None:
-        """Return an offset of the connection's stream as one of what was fed."""
+        """Return an offset of the connection as an offset of what was fed."""
         return None if offset is None else offset - self._start
 
     def note(self, event: Message | EndOfStream) -> None:
-        """Take an event; a message takes bytes, and none is made once bytes were dropped."""
+        """Record an event. Raises `InvariantError` for a message of no bytes, or one after bytes were dropped."""
         first, last = self._connection.span
         self._events.append((event, (first - self._start, last - self._start)))
         before = self.consumed
         dropped = self._dropped
         self.balance()
         if isinstance(event, Message) and self.consumed == before:
-            raise Violation("consumption is monotone", f"{event.NAME} of no bytes at {before}", "consumed")
+            raise InvariantError("consumption is monotone", f"{event.NAME} of no bytes at {before}", "consumed")
         if isinstance(event, Message) and dropped:
-            raise Violation("no byte is lost or kept twice", f"{event.NAME} after {dropped} bytes were lost", "kept")
+            raise InvariantError(
+                "no byte is lost or kept twice", f"{event.NAME} after {dropped} bytes were lost", "kept"
+            )
 
     def balance(self) -> None:
-        """Count the bytes consumed; `Violation` when they went back or do not add up with what is kept."""
+        """Count the consumed bytes. Raises `InvariantError` if they decrease or do not add up with those kept."""
         consumed, kept = self._connection.received - self._start, self._connection.buffered
         if not self.consumed <= consumed <= self.fed:
-            told = f"{consumed} bytes consumed after {self.consumed}, of {self.fed}"
-            raise Violation("consumption is monotone", told, "consumed")
+            detail = f"{consumed} bytes consumed after {self.consumed}, of {self.fed}"
+            raise InvariantError("consumption is monotone", detail, "consumed")
         self.consumed, self._dropped = consumed, self.fed - consumed - kept
         if self._dropped < 0 or (self._dropped and kept):
-            told = f"{consumed} bytes consumed and {kept} kept of {self.fed}"
-            raise Violation("no byte is lost or kept twice", told, "kept")
+            detail = f"{consumed} bytes consumed and {kept} kept of {self.fed}"
+            raise InvariantError("no byte is lost or kept twice", detail, "kept")
 
-    def reading(self, error: tuple[str, str, int | None] | None, over: bytes | None = None) -> Reading:
-        """Return all of it."""
-        return Reading(tuple(self._events), error, over)
+    def reading(self, error: tuple[str, str, int | None] | None, over: bytes | None = None) -> StreamReading:
+        """Return the whole reading."""
+        return StreamReading(tuple(self._events), error, over)
 
 
 def _handed_over(connection: Connection, chunks: Sequence[bytes], consumed: int) -> bytes | None:
-    """Return what a connection that stands before TLS gives up, which is all that came since; None elsewhere."""
+    """Return what a connection gives up before TLS, which must be all that came since; None if TLS may not begin."""
     kept = connection.buffered
     try:
         over = connection.start_tls()
     except LocalProtocolError:
         return None
     if over != b"".join(chunks)[consumed:] or connection.buffered:
-        told = f"{over.hex()} handed over of {kept} bytes kept, {connection.buffered} kept still"
-        raise Violation("no byte is lost or kept twice", told[:400], "handed over")
+        detail = f"{over.hex()} handed over of {kept} bytes kept, {connection.buffered} kept still"
+        raise InvariantError("no byte is lost or kept twice", detail[:400], "handed over")
     return over
 
 
-def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool = False) -> Reading:
-    """Read `data` whole and cut at `cuts`; return the one reading, or raise `Violation`."""
+def check_stream(make: Make, data: bytes, cuts: Iterable[int] = (), *, tls: bool = False) -> StreamReading:
+    """Read `data` whole and cut at `cuts`; return the reading. Raises `InvariantError`."""
     chunks = pieces(data, cuts)
     whole = read(make(), [data] if data else [], tls=tls)
     if len(chunks) > 1 and (cut := read(make(), chunks, tls=tls)) != whole:
         first = next((i for i, (a, b) in enumerate(zip(whole.events, cut.events, strict=False)) if a != b), None)
         at = min(len(whole.events), len(cut.events)) if first is None else first
-        raise Violation("whole is any segmentation", f"event {at} differs: {whole} cut is {cut}"[:400], "segmentation")
+        raise InvariantError(
+            "whole is any segmentation", f"event {at} differs: {whole} cut is {cut}"[:400], "segmentation"
+        )
     for event, (start, stop) in whole.events:
         if isinstance(event, Message) and _parts(event) > PARTS_A_BYTE * (stop - start) + PARTS_A_BYTE:
-            told = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
-            raise Violation("memory is linear in the input", told, event.NAME)
+            detail = f"{_parts(event)} values from {stop - start} bytes of {event.NAME}"
+            raise InvariantError("memory is linear in the input", detail, event.NAME)
     return whole
 
 
 def check_datagrams(make: Make, datagrams: Sequence[bytes]) -> None:
-    """Read datagrams on one connection; `Violation` unless each is read as if it were alone."""
+    """Read datagrams on one connection. Raises `InvariantError` unless each reads as if it were alone."""
     for data in datagrams:
         check_stream(make, data)
     together = make()
@@ -169,19 +173,19 @@ def check_datagrams(make: Make, datagrams: Sequence[bytes]) -> None:
             together.receive_data(data)
         found = [_one(together) for _ in datagrams]
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
     alone = [read(make(), [data]) for data in datagrams]
     for number, (one, (event, wrong)) in enumerate(zip(alone, found, strict=True)):
         if wrong != (one.error and one.error[:2]) or (wrong is None and event != one.events[0][0]):
-            told = f"datagram {number} is {event or wrong} among others, {one} alone"
-            raise Violation("a datagram is read by itself", told[:400], "datagram")
+            detail = f"datagram {number} is {event or wrong} among others, {one} alone"
+            raise InvariantError("a datagram is read by itself", detail[:400], "datagram")
     if together.buffered or together.received != sum(map(len, datagrams)):
-        told = f"{together.received} bytes consumed and {together.buffered} kept of {sum(map(len, datagrams))}"
-        raise Violation("no byte is lost or kept twice", told, "kept")
+        detail = f"{together.received} bytes consumed and {together.buffered} kept of {sum(map(len, datagrams))}"
+        raise InvariantError("no byte is lost or kept twice", detail, "kept")
 
 
 def _one(connection: Connection) -> tuple[Message | None, tuple[str, str] | None]:
-    """Return the next message, or code and text of the error that stands for it."""
+    """Return the next message, or code and text of the error in its place."""
     try:
         event = connection.next_event()
     except RemoteProtocolError as error:
@@ -190,16 +194,16 @@ def _one(connection: Connection) -> tuple[Message | None, tuple[str, str] | None
 
 
 def check_economy(make: Make, data: bytes, cuts: Iterable[int] = ()) -> None:
-    """Read `data` cut at `cuts`; `Violation` unless memory and copying are linear in it."""
+    """Read `data` cut at `cuts`. Raises `InvariantError` unless memory and copying are linear in its size."""
     connection = make()
     with measured(len(data)), counted(connection, len(data)):
         read(connection, pieces(data, cuts))
 
 
 def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) -> None:
-    """Decode one frame at `at`: only named errors leave, and it ends where bytes are, or wants more than there are.
+    """Decode one frame at `at`: it must end within the data, want more than there is, or be refused by a named error.
 
-    The shortest form, for engines that count their executions.
+    The quickest check, for engines that count executions. Raises `InvariantError`.
     """
     end = len(data)
     if at >= end:
@@ -209,20 +213,19 @@ def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) ->
     except MalformedFrameError:
         return
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
     if message is None:
         check_want(stop, end - at, context.limit)
     elif not at < stop <= end:
-        raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
+        raise InvariantError("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
 
 
 def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
-    """Decode requests straight from `data[at:]`, no connection made: named errors, progress, and the same bytes back.
+    """Decode requests from `data[at:]` without a connection: named errors, progress, the same bytes encoded.
 
-    The short form of `check_stream` and `check_written` for engines that count their executions.
+    The quick form of `check_stream` and `check_written`. Raises `InvariantError`.
     """
     decode, encode, end, context = codec.decode_request, codec.encode, len(data), FrameContext(limit)
-    message: Any = None
     try:
         while at < end:
             message, stop = decode(data, at, end, context)
@@ -230,35 +233,35 @@ def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
                 check_want(stop, end - at, limit)
                 return
             if not at < stop <= end:
-                raise Violation("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
+                raise InvariantError("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
             if encode(message) != data[at:stop]:
-                told = f"{message.NAME} read from {data[at:stop].hex()} is written {encode(message).hex()}"
-                raise Violation("encode(decode(bytes)) is bytes", told[:400], message.NAME)
+                detail = f"{message.NAME} read from {data[at:stop].hex()} is written {encode(message).hex()}"
+                raise InvariantError("encode(decode(bytes)) is bytes", detail[:400], message.NAME)
             at = stop
     except MalformedFrameError:
         return
-    except Violation:
+    except InvariantError:
         raise
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
 
 
-def check_written(encode: Callable[[Message], bytes], reading: Reading, data: bytes) -> None:
-    """Every message of a reading is written as the bytes it was read from."""
+def check_written(encode: Callable[[Message], bytes], reading: StreamReading, data: bytes) -> None:
+    """Check that every message of a reading encodes to its bytes. Raises `InvariantError`."""
     for event, (start, stop) in reading.events:
         if isinstance(event, Message):
             written = _encoded(encode, event)
             if written != data[start:stop]:
-                told = f"{event.NAME} read from {data[start:stop].hex()} is written {written.hex()}"
-                raise Violation("encode(decode(bytes)) is bytes", told[:400], event.NAME)
+                detail = f"{event.NAME} read from {data[start:stop].hex()} is written {written.hex()}"
+                raise InvariantError("encode(decode(bytes)) is bytes", detail[:400], event.NAME)
 
 
 def check_message(encode: Callable[[Message], bytes], message: Message, make: Make) -> None:
-    """A message that can be written is read back as itself by the other side."""
+    """Check that the other side reads an encoded message as the same message. Raises `InvariantError`."""
     data = _encoded(encode, message)
     found = read(make(), [data] if data else [])
     if found.error is not None or [event for event, _ in found.events if isinstance(event, Message)] != [message]:
-        raise Violation(
+        raise InvariantError(
             "decode(encode(message)) is message", f"{message!r} is {data.hex()}: {found}"[:400], message.NAME
         )
 
@@ -267,16 +270,16 @@ def _encoded(encode: Callable[[Message], bytes], message: Message) -> bytes:
     try:
         return encode(message)
     except LocalProtocolError as error:
-        told = f"{message.NAME} was read and cannot be written: {error}"
-        raise Violation("encode(decode(bytes)) is bytes", told, message.NAME) from error
+        detail = f"{message.NAME} was read and cannot be written: {error}"
+        raise InvariantError("encode(decode(bytes)) is bytes", detail, message.NAME) from error
     except ProtocolError:
         raise
     except Exception as error:
-        raise Violation("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
+        raise InvariantError("only named errors", f"{type(error).__name__}: {error}", type(error).__name__) from error
 
 
-def _parts(value: Any) -> int:
-    """Return how many values a message holds, bytes counting one each."""
+def _parts(value: object) -> int:
+    """Return the number of values in a message; bytes count one each."""
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, tuple):

@@ -1,34 +1,33 @@
-"""What reading a stream may take: counted, not timed, so that the same input says the same every time."""
+"""Limits of what reading a stream may take: counted, not timed, so the same input gives the same result."""
 
 from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import Connection
 from wireproof.protocols.frames import FrameContext
 
 __all__ = ["check_want", "counted", "measured"]
 
 OPENED_A_BYTE, OPENED = 6, 64
-"""Bytes laid before a decoder for each that came: a frame is looked at once for each length it tells."""
+"""Bytes shown to a decoder for each byte that came: a frame is inspected once for each length it announces."""
 MEMORY_A_BYTE, MEMORY = 1024, 64 * 1024
-"""Bytes of memory for each that came: a message of one byte is an object, its span and its place in a list."""
+"""Bytes of memory for each byte that came: a message of one byte is an object, its span, and a list entry."""
 
 
 def check_want(need: int, there: int, limit: int) -> None:
-    """A decoder wants more than there is, and no more than a frame may have."""
+    """Check that a decoder wants more bytes than `there` and at most `limit`. Raises `InvariantError`."""
     if need <= there:
-        raise Violation("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
+        raise InvariantError("consumption is monotone", f"{need} bytes wanted of {there} there", "want")
     if need > limit:
-        raise Violation("memory is linear in the input", f"{need} bytes wanted, {limit} are allowed", "limit")
+        raise InvariantError("memory is linear in the input", f"{need} bytes wanted, {limit} are allowed", "limit")
 
 
 class _Counted:
-    """A connection's decoder that counts what it is shown; bytes it was shown already are not shown anew."""
+    """Wraps a connection's decoder and counts the bytes that it is shown for the first time."""
 
     def __init__(self, connection: Connection) -> None:
         self._decode = connection._decode
@@ -36,7 +35,7 @@ class _Counted:
         self.opened = 0
         connection._decode = self
 
-    def __call__(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Any, int]:
+    def __call__(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[object, int]:
         if data is not self._shown:
             self._shown, self.opened = data, self.opened + len(data)
         message, stop = self._decode(data, at, end, context)
@@ -47,17 +46,17 @@ class _Counted:
 
 @contextmanager
 def counted(connection: Connection, size: int) -> Iterator[None]:
-    """Read a stream of `size` bytes within: bytes are copied a bounded number of times, or `Violation`."""
+    """Read a stream of `size` bytes inside. Raises `InvariantError` if bytes are copied too many times."""
     decoder = _Counted(connection)
     yield
     if decoder.opened > OPENED_A_BYTE * size + OPENED:
-        told = f"{decoder.opened} bytes laid before the decoder of {size} that came"
-        raise Violation("time is linear in the input", told, "opened")
+        detail = f"{decoder.opened} bytes laid before the decoder of {size} that came"
+        raise InvariantError("time is linear in the input", detail, "opened")
 
 
 @contextmanager
 def measured(size: int) -> Iterator[None]:
-    """Read a stream of `size` bytes within: memory is linear in it, or `Violation`."""
+    """Read a stream of `size` bytes inside. Raises `InvariantError` unless memory is linear in it."""
     if tracemalloc.is_tracing():
         yield
         return
@@ -68,5 +67,5 @@ def measured(size: int) -> Iterator[None]:
     finally:
         tracemalloc.stop()
     if peak > MEMORY_A_BYTE * size + MEMORY:
-        told = f"{peak} bytes of memory taken for {size} that came"
-        raise Violation("memory is linear in the input", told, "peak")
+        detail = f"{peak} bytes of memory taken for {size} that came"
+        raise InvariantError("memory is linear in the input", detail, "peak")

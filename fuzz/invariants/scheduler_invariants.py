@@ -1,8 +1,27 @@
-"""The scheduler against a dict of instants: never early, never lost, never twice, in order, late by at most a tick.
+"""The TTL scheduler compared with a dict of instants."""
 
-`ScheduleCheck` does each operation to both and compares; engines only choose operations. Work may be cut as small as it
-can be, so that a dozen records meet every seam that a million would.
-"""
+# Strategy. The scheduler files records in buckets by tick, splits wide spans of ticks when they come near, delivers a
+# tick in slices so that the event loop stays responsive, and skips work with a timer that is armed for the earliest
+# bucket. Its errors live at the joints of these parts: a record that moves while its bucket is delivered, a span that
+# is split while records are cancelled, an instant that is rounded to a tick. The model has no such parts: a dict from
+# record to instant.
+#
+# `ScheduleCheck` applies every operation to both and compares them; engines only choose operations. It checks:
+#
+# - never early: a record is delivered at or after its instant;
+# - late by at most a tick: after time has passed, no record waits whose instant is a tick or more ago;
+# - never lost, never kept: both hold the same records at all times, even between two slices;
+# - never twice: no delivery after a delivery or a cancel;
+# - in order: records are delivered by instant, ties in the order in which they were filed. A record that was moved to
+#   a later instant has no rank among ties, because the scheduler may move it lazily; an advance during which records
+#   were scheduled or cancelled is not checked for order.
+#
+# Three means make these joints frequent. `small_steps` reduces chunk and slice sizes to one to three records, so that
+# a dozen records meet what a million would. Operations happen also from within a delivery (`when_due`) and between
+# two slices (`between_slices`), where real servers reschedule. About half of the moves to a later instant change
+# `due` in place, without calling `schedule`, as the store does with a record that is updated before it expires.
+#
+# A violation inside a timer callback would be swallowed by the loop, so it is kept and raised by the next `advance`.
 
 from __future__ import annotations
 
@@ -10,19 +29,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import itemgetter
 
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.reference_server import buckets, scheduler
 from wireproof.reference_server.buckets import Bucket
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.scheduler import Scheduler
 
-__all__ = ["RECORDS", "Record", "ScheduleCheck", "small_steps"]
+__all__ = ["RECORDS", "ScheduleCheck", "ScheduledRecord", "small_steps"]
 
 RECORDS = 12
 
 
-class Record:
-    """What is scheduled, moved and cancelled."""
+class ScheduledRecord:
+    """A record that is scheduled, moved and cancelled."""
 
     __slots__ = ("bucket", "due", "name")
 
@@ -31,13 +50,13 @@ class Record:
         self.name, self.due = name, 0
 
     def __repr__(self) -> str:
-        """As a violation shows it."""
+        """Return its name for messages."""
         return f"r{self.name}"
 
 
 @contextmanager
 def small_steps() -> Iterator[None]:
-    """Let the scheduler cut its work as small as it can."""
+    """Reduce the chunk sizes of the scheduler to their minimum for the duration of the context."""
     sizes = scheduler.CHUNK, scheduler.FEW, buckets.RUN
     scheduler.CHUNK, scheduler.FEW, buckets.RUN = 1, 1, 3
     try:
@@ -47,29 +66,31 @@ def small_steps() -> Iterator[None]:
 
 
 class ScheduleCheck:
-    """A scheduler and its naive model, side by side, on a virtual clock."""
+    """A scheduler and its model on a virtual clock; `tick` and `start` are in ns, `items` is the size of a slice."""
 
     def __init__(self, *, tick: int = 1, items: int = 4, start: int = 0) -> None:
         self.clock, self.tick = VirtualClock(start_monotonic_ns=start), tick
-        self.scheduler: Scheduler[Record] = Scheduler(self.clock, self._on_due, tick_ns=tick, slice_items=items)
-        self.records = [Record(number) for number in range(RECORDS)]
-        self.model: dict[Record, tuple[int, int | None, int]] = {}
-        """Record -> its instant, its place among ties (None once it was moved later), when that was asked for."""
-        self._told: list[tuple[int, int | None]] = []
-        self._inside: dict[Record, tuple[Record, int | None]] = {}
+        self.scheduler: Scheduler[ScheduledRecord] = Scheduler(
+            self.clock, self._on_due, tick_ns=tick, slice_items=items
+        )
+        self.records = [ScheduledRecord(number) for number in range(RECORDS)]
+        self.model: dict[ScheduledRecord, tuple[int, int | None, int]] = {}
+        """Record -> (its instant, its rank among ties or None once it was moved later, when that was requested)."""
+        self._delivered: list[tuple[int, int | None]] = []
+        self._inside: dict[ScheduledRecord, tuple[ScheduledRecord, int | None]] = {}
         self._count, self._disturbed = 0, False
-        self._broken: Violation | None = None
+        self._broken: InvariantError | None = None
 
     def apply(self, which: int, delay: int | None) -> None:
         """Schedule a record `delay` ns from now, or cancel it (None)."""
         self._apply(self.records[which % RECORDS], delay)
 
     def when_due(self, which: int, other: int, delay: int | None) -> None:
-        """Once a record is delivered, do as `apply` says to another, from within the delivery."""
+        """When a record is delivered, apply `delay` to another one from within the delivery."""
         self._inside[self.records[which % RECORDS]] = (self.records[other % RECORDS], delay)
 
     def between_slices(self, which: int, delay: int | None, at: int, hops: int) -> None:
-        """In `at` ns, and `hops` turns of the loop later, do as `apply` says and compare."""
+        """In `at` ns and `hops` turns of the loop later, apply `delay` to a record and compare."""
 
         def hop(left: int) -> None:
             if left:
@@ -81,54 +102,60 @@ class ScheduleCheck:
         self.clock.call_at(self.clock.monotonic_ns() + at, lambda: hop(hops))
 
     def advance(self, ns: int) -> None:
-        """Let time pass; `Violation` when what was delivered is not what is due."""
-        self._told, self._disturbed = [], False
+        """Let `ns` nanoseconds pass. Raises `InvariantError` if a delivery was early, late, lost, doubled or out of
+        order.
+        """
+        self._delivered, self._disturbed = [], False
         self.clock.advance(ns)
         if self._broken is not None:
             raise self._broken
-        filed = [(due, order) for due, order in self._told if order is not None]
-        if not self._disturbed and (filed != sorted(filed) or self._told != sorted(self._told, key=itemgetter(0))):
-            raise Violation("in order of instant", f"delivered {self._told}", "order")
+        filed = [(due, order) for due, order in self._delivered if order is not None]
+        if not self._disturbed and (
+            filed != sorted(filed) or self._delivered != sorted(self._delivered, key=itemgetter(0))
+        ):
+            raise InvariantError("in order of instant", f"delivered {self._delivered}", "order")
         now = self.clock.monotonic_ns()
         late = [one for one, (due, _, asked) in self.model.items() if max(due, asked) + self.tick <= now]
         if late:
-            raise Violation("late by at most a tick", f"{late} still wait at {now}", "late")
+            raise InvariantError("late by at most a tick", f"{late} still wait at {now}", "late")
         self.compare()
 
     def compare(self) -> None:
-        """Both hold the same records and say the same of what is overdue."""
-        held = {one for one in self.records if one.bucket is not None}
-        if held != set(self.model):
-            raise Violation("never lost, never kept", f"holds {held}, not {set(self.model)}", "held")
+        """Check that both hold the same records and agree which are overdue. Raises `InvariantError`."""
+        filed = {one for one in self.records if one.bucket is not None}
+        if filed != set(self.model):
+            raise InvariantError("never lost, never kept", f"holds {filed}, expected {set(self.model)}", "held")
         now = self.clock.monotonic_ns()
         due = sorted(one.name for one, (instant, _, _) in self.model.items() if instant <= now)
-        told = sorted(one.name for one in self.scheduler.overdue(now))
-        if told != due:
-            raise Violation("what is overdue is told exactly", f"told {told}, not {due}", "overdue")
+        overdue = sorted(one.name for one in self.scheduler.overdue(now))
+        if overdue != due:
+            raise InvariantError(
+                "what is overdue is reported exactly", f"reported {overdue}, expected {due}", "overdue"
+            )
 
-    def _on_due(self, item: Record) -> None:
+    def _on_due(self, item: ScheduledRecord) -> None:
         if item not in self.model:
             self._break("never twice, never after a cancel", f"{item} delivered", "twice")
             return
         due, order, _ = self.model.pop(item)
         if self.clock.monotonic_ns() < due:
             self._break("never early", f"{item} delivered at {self.clock.monotonic_ns()}, due {due}", "early")
-        self._told.append((due, order))
+        self._delivered.append((due, order))
         if item in self._inside:
             self._apply(*self._inside.pop(item))
 
     def _compare_within(self) -> None:
-        """Compare while a timer runs, which must not be broken off."""
+        """Compare inside a timer callback, which must not raise."""
         try:
             self.compare()
-        except Violation as violation:
+        except InvariantError as violation:
             self._broken = self._broken or violation
 
-    def _break(self, invariant: str, told: str, shape: str) -> None:
-        """Keep a violation met where the scheduler would swallow it."""
-        self._broken = self._broken or Violation(invariant, told, shape)
+    def _break(self, invariant: str, detail: str, shape: str) -> None:
+        """Keep a violation where the scheduler would swallow an exception."""
+        self._broken = self._broken or InvariantError(invariant, detail, shape)
 
-    def _apply(self, item: Record, delay: int | None) -> None:
+    def _apply(self, item: ScheduledRecord, delay: int | None) -> None:
         self._count += 1
         self._disturbed = True
         if delay is None:

@@ -1,1 +1,1 @@
-"""Fuzzes servers over the wire: valid conversations damaged by mutators, judged by oracles without expectations."""
+"""Fuzzes servers over the wire: mutated valid conversations, judged by oracles that need no expectations."""

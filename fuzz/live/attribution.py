@@ -1,4 +1,4 @@
-"""Which scripts show what an oracle noticed: the shortest prefix on a fresh process, fewer steps, fewer bytes."""
+"""Finds which scripts reproduce a suspicion and reduces them: fewer scripts, fewer steps, fewer bytes."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import dataclass, replace
 from wireproof.conformance.model.actions import Action, Open, Shut, Write
 from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.findings.shrink import fewer, smaller
-from wireproof.fuzz.live.canaries import fresh
+from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, Suspicion
-from wireproof.fuzz.live.oracles import FRESH, SAMPLED, judged
-from wireproof.fuzz.live.token_substitution import moved
+from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, judged
+from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script
 
 __all__ = ["Attributed", "Attribution", "joined"]
 
-AGAIN = 3
-"""Times that what was found is played at last, each on a fresh process where it is ours."""
+REPLAYS = 3
+"""How often the reduced script is replayed at the end, each time on a new process where we started it."""
 PATIENCE = 2.0
-"""Seconds to wait for an answer before a suspicion is believed."""
+"""Seconds to wait for a reply before a suspicion is confirmed."""
 SHRINK_TRIES = 400
 
 
 @dataclass(frozen=True)
 class Attributed:
-    """What shows it, and how often it did."""
+    """A suspicion, the script that reproduces it, and how often it did: `seen` of `of` times."""
 
     suspicion: Suspicion
     script: Script
@@ -37,7 +37,7 @@ class Attributed:
 
 
 class Attribution:
-    """Finds out for one suspicion; made smaller for at most `seconds`."""
+    """Attributes one suspicion; reduction takes at most `seconds`. Raises `StartError` if the server does not start."""
 
     def __init__(self, live: LiveTarget, suspicion: Suspicion, *, seconds: float) -> None:
         self._live = live
@@ -48,10 +48,13 @@ class Attribution:
         self._is_fresh = False
 
     def of(self, recent: Sequence[Script]) -> Attributed:
-        """Return the smallest script found; `recent` are the last ones played on that process, the suspect last."""
+        """Return the smallest script that reproduces the suspicion.
+
+        `recent` holds the last scripts played on that process; the last one is the suspect.
+        """
         few = self._shortest(recent)
         if few is None:
-            return Attributed(self._suspicion, fresh(recent[-1]), 0, AGAIN, None)
+            return Attributed(self._suspicion, with_fresh_canaries(recent[-1]), 0, REPLAYS, None)
         self._deadline = time.monotonic() + self._seconds
         few = fewer(few, self._shows, tries=SHRINK_TRIES) if len(few) > 1 else few
         whole = joined(few)
@@ -60,11 +63,11 @@ class Attribution:
         return found if found.seen or small == whole else self._verified(whole)
 
     def _shortest(self, recent: Sequence[Script]) -> Sequence[Script] | None:
-        """Return the last 1, 8 or 64 scripts, whichever show it first."""
+        """Return the last 1, 8 or 64 scripts: the fewest that reproduce it; None if none do."""
         number = 1
         while True:
             some = recent[-number:]
-            if self._shows(some, again=True):
+            if self._shows(some, ignore_deadline=True):
                 return some
             if number >= len(recent):
                 return None
@@ -93,15 +96,20 @@ class Attribution:
 
     def _verified(self, script: Script) -> Attributed:
         seen = 0
-        for _ in range(AGAIN):
+        for _ in range(REPLAYS):
             seen += self._seen([script], afresh=True)
-        return Attributed(self._suspicion, script, seen, AGAIN, self._play)
+        return Attributed(self._suspicion, script, seen, REPLAYS, self._play)
 
-    def _shows(self, scripts: Sequence[Script], again: bool = False) -> bool:
-        """Say whether it shows; once there is no time left nothing does."""
-        if self._late and not again:
+    def _shows(self, scripts: Sequence[Script], ignore_deadline: bool = False) -> bool:
+        """Return whether the scripts reproduce the suspicion; after the deadline False, unless it is ignored.
+
+        Ignoring the deadline also asks for a new process.
+        """
+        if self._late and not ignore_deadline:
             return False
-        return self._seen(scripts, afresh=again or self._suspicion.oracle in FRESH or len(scripts) > 1)
+        return self._seen(
+            scripts, afresh=ignore_deadline or self._suspicion.oracle in NEEDS_FRESH_PROCESS or len(scripts) > 1
+        )
 
     def _seen(self, scripts: Sequence[Script], *, afresh: bool) -> bool:
         if not scripts:
@@ -114,7 +122,7 @@ class Attribution:
         self._is_fresh = False
         for number, script in enumerate(scripts, 1):
             sample = sampled and number == len(scripts)
-            play = self._live.play(fresh(script), patience=PATIENCE, sample=sample)
+            play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=sample)
             self._down = play.death is not None or not play.serves
             found = next((one for one in judged(play) if one.key == self._suspicion.key), None)
             if found is not None:
@@ -129,18 +137,18 @@ class Attribution:
 
     def _restart(self) -> None:
         try:
-            self._live.restart("to see again what was found")
+            self._live.restart("to reproduce a suspicion")
         except StartError:
-            self._live.restart("to see again what was found, once more")
+            self._live.restart("to reproduce a suspicion, second attempt")
 
 
 def joined(scripts: Sequence[Script]) -> Script:
-    """Return scripts as one, each on connections of its own that are closed at its end."""
+    """Return the scripts as one; each uses connections of its own, which are closed at its end."""
     if len(scripts) == 1:
         return tuple(scripts[0])
     steps: list[Action] = []
     for number, script in enumerate(scripts):
-        steps += moved(script, lambda name, number=number: f"{number}.{name}")  # type: ignore[misc]
+        steps += on_other_connections(script, lambda name, number=number: f"{number}.{name}")  # type: ignore[misc]
         names = dict.fromkeys(step.connection for step in script if isinstance(step, Open))
         steps += [Shut(f"{number}.{name}", "close") for name in names]
     return tuple(steps)

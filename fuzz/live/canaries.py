@@ -1,7 +1,7 @@
-"""Marks: ten bytes in the names and values that a script sends, so that whose they are is known wherever they turn up.
+"""Canaries: ten bytes inside the names and values of a script, which identify their sender wherever they appear.
 
-A script in a pool holds marks with small numbers; before each play they become fresh ones, so that no play meets what
-another one left on the server.
+A script in a pool holds canaries with small numbers. Before each play they are replaced by fresh ones, so that no play
+meets data that an earlier play left on the server.
 """
 
 from __future__ import annotations
@@ -14,42 +14,42 @@ from dataclasses import replace
 from wireproof.conformance.model.actions import Write
 from wireproof.fuzz.script import Script
 
-__all__ = ["MARK", "fresh", "mark", "marks_in", "renumbered"]
+__all__ = ["CANARY", "canaries_in", "canary", "renumbered", "with_fresh_canaries"]
 
-MARK = re.compile(rb"~[0-9a-f]{8}~")
+CANARY = re.compile(rb"~[0-9a-f]{8}~")
 LARGEST = 0xFFFFFFFF
 
 
-def mark(number: int) -> bytes:
-    """Return the mark of that number."""
+def canary(number: int) -> bytes:
+    """Return the canary with that number."""
     return b"~%08x~" % (number & LARGEST)
 
 
-def marks_in(data: bytes) -> set[bytes]:
-    """Return the marks that bytes hold."""
-    return set(MARK.findall(data))
+def canaries_in(data: bytes) -> set[bytes]:
+    """Return the canaries in `data`."""
+    return set(CANARY.findall(data))
 
 
 def renumbered(script: Script, shift: int) -> Script:
-    """Return the script with other names in it: each mark's number is `shift` more."""
+    """Return the script with `shift` added to the number of each canary, so with other names."""
     return _replaced(script, lambda number: number + shift)
 
 
-def fresh(script: Script) -> Script:
-    """Return the script with marks that nobody has used yet; equal ones stay equal."""
+def with_fresh_canaries(script: Script) -> Script:
+    """Return the script with new random canaries; equal canaries stay equal."""
     drawn: dict[int, int] = {}
     return _replaced(script, lambda number: drawn.setdefault(number, secrets.randbits(32)))
 
 
 def _replaced(script: Script, number: Callable[[int], int]) -> Script:
     def other(found: re.Match[bytes]) -> bytes:
-        return mark(number(int(found[0][1:-1], 16)))
+        return canary(number(int(found[0][1:-1], 16)))
 
     streams: dict[str, bytes] = {}
     for action in script:
         if isinstance(action, Write):
             streams[action.connection] = streams.get(action.connection, b"") + action.data
-    streams = {name: MARK.sub(other, data) for name, data in streams.items()}
+    streams = {name: CANARY.sub(other, data) for name, data in streams.items()}
     steps = list(script)
     for at, action in enumerate(script):
         if isinstance(action, Write):

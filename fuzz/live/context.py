@@ -1,4 +1,4 @@
-"""What fuzzing a server stands on: its protocol, read from both sides, and valid scripts out of the vectors."""
+"""The protocol, profile and variant that scripts are made for, and the operations on scripts that need them."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ import msgspec
 from wireproof.conformance.model.actions import Action, Open, Read, Write
 from wireproof.conformance.suite.field_boundaries import anatomy, field_boundaries
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.live import seed_scripts
-from wireproof.fuzz.live.canaries import mark, renumbered
+from wireproof.fuzz.live.canaries import canary, renumbered
 from wireproof.fuzz.live.required_features import needs
-from wireproof.fuzz.live.token_substitution import SHORTEST, Echoes, has_places
+from wireproof.fuzz.live.token_substitution import SHORTEST, TokenSubstitution, has_placeholders
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import by_state, exchanges
-from wireproof.protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, Request, protocol
+from wireproof.protocols import LocalProtocolError, Message, Request, Role, protocol
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.fields import Blob, Raw
 from wireproof.reference_server.model import Model
 from wireproof.reference_server.registry import model_of
 
-__all__ = ["LONGEST", "PAUSE", "Ground"]
+__all__ = ["LONGEST", "PAUSE", "FuzzContext"]
 
 PAUSE = 0.02
-"""Seconds a script waits for an answer before it goes on."""
+"""Seconds that a script waits for a reply before it continues."""
 LONGEST = 4096
-"""Bytes of a conversation beyond which it is no seed: many short ones find more."""
+"""Longest conversation, in bytes, that is used as a seed: many short ones find more."""
 
 
 @dataclass(frozen=True)
-class Ground:
+class FuzzContext:
     """One protocol under one profile and variant."""
 
     name: str
     profile: str
     variant: str
     others: list[Script] = field(default_factory=list)
-    """The pool: what scripts are spliced with."""
+    """The pool of scripts that mutators splice from."""
     features: frozenset[str] | None = None
-    """What the target declares to have, of what it may lack; None for everything."""
+    """The optional features that the target declares; None for all."""
 
     def _lacks(self, needed: Iterable[str]) -> bool:
         return self.features is not None and not self.features.issuperset(needed)
 
     def may_fail(self, case: str) -> bool:
-        """Say whether a target without some features need not pass the case of that id."""
+        """Return whether the case of that id needs a feature that the target lacks."""
         return self.features is not None and self._lacks(needs(self.name).cases.get(case, ()))
 
     def may_refuse(self, link: str, requests: Iterable[Request]) -> bool:
-        """Say whether a target without some features need not serve a line, or what was asked there."""
+        """Return whether the target may refuse a link or requests on it, because it lacks a feature."""
         if self.features is None:
             return False
         known = needs(self.name)
@@ -61,12 +61,12 @@ class Ground:
 
     @cached_property
     def symbols(self) -> Symbols:
-        """Names and codec."""
+        """The names and the codec."""
         return Symbols(protocol(self.name), self.profile, self.variant, case="fuzz", namespace="fuzz")
 
     @cached_property
     def model(self) -> Model | None:
-        """The sequential model of one record, where the protocol has one."""
+        """The sequential model of one record; None if the protocol has none."""
         try:
             return model_of(self.name, profile=self.profile, variant=self.variant)
         except ValueError:
@@ -74,14 +74,14 @@ class Ground:
 
     @cached_property
     def by_state(self) -> bool:
-        """Whether requests are read by what was said before them."""
+        """Whether decoding a request depends on earlier messages of its connection."""
         return by_state(self.name, self.profile, self.variant)
 
     @cached_property
-    def echoed(self) -> frozenset[tuple[str, int]]:
-        """Name and size of the fields in which requests repeat what replies told."""
+    def token_fields(self) -> frozenset[tuple[str, int]]:
+        """Name and size of the byte fields that occur in replies and in requests: tokens and ids."""
         replies = self.symbols.codec.profile.replies
-        asked, told = (
+        sent, received = (
             {
                 (name, kind.size)
                 for one in some
@@ -90,52 +90,48 @@ class Ground:
             }
             for some in (replies, [one for answers in replies.values() for one in answers])
         )
-        return frozenset(asked & told)
+        return frozenset(sent & received)
 
     @cached_property
     def probe(self) -> tuple[Request, ...]:
-        """What a new connection asks to see whether it is served."""
+        """The requests of a new connection that shows whether the server serves."""
         link = self.symbols.protocol.link
         return (*link.opening(), link.barrier())
 
-    def following(self, link: str = "") -> Following:
-        """Return what reads both directions of a new line."""
-        return Following(self.symbols.protocol.link_of(link), self.symbols.codec, by_state=self.by_state)
+    def dissection(self, link: str = "") -> Dissection:
+        """Return what reads both directions of a new connection."""
+        return Dissection(self.symbols.protocol.link_of(link), self.symbols.codec)
 
-    def filling(self, script: Script) -> Echoes | None:
+    def substitution(self, script: Script) -> TokenSubstitution | None:
         """Return what fills the places of a script; None where it has none."""
-        return Echoes(self.following, self.echoed) if has_places(script) else None
+        return TokenSubstitution(self.dissection, self.token_fields) if has_placeholders(script) else None
 
     def edges(self, script: Script, at: int) -> tuple[int, ...]:
-        """Return where the requests and fields of a write begin and end, its own ends left out."""
+        """Return the offsets in a write at which requests and fields begin or end, without its own ends."""
         write = script[at]
         assert isinstance(write, Write)
         if not self.by_state:
             return anatomy(self.symbols, write.data).boundaries
         mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
-        line = self.read(mine).get(write.connection) or self.following()
-        before, known, marks = line.sent_size, len(line.stops), set[int]()
-        start = line.stops[-1] if known else 0
-        for request, stop in zip(line.sent(write.data), line.stops[known:], strict=False):
-            layout = self.symbols.codec.layout(type(request))
-            marks.update(
-                one - before for one in (start, stop, *(start + at for at in field_boundaries(layout, request)))
-            )
-            start = stop
-        return tuple(sorted(one for one in marks if 0 < one < len(write.data)))
+        dissection, edges = self.read(mine).get(write.connection) or self.dissection(), set[int]()
+        before = dissection.of_client.size
+        for frame in dissection.feed(Role.CLIENT, write.data):
+            inner = field_boundaries(self.symbols.codec.layout(type(frame.message)), frame.message)
+            edges.update(one - before for one in (*frame.span, *(frame.span[0] + at for at in inner)))
+        return tuple(sorted(one for one in edges if 0 < one < len(write.data)))
 
-    def read(self, script: Script) -> dict[str, Following]:
-        """Return the lines of a script by name, read as far as that can be done without answers."""
-        lines: dict[str, Following] = {}
+    def read(self, script: Script) -> dict[str, Dissection]:
+        """Return the connections of a script by name, read as far as that can be done without answers."""
+        found: dict[str, Dissection] = {}
         for step in script:
             if isinstance(step, Open):
-                lines[step.connection] = self.following(step.link)
-            elif isinstance(step, Write) and step.connection in lines:
-                lines[step.connection].sent(step.data)
-        return lines
+                found[step.connection] = self.dissection(step.link)
+            elif isinstance(step, Write) and step.connection in found:
+                found[step.connection].feed(Role.CLIENT, step.data)
+        return found
 
     def opened(self, script: Script, at: int) -> tuple[Action, ...]:
-        """Return the steps that bring another connection to where a write's stands: its opening, and what was sent."""
+        """Return the steps that bring another connection into the state in which the write at `at` is sent."""
         name, steps = getattr(script[at], "connection", ""), list[Action]()
         for step in script[:at]:
             if isinstance(step, Open) and step.connection == name:
@@ -146,44 +142,39 @@ class Ground:
 
     def requests(self, data: bytes) -> tuple[list[Request], bool]:
         """Return the requests at the beginning of bytes, and whether they are nothing else."""
-        reader, found = self.symbols.protocol.link.server(self.symbols.codec), list[Request]()
-        reader.receive_data(data)
-        try:
-            while isinstance(event := reader.next_event(), Message):
-                found.append(event)  # type: ignore[arg-type]
-        except ProtocolError:
-            return found, False
-        return found, event is NEED_DATA and reader.received == len(data)
+        dissection = self.dissection()
+        dissection.feed(Role.CLIENT, data)
+        return dissection.requests, dissection.of_client.is_whole
 
     def encode(self, request: Request) -> bytes:
-        """Return the bytes of a request; raises `LocalProtocolError`."""
+        """Return the bytes of a request. Raises `LocalProtocolError` if it cannot be encoded."""
         data: bytes = self.symbols.codec.encode(request)
         return data
 
     def blobs(self, message: Message) -> list[str]:
-        """Return the names of the fields that hold any bytes."""
+        """Return the names of the fields of any bytes."""
         return [name for name, kind in self.symbols.codec.layout(type(message)).fields if isinstance(kind, Blob)]
 
     def seeds(self) -> Iterator[Script]:
-        """Yield valid scripts: each exchange of the vectors on one connection, its names marked.
+        """Yield valid scripts: each exchange of the vectors on one connection, with canaries in its names.
 
-        Where requests are read by what was said before, whole conversations, and scripts that ask anything.
+        Where decoding depends on earlier messages: whole conversations and generated scripts.
         """
         if self.by_state:
             yield from seed_scripts.seeds(self)
             return
         for exchange in exchanges(self.name, self.profile, self.variant):
-            writes = [self._marked(request) for request in exchange.asked]
+            writes = [self._with_canaries(request) for request in exchange.asked]
             if writes and sum(map(len, writes)) <= LONGEST:
                 yield (Open("a"), *(step for data in writes for step in (Write("a", data), Read("a", PAUSE))))
 
-    def marked(self, data: bytes) -> bytes:
-        """Return bytes with the names in their requests marked; what is nothing but requests, the rest as it is."""
+    def with_canaries(self, data: bytes) -> bytes:
+        """Return `data` with canaries in the names of its requests; unchanged if it holds anything else."""
         found, whole = self.requests(data)
-        return b"".join(map(self._marked, found)) if whole else data
+        return b"".join(map(self._with_canaries, found)) if whole else data
 
     def apart(self, script: Script) -> Script:
-        """Return the script with a write for each request, where a write is nothing but requests."""
+        """Return the script with one write for each request, where a write holds only requests."""
         return tuple(one for step in script for one in self._apart(step))
 
     def _apart(self, step: Action) -> Iterator[Action]:
@@ -193,20 +184,20 @@ class Ground:
         else:
             yield step
 
-    def _marked(self, request: Request) -> bytes:
-        """Return a request's bytes with a mark before each name and value, cut to its size where that does not fit."""
+    def _with_canaries(self, request: Request) -> bytes:
+        """Return the bytes of a request with a canary before each name and value, cut where that is too long."""
         for name in self.blobs(request):
             value: bytes = getattr(request, name)
             inner, whole = self.requests(value)
             if whole and inner:
-                request = self._with(request, name, b"".join(map(self._marked, inner)), value)
+                request = self._with(request, name, b"".join(map(self._with_canaries, inner)), value)
             elif value:
-                marked = mark(crc32(value) >> 8) + value
-                request = self._with(request, name, marked, marked[: len(value)])
+                with_canaries = canary(crc32(value) >> 8) + value
+                request = self._with(request, name, with_canaries, with_canaries[: len(value)])
         return self.encode(request)
 
     def _with(self, request: Request, name: str, value: bytes, otherwise: bytes) -> Request:
-        """Return the request with another value in a field, or with a shorter one where that is too large."""
+        """Return the request with `value` in a field, or with `otherwise` where it cannot be encoded."""
         changed = msgspec.structs.replace(request, **{name: value})
         try:
             self.encode(changed)
@@ -215,6 +206,6 @@ class Ground:
         return changed
 
     def many(self, data: bytes, number: int) -> bytes:
-        """Return a write so many times over, each with names of its own."""
+        """Return `number` copies of a write, each with names of its own."""
         copies = (renumbered((Write("", data),), one << 8) for one in range(number))
         return b"".join(step.data for copy in copies for step in copy if isinstance(step, Write))

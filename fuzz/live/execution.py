@@ -1,7 +1,7 @@
-"""How a script is played to be judged: its steps, then what is still due is waited for, then somebody else is served.
+"""Plays a script so that it can be judged: its steps, a wait for pending replies, then a probe on a new connection.
 
-The trace holds all of it, so that oracles are functions of it. No reply of a correct server is waited for in vain, so
-most plays need no waiting at all.
+The trace holds all of it, so oracles are functions of the trace. A correct server sends every reply that is waited for,
+so most plays need no timeout.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import Asking
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
 from wireproof.fuzz.script import Script, performing
 from wireproof.protocols import Request
@@ -17,29 +17,29 @@ from wireproof.protocols import Request
 __all__ = ["PROBE", "barrier_of", "playing"]
 
 PROBE = "~probe"
-"""The connection that is opened last: whoever asked what, it has to be answered."""
+"""The connection that is opened last; it must be served whatever the script sent."""
 
 
-def playing(script: Script, ground: Ground, *, patience: float, measure: bool = False) -> Asking[Trace]:
-    """Ask a driver for the script and what belongs to it, and return the trace.
+def playing(script: Script, context: FuzzContext, *, patience: float, measure: bool = False) -> Asking[Trace]:
+    """Ask a driver for the script, pending replies and the probe; return the trace.
 
-    No single wait is longer than `patience` seconds; `measure` asks what the target's process takes while the
-    connections are open.
+    No single wait is longer than `patience` seconds. `measure` asks for the usage of the process while connections are
+    open.
     """
     trace = Trace()
-    held = yield from performing(script, trace, ground.filling(script))
-    for line in lines(trace, ground):
-        if line.name in held and line.ended not in BY_TARGET:
-            yield from _wait_for_due(line, ground, trace, patience)
-    yield from _somebody_else(ground, trace, patience)
-    for name in sorted(held):
+    still_open = yield from performing(script, trace, context.substitution(script))
+    for line in lines(trace, context):
+        if line.name in still_open and line.ended not in BY_TARGET:
+            yield from _wait_for_due(line, context, trace, patience)
+    yield from _probe(context, trace, patience)
+    for name in sorted(still_open):
         answer = yield Read(name, 0.0)
         if answer.kind is not Kind.SILENT:
             _keep(trace, name, answer)
     if measure:
         answer = yield Measure()
         _keep(trace, "", answer)
-    for name in sorted(held):
+    for name in sorted(still_open):
         yield Shut(name, "close")
     return trace
 
@@ -55,8 +55,8 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
     trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
 
 
-def _wait_for_due(line: Line, ground: Ground, trace: Trace, patience: float) -> Asking[None]:
-    """Read until nothing is due; where it stays so, ask once more, to tell a lost answer from a stuck connection."""
+def _wait_for_due(line: Line, context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
+    """Read until no reply is pending; then send one more request, to tell a lost reply from a stuck connection."""
     if line.ended is not Kind.HALF_CLOSED and not line.valid:
         patience = min(patience, 0.05)
     began = trace[-1].at_us if trace else 0
@@ -68,26 +68,26 @@ def _wait_for_due(line: Line, ground: Ground, trace: Trace, patience: float) -> 
         if answer.now - began / 1e6 > 4 * patience + 1:
             break
     if line.due > 0 and line.valid and answer.kind is Kind.SILENT and (barrier := barrier_of(line)) is not None:
-        data = ground.encode(barrier)
+        data = context.encode(barrier)
         asked = yield from _do(trace, Write(line.name, data), line.name, data)
         if asked.kind is Kind.SENT:
             yield from _do(trace, Read(line.name, patience), line.name)
 
 
 def barrier_of(line: Line) -> Request | None:
-    """Return a request that is answered at once where a line stands; None where there is none."""
+    """Return a request that is answered at once in the current state; None if there is none."""
     try:
         return line.link.barrier() if line.may_ask else None
     except LookupError:
         return None
 
 
-def _somebody_else(ground: Ground, trace: Trace, patience: float) -> Asking[None]:
-    data = b"".join(map(ground.encode, ground.probe))
+def _probe(context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
+    data = b"".join(map(context.encode, context.probe))
     opened = yield from _do(trace, Open(PROBE), PROBE)
     if opened.kind is not Kind.OPENED:
         return
-    line = Line(PROBE, ground)
+    line = Line(PROBE, context)
     for action in (Write(PROBE, data), Read(PROBE, patience)):
         answer = yield from _do(trace, action, PROBE, data)
         line.see(trace[-1])

@@ -1,4 +1,4 @@
-"""The server that is fuzzed: plays scripts on it, looks at its process where that is ours, starts it again."""
+"""The server that is fuzzed: plays scripts on it, measures its process if we started it, and restarts it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.player.connections import Asking, Result
 from wireproof.conformance.run.processes import ServerProcess, Usage
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET
 from wireproof.fuzz.live.execution import PROBE, playing
 from wireproof.fuzz.live.observation import Play
@@ -22,17 +22,17 @@ __all__ = ["LiveTarget"]
 WORDS = 200
 PATIENCE = 5.0
 SPELL, LONGER_SPELL = 0.1, 0.5
-"""Seconds for which an idle server is watched, and once more when it was busy."""
+"""Seconds during which an idle server is measured, and seconds of the second measurement if it was busy."""
 SLOWEST_DEATH = 1.0
-"""Seconds that a process may take to be gone after it left a connection (it may write a core first)."""
+"""Seconds that a process may take to exit after it left a connection (it may write a core file first)."""
 
 
 class LiveTarget:
-    """One server; `play` may be called until it is left as a context."""
+    """One server; use it as a context manager."""
 
-    def __init__(self, ground: Ground, address: Address | None, server: ServerProcess | None = None) -> None:
-        """`address` may be None for a server of our own."""
-        self.ground = ground
+    def __init__(self, context: FuzzContext, address: Address | None, server: ServerProcess | None = None) -> None:
+        """`address` may be None if `server` is given."""
+        self.context = context
         self.server = server
         self._address = address
         self._loop = asyncio.Runner()
@@ -50,13 +50,13 @@ class LiveTarget:
 
     @property
     def address(self) -> Address:
-        """Where it is now."""
+        """The current address."""
         found = self.server.address if self.server else self._address
         assert found is not None
         return found
 
     def restart(self, why: str) -> bool:
-        """Start it again, if it is ours; raises `StartError`. Say whether it was."""
+        """Restart the server if we started it; return whether it was restarted. Raises `StartError`."""
         if self.server is None:
             return False
         self.server.start(why)
@@ -65,21 +65,24 @@ class LiveTarget:
         return True
 
     def begin(self) -> None:
-        """Begin a window: growth is measured from here."""
+        """Begin a window: memory growth is measured from here."""
         self._before, self._fed = (self.server.usage() if self.server else None), 0
 
     def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
-        """Play a script as it is; `sample` watches the process at rest, which takes a tenth of a second."""
+        """Play a script unchanged. `sample` also measures the idle process, which takes 0.1 s or more.
+
+        Raises `OSError` for limits of this machine.
+        """
         sample, is_ours = sample and self.server is not None, self.server is not None
-        trace = self._perform(playing(script, self.ground, patience=patience, measure=is_ours), patience)
+        trace = self._perform(playing(script, self.context, patience=patience, measure=is_ours), patience)
         self._fed += size(script)
         idle = self._busy_when_idle() if sample else None
         words = self.server.last_words(WORDS) if self.server else ()
         death = self._death(trace)
-        return Play(script, trace, self.ground, patience, death, words, self._before, self._fed, idle)
+        return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle)
 
     def perform(self, asking: Asking[Result]) -> Result:
-        """Carry out on sockets what is asked for, and return what comes of it."""
+        """Perform on sockets what a player asks for; return its result."""
         return self._perform(asking, PATIENCE)
 
     def _perform(self, asking: Asking[Result], patience: float) -> Result:
@@ -87,7 +90,7 @@ class LiveTarget:
         return self._loop.run(driver.perform(asking))
 
     def _busy_when_idle(self) -> float:
-        """Return the CPU it takes; work that is left over is given time to be done."""
+        """Return the CPU seconds a second of the idle process; remaining work gets time to finish."""
         first = self._idle_cpu(SPELL)
         return min(first, self._idle_cpu(LONGER_SPELL)) if first > 0 else first
 
@@ -98,11 +101,11 @@ class LiveTarget:
         return (self.server.usage().cpu - first) / (time.monotonic() - began)
 
     def _death(self, trace: Trace) -> str | None:
-        """Return how the process ended; one that just left its connections gets a moment to be gone."""
+        """Return how the process ended, None if it runs; one that just closed its connections gets a moment."""
         if self.server is None:
             return None
         left = any(event.connection == PROBE and event.kind in BY_TARGET for event in trace)
         deadline = time.monotonic() + (SLOWEST_DEATH if left else 0)
-        while (told := self.server.death()) is None and time.monotonic() < deadline:
+        while (death := self.server.death()) is None and time.monotonic() < deadline:
             time.sleep(0.01)
-        return told
+        return death

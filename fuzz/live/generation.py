@@ -1,50 +1,52 @@
-"""Scripts that ask anything behind a proper opening, on lines of several kinds at once."""
+"""Generates scripts: a valid opening, then any requests, on connections of several links at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wireproof.conformance.model.actions import Action, Open, Read, Write
-from wireproof.fuzz.live.token_substitution import place
+from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
-from wireproof.fuzz.state_paths import both, examples, ways
+from wireproof.fuzz.state_paths import connections_after, examples, state_paths
 from wireproof.protocols import LocalProtocolError, ProtocolError, Request
 from wireproof.protocols.fields import BYTES, Kind, Raw, UInt
 from wireproof.protocols.links import Link
 
 if TYPE_CHECKING:
-    from wireproof.fuzz.live.context import Ground
+    from wireproof.fuzz.live.context import FuzzContext
 
-__all__ = ["Drawing"]
+__all__ = ["ScriptGenerator"]
 
 PAUSE, GLANCE = 0.02, 0.003
-"""Seconds a script waits for an answer before it goes on, and for what came elsewhere."""
+"""Seconds that a script waits for a reply, and for messages on other connections."""
 MOST_ASKED = 16
 SIGNS = b"ab/+#.*"
-"""What names are made of: few letters, so that they meet, and signs that protocols give a meaning."""
+"""The bytes of generated names: few letters, so that names collide, and characters that protocols treat specially."""
 SIZES = (0, 1, 1, 1, 2, 3, 3, 5, 8)
 ENDS, OLD, OTHER_LINK, AGAIN = 0.1, 0.6, 0.7, 0.3
-"""How often one asks for the end, a name is an old one, a line of another link is opened, another one of the first."""
+"""Probabilities: of a request that ends the connection, of an old name, of a connection on another link, of a second
+connection.
+"""
 FIRST, SECOND = "a", "z"
 
 
-class Drawing:
-    """Draws scripts; the same source of randomness gives the same ones."""
+class ScriptGenerator:
+    """Generates scripts; the same source of randomness gives the same scripts."""
 
-    def __init__(self, ground: Ground, random: Random) -> None:
-        self._ground = ground
+    def __init__(self, context: FuzzContext, random: Random) -> None:
+        self._context = context
         self._random = random
-        self._spoken = ground.symbols.protocol
+        self._spoken = context.symbols.protocol
         self._names: list[bytes] = []
 
     def script(self) -> Script:
         """Return a script."""
-        first, *others = (one for one in self._spoken.links if not self._ground.may_refuse(one, ()))
+        first, *others = (one for one in self._spoken.links if not self._context.may_refuse(one, ()))
         lines, self._names = {FIRST: first}, []
         lines.update(
             {name: link for name, link in zip("bcdefgh", others, strict=False) if self._random.random() < OTHER_LINK}
@@ -61,44 +63,44 @@ class Drawing:
         return (*script, *(Read(name, GLANCE) for name in lines))
 
     def _begun(self, name: str, link: str) -> Iterator[Action]:
-        """Yield the steps that open a line; what the first line was told is asked for by its place."""
+        """Yield the steps that open a connection; tokens of the first connection are written as placeholders."""
         usual = self._spoken.links[link] is self._spoken.link
         yield Open(name, "" if usual else link, self._spoken.links[link].transport)
         for request in self._opening(link):
-            echoes = {
-                field: place(FIRST, kind.size)
+            tokens = {
+                field: placeholder(FIRST, kind.size)
                 for field, kind in self._fields(request)
-                if isinstance(kind, Raw) and (field, kind.size) in self._ground.echoed
+                if isinstance(kind, Raw) and (field, kind.size) in self._context.token_fields
             }
-            yield Write(name, self._ground.encode(msgspec.structs.replace(request, **echoes)))
+            yield Write(name, self._context.encode(msgspec.structs.replace(request, **tokens)))
             yield Read(name, PAUSE)
 
     def _opening(self, link: str) -> Sequence[Request]:
-        """Return what a line begins with: its opening, or else the requests that lead furthest."""
+        """Return the requests that open a connection, or the longest state path of a link without an opening."""
         found = self._spoken.links[link].opening()
         if found:
             return found
-        longest = max(ways(self._ground.name, self._ground.profile, self._ground.variant, link), key=len)
+        longest = max(state_paths(self._context.name, self._context.profile, self._context.variant, link), key=len)
         return [one for one in longest if isinstance(one, Request)]
 
     def _fields(self, request: Request) -> Sequence[tuple[str, Kind]]:
-        fields: Sequence[tuple[str, Kind]] = self._ground.symbols.codec.layout(type(request)).fields
+        fields: Sequence[tuple[str, Kind]] = self._context.symbols.codec.layout(type(request)).fields
         return fields
 
     @cached_property
     def _askable(self) -> dict[str, tuple[list[list[Request]], list[list[Request]]]]:
-        """Link -> examples of what may be asked on a line that was opened: what it goes on after, and what ends it.
+        """Link -> examples of requests after the opening: those after which it continues, and those that end it.
 
-        The request of a link that is answered at once stands for all of its kind.
+        The sync request of a link replaces other requests of its class.
         """
-        known = examples(self._ground.name, self._ground.profile, self._ground.variant)
+        known = examples(self._context.name, self._context.profile, self._context.variant)
         found: dict[str, tuple[list[list[Request]], list[list[Request]]]] = {}
         for name, link in self._spoken.links.items():
             usual, ending = found[name] = [], []
             barrier, opening = _barrier(link), tuple(self._opening(name))
             for some in known.values():
                 kin = [barrier] if barrier is not None and type(some[0]) is type(barrier) else some
-                asked = [one for one in kin if isinstance(one, Request) and not self._ground.may_refuse(name, (one,))]
+                asked = [one for one in kin if isinstance(one, Request) and not self._context.may_refuse(name, (one,))]
                 here = [one for one in asked if self._may_follow(link, (*opening, one))]
                 goes_on = barrier is None or any(self._may_follow(link, (*opening, one, barrier)) for one in here)
                 if here:
@@ -107,7 +109,7 @@ class Drawing:
 
     def _may_follow(self, link: Link, asked: tuple[Request, ...]) -> bool:
         try:
-            both(link, self._ground.symbols.codec, asked)
+            connections_after(link, self._context.symbols.codec, asked)
         except (ProtocolError, LookupError):
             return False
         return True
@@ -118,25 +120,25 @@ class Drawing:
         return self._encoded(self._random.choice(self._random.choice(kinds)))
 
     def _encoded(self, example: Request) -> bytes:
-        """Return the bytes of a request like an example, with any values where that can be written."""
+        """Return the bytes of a request like `example` with other field values, if they can be encoded."""
         changed = {}
         for field, kind in self._fields(example):
             if self._random.random() < self._share(field, kind):
                 changed[field] = self._value(kind)
         try:
-            return self._ground.encode(msgspec.structs.replace(example, **changed))
+            return self._context.encode(msgspec.structs.replace(example, **changed))
         except LocalProtocolError:
-            return self._ground.encode(example)
+            return self._context.encode(example)
 
     def _share(self, field: str, kind: Kind) -> float:
-        """Return how often a field gets any value: what names something often, what an enum names or nobody seldom."""
+        """Return the probability that a field gets another value: high for names, low for enums."""
         if isinstance(kind, UInt):
             return 0.1 if field in self._spoken.names else 0.3
         if isinstance(kind, BYTES) and not isinstance(kind, Raw):
             return 0.8 if field in self._spoken.named_by else 0.2
         return 0.0
 
-    def _value(self, kind: Kind) -> Any:
+    def _value(self, kind: Kind) -> object:
         if isinstance(kind, UInt):
             edges = (0, 1, 2, kind.maximum >> 1, kind.maximum)
             return self._random.choice((*edges, self._random.randint(0, kind.maximum)))

@@ -1,4 +1,24 @@
-"""A campaign against one server: mutate, play, judge, keep what shows something new, attribute what is wrong."""
+"""A fuzzing campaign against one server: mutate, play, judge, keep scripts with new behaviour, attribute failures."""
+
+# How scripts are drawn. Seeds are valid conversations of the vectors, shuffled by the campaign's seed. 20 % of the
+# plays are a seed as it is: they keep the server in ordinary states and notice damage that earlier plays left. The
+# others mutate a script of the pool 1 to 4 times (`mutators`). Half of them start from a script that showed something
+# new, the rest from the whole pool, so that new behaviour is explored without starving the rest.
+#
+# What is kept. There is no coverage of a foreign server, so its replies stand in for it: `novelty.shapes` describes
+# each step as (previous reply, request, reply) and each connection's end. A script that shows an unseen shape joins
+# the pool, both as a start for mutation and as material for splicing. Values are no part of a shape, or every play
+# would be new.
+#
+# What counts as a failure. Oracles judge each play; a report is only a suspicion, because timing and earlier plays
+# may cause it. Attribution replays the last 1, 8, then 64 scripts on a new process, reduces what reproduces it, and
+# replays the result three times. Unreproduced suspicions are dropped, except a death: a process that ended is a fact.
+# A suspicion with the same oracle, clause and shape is looked into at most five times, so that one flaky symptom
+# cannot use up the time.
+#
+# Why restarts. Leaks and stale state accumulate, so a server that we started is restarted after each suspicion and
+# every 256 plays; that bounds how many scripts attribution has to consider. These restarts do not count towards
+# `CampaignLimits.restarts`, which stops a campaign whose server keeps dying.
 
 from __future__ import annotations
 
@@ -9,49 +29,49 @@ from dataclasses import dataclass, field
 from random import Random
 
 from wireproof.fuzz.live.attribution import Attributed, Attribution
-from wireproof.fuzz.live.canaries import fresh
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import with_fresh_canaries
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.mutators import mutated
-from wireproof.fuzz.live.novelty import Seen
+from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.script import Script
 
-__all__ = ["Bounds", "Campaign", "Found", "Progress"]
+__all__ = ["Campaign", "CampaignFinding", "CampaignLimits", "CampaignProgress"]
 
 PATIENCE = 1.0
-"""Seconds to wait for an answer before there is a suspicion."""
+"""Seconds to wait for a reply before there is a suspicion."""
 WINDOW = 64
-"""Scripts that are remembered for what only several of them show."""
+"""Scripts that are remembered for suspicions that need several of them."""
 SAMPLE = 32
-"""Plays between two at which the process is measured."""
+"""The process is measured every so many plays."""
 REST = 256
-"""Plays after which a server of our own starts again, with nothing in it."""
+"""Plays after which a server that we started is restarted."""
 SEEDS = 300
 UNCHANGED = 0.2
-"""Share of plays of a seed as it is."""
+"""Share of plays of an unmutated seed."""
 MOST_SUSPICIONS = 5
-"""Times that one suspicion is looked into when it never shows again."""
+"""How often one suspicion is looked into if it is never reproduced."""
 
 
 @dataclass(frozen=True)
-class Bounds:
+class CampaignLimits:
     """When a campaign ends, and how fast it may be."""
 
     seconds: float = 0
     runs: int = 0
     rate: float = 0
-    """Plays a second; 0 for as many as there can be."""
+    """Plays a second; 0 for no limit."""
     findings: int = 20
     restarts: int = 200
-    """Starts after a death; those that a suspicion is looked into with do not count."""
+    """Restarts after a death; those of attribution do not count."""
     shrink_s: float = 20.0
 
 
 @dataclass
-class Progress:
-    """What a campaign did so far."""
+class CampaignProgress:
+    """Counters of a campaign."""
 
     executions: int = 0
     states: int = 0
@@ -61,86 +81,91 @@ class Progress:
 
     @property
     def per_second(self) -> float:
-        """Plays a second, restarts and shrinking included."""
+        """Plays a second, restarts and reduction included."""
         return self.executions / max(time.monotonic() - self.began, 1e-9)
 
     def __str__(self) -> str:
-        told = f"{self.executions} executions, {self.per_second:.0f} a second, {self.states} states"
-        return f"{told}, {self.pool} scripts, {self.findings} findings"
+        counts = f"{self.executions} executions, {self.per_second:.0f} a second, {self.states} states"
+        return f"{counts}, {self.pool} scripts, {self.findings} findings"
 
 
 @dataclass(frozen=True)
-class Found:
-    """One thing that was found, and after how many executions."""
+class CampaignFinding:
+    """One attributed failure, and after how many executions it was found."""
 
     what: Attributed
     executions: int
 
 
 class Campaign:
-    """One campaign; `run` yields what it finds, as it finds it. Raises `StartError` when the server starts no more."""
+    """One campaign; `run` yields findings as they are found. Raises `StartError` if the server does not start again."""
 
     def __init__(
-        self, live: LiveTarget, *, seed: int, bounds: Bounds, report: Callable[[Progress], None] = lambda _: None
+        self,
+        live: LiveTarget,
+        *,
+        seed: int,
+        limits: CampaignLimits,
+        report: Callable[[CampaignProgress], None] = lambda _: None,
     ) -> None:
         self._live = live
-        self._ground: Ground = live.ground
-        self._bounds = bounds
+        self._context: FuzzContext = live.context
+        self._limits = limits
         self._report = report
         self._random = Random(f"wireproof fuzz {seed}")
-        self._seeds = list(self._ground.seeds())
+        self._seeds = list(self._context.seeds())
         self._random.shuffle(self._seeds)
-        self._ground.others[:] = self._seeds[:SEEDS]
-        self._seen = Seen()
+        self._context.others[:] = self._seeds[:SEEDS]
+        self._seen = SeenShapes()
         self._novel: list[Script] = []
         self._first: deque[Script] = deque()
         self._recent: deque[Script] = deque(maxlen=WINDOW)
         self._known: dict[tuple[str, str, str], int] = {}
-        self.progress = Progress()
+        self.progress = CampaignProgress()
         self.stopped = ""
-        """Why it ended before its time."""
+        """Why it ended early; "" if it did not."""
 
     @property
     def novel(self) -> list[Script]:
-        """The scripts that showed something new, those it began with included."""
+        """The scripts that showed something new, given ones included."""
         return list(self._novel)
 
     def begin_with(self, scripts: Iterable[Script]) -> None:
-        """Play these first, as they are; they belong to the pool if they show anything."""
+        """Play these scripts first, unchanged."""
         self._first.extend(scripts)
 
-    def run(self) -> Iterator[Found]:
-        """Fuzz until a bound is reached."""
+    def run(self) -> Iterator[CampaignFinding]:
+        """Fuzz until a limit is reached; yield each finding. Raises `StartError`."""
         self._live.begin()
-        while self._goes_on():
+        while self._may_continue():
             play = self._next()
             for suspicion in judged(play):
                 if (found := self._look_into(suspicion)) is not None:
                     yield found
-            self._revive(play)
-            self._tell()
+            self._restart_if_needed(play)
+            self._report_progress()
 
-    def _goes_on(self) -> bool:
-        bounds, done = self._bounds, self.progress
+    def _may_continue(self) -> bool:
+        limits, done = self._limits, self.progress
         spent = time.monotonic() - done.began
-        if self._live.restarts > bounds.restarts:
-            self.stopped = f"the server was started {self._live.restarts} times again"
-        if done.findings >= bounds.findings:
-            self.stopped = f"{done.findings} findings are enough"
-        over = bool(bounds.runs and done.executions >= bounds.runs) or bool(bounds.seconds and spent >= bounds.seconds)
+        if self._live.restarts > limits.restarts:
+            self.stopped = f"the server was restarted {self._live.restarts} times"
+        if done.findings >= limits.findings:
+            self.stopped = f"the limit of {done.findings} findings is reached"
+        over = bool(limits.runs and done.executions >= limits.runs) or bool(limits.seconds and spent >= limits.seconds)
         return not (self.stopped or over)
 
     def _next(self) -> Play:
-        """Play the next script and note what it showed."""
-        if self._bounds.rate:
-            due = self.progress.began + self.progress.executions / self._bounds.rate
+        """Play the next script and record its shapes."""
+        if self._limits.rate:
+            due = self.progress.began + self.progress.executions / self._limits.rate
             time.sleep(max(0.0, due - time.monotonic()))
         script, number = self._script(), self.progress.executions + 1
         self._recent.append(script)
-        play = self._live.play(fresh(script), patience=PATIENCE, sample=number % SAMPLE == 0)
+        play = self._live.play(with_fresh_canaries(script), patience=PATIENCE, sample=number % SAMPLE == 0)
         if self._seen.is_new(play.lines):
             self._novel.append(script)
-            self._ground.others.append(script)
+            self._context.others.append(script)
         self.progress.executions = number
         return play
 
@@ -150,16 +175,16 @@ class Campaign:
         seed = self._seeds[self.progress.executions % len(self._seeds)]
         if self._random.random() < UNCHANGED:
             return seed
-        pool = self._novel if self._novel and self._random.random() < 0.5 else self._ground.others
-        return mutated(self._random, self._random.choice(pool), self._ground)
+        pool = self._novel if self._novel and self._random.random() < 0.5 else self._context.others
+        return mutated(self._random, self._random.choice(pool), self._context)
 
-    def _look_into(self, suspicion: Suspicion) -> Found | None:
-        """Return what a suspicion turned out to be; None for one that is known, or that never shows again."""
+    def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
+        """Return the finding of a suspicion; None if it is known or not reproduced."""
         times = self._known.get(suspicion.key, 0)
         if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._was_slow()):
             return None
         restarts = self._live.restarts
-        what = Attribution(self._live, suspicion, seconds=self._bounds.shrink_s).of(list(self._recent))
+        what = Attribution(self._live, suspicion, seconds=self._limits.shrink_s).of(list(self._recent))
         self._live.restarts = restarts
         believed = what.seen > 0 or suspicion.oracle == "the process stays"
         self._known[suspicion.key] = MOST_SUSPICIONS if believed else times + 1
@@ -167,21 +192,21 @@ class Campaign:
         if not believed:
             return None
         self.progress.findings += 1
-        return Found(what, self.progress.executions)
+        return CampaignFinding(what, self.progress.executions)
 
-    def _revive(self, play: Play) -> None:
+    def _restart_if_needed(self, play: Play) -> None:
         if play.death is not None and self._recent:
             self._restart(f"it {play.death}")
         elif not play.serves:
             if not self._restart("it served nobody") and not self._is_served():
-                self.stopped = "the server serves nobody any more, and it is not ours to start again"
+                self.stopped = "the server no longer serves anybody and cannot be restarted from here"
         elif self.progress.executions % REST == 0:
-            self._restart("with nothing in it")
+            self._restart("to empty it")
             self._live.restarts -= self._live.server is not None
 
     def _was_slow(self) -> bool:
-        """Say whether others are served after all beside the script that was played last, given more time."""
-        return self._live.play(fresh(self._recent[-1]), patience=5 * PATIENCE).serves
+        """Return whether the probe is served beside the last script when it gets more time."""
+        return self._live.play(with_fresh_canaries(self._recent[-1]), patience=5 * PATIENCE).serves
 
     def _is_served(self) -> bool:
         return self._live.play((), patience=5 * PATIENCE).serves
@@ -192,6 +217,6 @@ class Campaign:
             self._recent.clear()
         return done
 
-    def _tell(self) -> None:
-        self.progress.states, self.progress.pool = len(self._seen), len(self._ground.others)
+    def _report_progress(self) -> None:
+        self.progress.states, self.progress.pool = len(self._seen), len(self._context.others)
         self._report(self.progress)

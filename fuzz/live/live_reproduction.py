@@ -1,12 +1,12 @@
-"""Plays what was found on a live server once more."""
+"""Replays findings of live servers."""
 
 from __future__ import annotations
 
 from wireproof.conformance.model.targets import TargetError
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.attribution import PATIENCE
-from wireproof.fuzz.live.canaries import fresh
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import with_fresh_canaries
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.oracles import SAMPLED, judged
 from wireproof.fuzz.live.simulated import simulated
@@ -14,19 +14,21 @@ from wireproof.fuzz.live.simulated import simulated
 __all__ = ["in_reference", "shown"]
 
 
-def shown(live: LiveTarget, found: Finding) -> str | None:
-    """Return what the oracle of a finding says now, None when it is silent; raises `TargetError` for a dead target."""
+def shown(live: LiveTarget, found: FuzzFinding) -> str | None:
+    """Return what the oracle of a finding reports now, None for nothing. Raises `TargetError` if the server serves
+    nobody.
+    """
     key = found.oracle, found.clause or "", found.shape
     if not live.play((), patience=PATIENCE).serves:
-        raise TargetError(f"{live.address} serves nobody, before anything was played")
+        raise TargetError(f"{live.address} serves nobody")
     live.begin()
-    play = live.play(fresh(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED)
-    return next((one.told for one in judged(play) if one.key == key), None)
+    play = live.play(with_fresh_canaries(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED)
+    return next((one.detail for one in judged(play) if one.key == key), None)
 
 
-def in_reference(found: Finding) -> str | None:
-    """Return what the oracle of a finding says of the reference server, in simulation; None when it is silent."""
-    ground = Ground(found.protocol, found.profile, found.variant)
+def in_reference(found: FuzzFinding) -> str | None:
+    """Return what the oracle of a finding reports for the reference server in simulation; None for nothing."""
+    context = FuzzContext(found.protocol, found.profile, found.variant)
     key = found.oracle, found.clause or "", found.shape
-    play = simulated(ground, found.script)
-    return next((one.told for one in judged(play) if one.key == key), None)
+    play = simulated(context, found.script)
+    return next((one.detail for one in judged(play) if one.key == key), None)

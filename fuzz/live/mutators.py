@@ -1,7 +1,23 @@
-"""What is done to valid scripts: each a plain function of randomness, script and ground.
+"""Mutators of valid scripts: each is a plain function of randomness, script and context."""
 
-The same seed makes the same script; where nothing can be done, it is returned as it is.
-"""
+# Strategy. A mutator changes one thing that servers get wrong: a length or type field (`lie_in_a_field`,
+# `flip_a_type`, `announce_much`), the bytes of a request (`flip_bytes`, `truncate`, `fill`), the order of steps
+# (`reorder`, `leave_out`, `repeat`, `splice`), segmentation and pipelining (`join`, `pipeline`, `drip`), time
+# (`wait`, `burst`), or the number and end of connections (`interleave`, `crowd`, `hang_up`). `mutated` draws
+# uniformly and applies 1 to 4 of them, most often one: a script with a single change passes more of the server's
+# checks and reaches further.
+#
+# Byte mutators prefer field boundaries, which the context derives from the layouts. A random offset mostly hits a
+# name or value, where any byte is legal and nothing is learnt; a length that is off by one is where parsers break.
+#
+# Copies of requests get names of their own with probability 1/2 (`FuzzContext.many`, `renumbered`), because many
+# records and many operations on one record fail differently.
+#
+# Sizes are bounded: a script of more than MOST_BYTES or MOST_STEPS keeps its last smaller version, since a slow play
+# costs hundreds of quick ones. Mutators need not keep a script sensible: the player skips actions that are impossible
+# (`script.performing`).
+#
+# The same seed gives the same script; a mutator that cannot apply returns the script unchanged.
 
 from __future__ import annotations
 
@@ -12,30 +28,30 @@ from random import Random
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
 from wireproof.fuzz.live.canaries import renumbered
-from wireproof.fuzz.live.context import PAUSE, Ground
-from wireproof.fuzz.live.token_substitution import moved
+from wireproof.fuzz.live.context import PAUSE, FuzzContext
+from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script, size
 
 __all__ = ["MUTATORS", "Mutator", "mutated"]
 
-Mutator = Callable[[Random, Script, Ground], Script]
+Mutator = Callable[[Random, Script, FuzzContext], Script]
 MOST_BYTES = 256 * 1024
 MANY = 200
-"""Fields of one write from which on it is not repeated again: servers are to be confused, not kept busy."""
+"""Fields of one write from which on it is not repeated again: the aim is to confuse servers, not to load them."""
 MOST_STEPS = 400
 LONGEST_WAIT = 0.05
 CROWD = 64
-"""Connections that announce the same."""
+"""Connections that announce the same size."""
 SIZES = (1 << 16, (1 << 20) - (1 << 10), 1 << 20, 1 << 24, 1 << 26)
-"""Announced sizes, one of them right below a limit that is common."""
+"""Announced sizes; one is right below a common limit."""
 EDGES = (0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF)
 
 
-def mutated(random: Random, script: Script, ground: Ground) -> Script:
-    """Return the script after one to four mutations; one that became too large is the last smaller one."""
+def mutated(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Return the script after one to four mutations; a result that is too large is dropped."""
     for _ in range(random.choice((1, 1, 1, 2, 2, 3, 4))):
         name = random.choice(list(MUTATORS))
-        changed = MUTATORS[name](random, script, ground)
+        changed = MUTATORS[name](random, script, context)
         if size(changed) <= MOST_BYTES and len(changed) <= MOST_STEPS:
             script = changed
     return script
@@ -46,32 +62,34 @@ def _writes(script: Script) -> list[tuple[int, Write]]:
 
 
 def _a_write(random: Random, script: Script) -> tuple[int, Write] | None:
-    """Return the place of one of the writes, and the write; None where there is none."""
+    """Return the index of a random write and the write; None if there is none."""
     places = _writes(script)
     return random.choice(places) if places else None
 
 
 Edges = Callable[[], tuple[int, ...]]
-"""Tells where the fields of a write begin and end."""
+"""Returns the offsets at which the fields of a write begin and end."""
 
 
-def _in_a_write(random: Random, script: Script, ground: Ground, change: Callable[[bytes, Edges], bytes]) -> Script:
+def _in_a_write(
+    random: Random, script: Script, context: FuzzContext, change: Callable[[bytes, Edges], bytes]
+) -> Script:
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
-    changed = change(action.data, lambda: ground.edges(script, at))
+    changed = change(action.data, lambda: context.edges(script, at))
     return (*script[:at], replace(action, data=changed), *script[at + 1 :])
 
 
 def _at_a_field(random: Random, data: bytes, edges: Edges) -> tuple[int, int]:
-    """Return where a field begins and ends."""
+    """Return the offsets at which a random field begins and ends."""
     places = (0, *edges(), len(data))
     number = random.randrange(len(places) - 1)
     return places[number], places[number + 1]
 
 
-def lie_in_a_field(random: Random, script: Script, ground: Ground) -> Script:
-    """Make a field, a length among them, a number from the edge of its width, or off by one."""
+def lie_in_a_field(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Replace a field, often a length, by a boundary value of its width or by its value plus or minus one."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         first, last = _at_a_field(random, data, edges)
@@ -80,19 +98,19 @@ def lie_in_a_field(random: Random, script: Script, ground: Ground) -> Script:
         lie = random.choice((0, 1, value - 1, value + 1, most, most - 1, most >> 1, (most >> 1) + 1)) & most
         return data[:first] + lie.to_bytes(last - first, "little") + data[last:]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def flip_a_type(random: Random, script: Script, ground: Ground) -> Script:
-    """Make the first byte of a request another one."""
+def flip_a_type(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Change the first byte of a request."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         return bytes([random.choice((data[0] ^ 1 << random.randrange(8), random.randrange(256)))]) + data[1:]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def flip_bytes(random: Random, script: Script, ground: Ground) -> Script:
+def flip_bytes(random: Random, script: Script, context: FuzzContext) -> Script:
     """Change one to three bytes anywhere."""
 
     def change(data: bytes, edges: Edges) -> bytes:
@@ -101,21 +119,21 @@ def flip_bytes(random: Random, script: Script, ground: Ground) -> Script:
             changed[random.randrange(len(changed))] = random.choice((random.randrange(256), random.choice(EDGES)))
         return bytes(changed)
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def truncate(random: Random, script: Script, ground: Ground) -> Script:
-    """Cut a write short, at a boundary of a field or anywhere; nothing follows, or all that did."""
+def truncate(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Cut a write short at a field boundary or anywhere."""
 
     def change(data: bytes, edges: Edges) -> bytes:
         return data[: random.choice((_at_a_field(random, data, edges)[0], random.randrange(len(data))))]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def splice(random: Random, script: Script, ground: Ground) -> Script:
-    """Put a piece of another script into a write, or its steps behind this one's."""
-    other = random.choice(ground.others or [script])
+def splice(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Insert a piece of another script into a write, or append the other script's steps."""
+    other = random.choice(context.others or [script])
     if (found := _a_write(random, other)) is None:
         return script
     _, foreign = found
@@ -127,25 +145,25 @@ def splice(random: Random, script: Script, ground: Ground) -> Script:
         rest = random.choice((data[at:], data[at + len(foreign.data) :], b""))
         return data[:at] + foreign.data + rest
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def repeat(random: Random, script: Script, ground: Ground) -> Script:
-    """Do a step again, some times."""
+def repeat(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Repeat a write one to five times."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
     return (*script[:at], *[action] * random.choice((1, 1, 2, 5)), *script[at:])
 
 
-def leave_out(random: Random, script: Script, ground: Ground) -> Script:
-    """Leave one step out."""
+def leave_out(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Remove one step."""
     at = random.randrange(len(script))
     return script[:at] + script[at + 1 :]
 
 
-def reorder(random: Random, script: Script, ground: Ground) -> Script:
-    """Let two writes change places."""
+def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Swap two writes."""
     places = _writes(script)
     if len(places) < 2:
         return script
@@ -155,15 +173,16 @@ def reorder(random: Random, script: Script, ground: Ground) -> Script:
     return tuple(steps)
 
 
-def interleave(random: Random, script: Script, ground: Ground) -> Script:
-    """Play another script (or this one) on connections of its own at the same time, on the same names or others."""
-    other = random.choice((script, random.choice(ground.others or [script])))
+def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Interleave another script, or a copy of this one, on connections of its own; with the same names or other
+    ones."""
+    other = random.choice((script, random.choice(context.others or [script])))
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))
     taken = {step.connection for step in script if isinstance(step, Open)}
     names = {step.connection for step in other if isinstance(step, Open | Write | Read | Shut)}
     called = {name: _apart(name, taken) for name in names}
-    two = moved(other, lambda name: called[name])
+    two = on_other_connections(other, lambda name: called[name])
     one, mixed = list(script), list[Action]()
     while one and two:
         mixed.append((one if random.random() < 0.5 else two).pop(0))
@@ -177,76 +196,76 @@ def _apart(name: str, taken: set[str]) -> str:
     return f"{name}{number}"
 
 
-def pipeline(random: Random, script: Script, ground: Ground) -> Script:
-    """Send one request very often in one write: the same, or each with names of its own."""
+def pipeline(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Send one request up to 2000 times in one write: identical, or each with names of its own."""
     number = random.choice((16, 16, 100, 500, 2000))
 
     def change(data: bytes, edges: Edges) -> bytes:
         times = max(1, min(number, MOST_BYTES // 4 // len(data)))
         if len(edges()) > MANY:
             return data
-        return data * times if random.random() < 0.5 else ground.many(data, times)
+        return data * times if random.random() < 0.5 else context.many(data, times)
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def join(random: Random, script: Script, ground: Ground) -> Script:
-    """Send all writes of the script as if nothing was waited for."""
+def join(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Send all writes of the script without waiting."""
     return tuple(step for step in script if not isinstance(step, Read | Sleep))
 
 
-def burst(random: Random, script: Script, ground: Ground) -> Script:
-    """Make very many of one thing at one instant, let time pass, and ask again: equal expiries, if they expire."""
+def burst(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Create many records at one instant, let time pass, and send the request again: equal expiries, if they expire."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
-    if len(ground.edges(script, at)) > MANY:
+    if len(context.edges(script, at)) > MANY:
         return script
     times = max(1, min(random.choice((20, 100, 500)), MOST_BYTES // 4 // len(action.data)))
-    many = Write(action.connection, ground.many(action.data, times))
+    many = Write(action.connection, context.many(action.data, times))
     return (*script[:at], many, Read(action.connection, PAUSE), Sleep(LONGEST_WAIT), *script[at:])
 
 
-def announce_much(random: Random, script: Script, ground: Ground) -> Script:
-    """End a write right after a field that says a large number, or the largest there is: a size without its body.
+def announce_much(random: Random, script: Script, context: FuzzContext) -> Script:
+    """End a write after a field that holds a large number: a size without its body.
 
-    At times many connections do that and stay, so that what each of them reserves adds up.
+    Sometimes many connections do so and stay open, so that what each of them reserves adds up.
     """
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
     data = action.data
-    first, last = _at_a_field(random, data, lambda: ground.edges(script, at))
+    first, last = _at_a_field(random, data, lambda: context.edges(script, at))
     last = min(last, first + 8)
     most = (1 << 8 * (last - first)) - 1
     announced = min(most, random.choice((most, *SIZES)))
     rest = data[last : last + random.choice((0, 0, 16))]
     changed = replace(action, data=data[:first] + announced.to_bytes(last - first, "little") + rest)
     number = random.choice((0, 0, 0, CROWD))
-    each = (*ground.opened(script, at), changed)
-    crowd = [one for n in range(number) for one in moved(each, lambda _, n=n: f"crowd{n}")]  # type: ignore[misc]
+    each = (*context.opened(script, at), changed)
+    crowd = [one for n in range(number) for one in on_other_connections(each, lambda _, n=n: f"crowd{n}")]  # type: ignore[misc]
     return (*script[:at], changed, *crowd, *script[at + 1 :])
 
 
-def fill(random: Random, script: Script, ground: Ground) -> Script:
-    """Put a run of equal bytes into a write, at a boundary of a field."""
+def fill(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Insert a run of equal bytes at a field boundary."""
     number, byte = random.choice((16, 255, 600, 5000)), random.choice((*EDGES, random.randrange(256)))
 
     def change(data: bytes, edges: Edges) -> bytes:
         at = _at_a_field(random, data, edges)[0]
         return data[:at] + bytes([byte]) * number + data[at:]
 
-    return _in_a_write(random, script, ground, change)
+    return _in_a_write(random, script, context, change)
 
 
-def crowd(random: Random, script: Script, ground: Ground) -> Script:
-    """Let many connections be open all the while, before the script's own or from somewhere on."""
+def crowd(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Keep many connections open, from the beginning or from a random step on."""
     number, at = random.choice((8, 40, 120)), random.choice((0, random.randrange(len(script) + 1)))
     return (*script[:at], *(Open(f"crowd{one}") for one in range(number)), *script[at:])
 
 
-def drip(random: Random, script: Script, ground: Ground) -> Script:
-    """Send a write in pieces with time between them."""
+def drip(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Send a write in pieces with pauses."""
     if (found := _a_write(random, script)) is None:
         return script
     at, action = found
@@ -258,8 +277,8 @@ def drip(random: Random, script: Script, ground: Ground) -> Script:
     return (*script[:at], *pieces, *script[at + 1 :])
 
 
-def hang_up(random: Random, script: Script, ground: Ground) -> Script:
-    """End a connection somewhere, in one of the ways there are."""
+def hang_up(random: Random, script: Script, context: FuzzContext) -> Script:
+    """End a connection at a random step: close, half close or reset."""
     names = sorted({step.connection for step in script if isinstance(step, Open)})
     if not names:
         return script
@@ -269,8 +288,8 @@ def hang_up(random: Random, script: Script, ground: Ground) -> Script:
     return (*script[:at], Shut(name, random.choice(("half", "half", "close", "reset"))), *again, *script[at:])
 
 
-def wait(random: Random, script: Script, ground: Ground) -> Script:
-    """Let a little time pass somewhere."""
+def wait(random: Random, script: Script, context: FuzzContext) -> Script:
+    """Let a little time pass at a random step."""
     at = random.randint(0, len(script))
     return (*script[:at], Sleep(random.choice((0.001, 0.01, LONGEST_WAIT))), *script[at:])
 
@@ -282,4 +301,4 @@ MUTATORS: Mapping[str, Mutator] = {
         join, burst, announce_much, fill, crowd, drip, hang_up, wait,
     )
 }  # fmt: skip
-"""Name -> mutator; each is as likely as any other."""
+"""Name -> mutator; all are equally likely."""

@@ -1,4 +1,4 @@
-"""What a server showed: what it answered to what, after what; scripts that make it show something new are kept."""
+"""Response shapes: which reply followed which. Scripts that produce a new shape are kept for mutation."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from wireproof.fuzz.live.exchanges import Line, shape_of
 from wireproof.fuzz.live.execution import PROBE
 
-__all__ = ["Seen", "shapes"]
+__all__ = ["SeenShapes", "shapes"]
 
 
 def shapes(found: Iterable[Line]) -> Iterator[str]:
-    """Yield each step of each connection: request, shape of its reply and of the one before; then how it stood last."""
+    """Yield a shape for each reply (previous reply, request, reply) and for how each connection ended."""
     for line in found:
         if line.name == PROBE:
             continue
         before = "nothing"
-        ground = line.ground
-        enums = ground.symbols.protocol.names if ground.by_state else ()
-        yield from {f"push {shape_of(one)}" for one, request in line.messages if request is None and ground.by_state}
+        context = line.context
+        enums = context.symbols.protocol.names if context.by_state else ()
+        yield from {f"push {shape_of(one)}" for one, request in line.messages if request is None and context.by_state}
         for request, reply in line.answered:
             shape = shape_of(reply, enums)
             yield f"{before} > {request.NAME} > {shape}"
@@ -27,7 +27,7 @@ def shapes(found: Iterable[Line]) -> Iterator[str]:
         yield f"{before} > {end}{'' if line.valid else ' after what is no request'}{', due' if line.due > 0 else ''}"
 
 
-class Seen:
+class SeenShapes:
     """The shapes seen so far."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Seen:
         return len(self._known)
 
     def is_new(self, found: Iterable[Line]) -> bool:
-        """Note what was shown; say whether any of it is new."""
+        """Add the shapes of `found`; return whether any of them is new."""
         before = len(self._known)
         self._known.update(shapes(found))
         return len(self._known) > before

@@ -1,4 +1,4 @@
-"""One play of a script and what was seen of the target meanwhile; and what an oracle says of it."""
+"""One play of a script with what was observed of the target (`Play`), and the report of an oracle (`Suspicion`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.run.processes import Usage
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import Line, lines
 from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.script import Script
@@ -20,62 +20,62 @@ __all__ = ["Play", "Suspicion", "normalised"]
 
 @dataclass(frozen=True)
 class Suspicion:
-    """What an oracle noticed; it is believed once it shows again."""
+    """The report of an oracle; it becomes a finding once it is reproduced."""
 
     oracle: str
-    told: str
+    detail: str
     shape: str
     clause: str | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes two of them one."""
+        """The identity: oracle, clause, shape."""
         return self.oracle, self.clause or "", self.shape
 
 
 @dataclass(frozen=True)
 class Play:
-    """What oracles judge."""
+    """The input of oracles."""
 
     script: Script
     trace: Trace
-    ground: Ground
+    context: FuzzContext
     patience: float
     death: str | None = None
-    """How the process ended, where it is ours."""
+    """How the process ended, if we started it and it ended."""
     words: Sequence[str] = ()
-    """What it printed last."""
+    """The last lines that the process printed."""
     before: Usage | None = None
-    """What it took when the window that this play ends began."""
+    """The usage of the process when the current window began."""
     fed: int = 0
     """Bytes sent in that window."""
     idle_cpu: float | None = None
-    """Seconds of CPU a second, with no connection open."""
+    """CPU seconds a second with no connection open; None if not measured."""
 
     @cached_property
     def lines(self) -> list[Line]:
-        """Every connection, the probe's left out."""
-        return [line for line in lines(self.trace, self.ground) if line.name != PROBE]
+        """Every connection except the probe."""
+        return [line for line in lines(self.trace, self.context) if line.name != PROBE]
 
     @cached_property
     def probe(self) -> Line | None:
-        """The connection that was opened last; None when it could not be opened."""
-        found = [line for line in lines(self.trace, self.ground) if line.name == PROBE]
+        """The probe connection; None if it could not be opened."""
+        found = [line for line in lines(self.trace, self.context) if line.name == PROBE]
         return found[-1] if found else None
 
     @property
     def serves(self) -> bool:
-        """Whether the connection that was opened last was answered all it asked."""
+        """Whether the probe got all its replies."""
         return self.probe is not None and bool(self.probe.answered) and self.probe.due <= 0
 
     @property
     def memory(self) -> int | None:
-        """Resident bytes while the connections were open, where that was measured."""
-        told = [event.data for event in self.trace if event.kind is Kind.MEASURED and event.data]
-        return int(json.loads(told[-1])["memory"]) if told else None
+        """Resident bytes while the connections were open; None if not measured."""
+        measured = [event.data for event in self.trace if event.kind is Kind.MEASURED and event.data]
+        return int(json.loads(measured[-1])["memory"]) if measured else None
 
 
 def normalised(text: str) -> str:
-    """Return a text without what differs from one time to the next: addresses, numbers, folders."""
+    """Return `text` without what changes from run to run: addresses, numbers, folders."""
     text = re.sub(r"0x[0-9a-fA-F]+|\b[0-9a-f]{6,}\b", "@", text)
     return re.sub(r"\d+", "#", re.sub(r"(?:/[\w.+-]+)+/", "", text)).strip()[:200]

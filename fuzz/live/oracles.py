@@ -1,6 +1,6 @@
-"""What is wrong whatever was sent, each a plain function of a play: the process, the answers, and who is served.
+"""Oracles: what is wrong whatever was sent, each a plain function of a play; docs/fuzzing.md lists them.
 
-Only what valid requests on a connection that nobody cut short are owed is asked for; docs/fuzzing.md lists them.
+They require replies only to valid requests on connections that the script did not cut short.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from wireproof.fuzz.live.reply_oracles import disagreement, leak
 from wireproof.fuzz.live.simulated import simulated
 from wireproof.protocols import Request
 
-__all__ = ["FRESH", "ORACLES", "SAMPLED", "judged"]
+__all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "judged"]
 
 Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
 STACK = re.compile(r'^\s*File "|^\s*#\d+ |^\w*(?:Error|Exception)\b|panicked at|^\s+at ')
 GROWTH = 32 << 20
-"""Bytes a process may grow beyond what it was sent."""
+"""Bytes by which a process may grow beyond the allowance for what it was sent."""
 A_BYTE_TAKES = 64
-"""Bytes of memory that one byte sent may take: a record of a few bytes is an object with a timer."""
+"""Bytes of memory allowed for one byte sent: a record of a few bytes is an object with a timer."""
 SPIN = 0.2
-"""Seconds of CPU a second that no idle server takes; one that spins gets no more than this on a busy machine."""
+"""CPU seconds a second that no idle server takes; a spinning one may get no more on a busy machine."""
 LARGE = 1024
-"""Bytes of one name or value from which on a server may refuse it by ending the connection."""
+"""Size in bytes from which a server may refuse a name or value by closing the connection."""
 
 
 def sanitizer(play: Play) -> Suspicion | None:
-    """A sanitizer said something."""
-    said = [line for line in play.words if SANITIZER.search(line)]
-    if not said:
+    """Report a line that a sanitizer printed."""
+    reports = [line for line in play.words if SANITIZER.search(line)]
+    if not reports:
         return None
-    line = next((one for one in said if "SUMMARY" in one), said[0])
+    line = next((one for one in reports if "SUMMARY" in one), reports[0])
     return Suspicion("a sanitizer is silent", line.strip(), normalised(line.partition("SUMMARY:")[2] or line))
 
 
 def death(play: Play) -> Suspicion | None:
-    """The process ended."""
+    """Report that the process ended."""
     if play.death is None:
         return None
     stack = [normalised(line) for line in play.words if STACK.search(line)][-3:]
@@ -51,7 +51,7 @@ def death(play: Play) -> Suspicion | None:
 
 
 def hang(play: Play) -> Suspicion | None:
-    """Nobody is served any more."""
+    """Report that a new connection is not served."""
     if play.death is not None or play.serves:
         return None
     if play.probe is None:
@@ -61,7 +61,7 @@ def hang(play: Play) -> Suspicion | None:
 
 
 def _undisturbed(play: Play) -> Iterator[Line]:
-    """Yield the connections to which the target owes every answer."""
+    """Yield the connections on which every reply is required."""
     if hang(play) is None and play.death is None:
         yield from (one for one in play.lines if one.valid and one.clear)
 
@@ -71,44 +71,46 @@ def _first_due(line: Line) -> str:
 
 
 def stuck(play: Play) -> Suspicion | None:
-    """A connection is not served while others are."""
+    """Report a connection that is not served while others are."""
     for line in _undisturbed(play):
         if line.ended is None and line.due > 0 and line.last is Kind.SILENT:
-            told = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
-            return Suspicion("a connection is served on", told, f"at {_first_due(line)}")
+            detail = f"connection {line.name}: {len(line.answered)} requests answered, then nothing; others are served"
+            return Suspicion("a connection is served on", detail, f"at {_first_due(line)}")
     return None
 
 
 def lost(play: Play) -> Suspicion | None:
-    """Fewer replies came than requests were sent, and the connection goes on."""
+    """Report fewer replies than requests on a connection that continues."""
     for line in _undisturbed(play):
         asked_again = line.requests[-1:] == [barrier_of(line)]
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
-            told = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
-            return Suspicion("every request is answered", told, " ".join(sorted({one.NAME for one in line.requests})))
+            detail = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
+            return Suspicion("every request is answered", detail, " ".join(sorted({one.NAME for one in line.requests})))
     return None
 
 
 def ended(play: Play) -> Suspicion | None:
-    """The target ended a connection that asked nothing wrong, and that the reference server does not end."""
+    """Report a connection of valid requests that the target ended and the reference server does not end."""
     gone = [line for line in _undisturbed(play) if line.ended in BY_TARGET and line.link.transport == "stream"]
-    refused = _ended_by_reference(play) if gone and play.ground.by_state else frozenset()
+    refused = _ended_by_reference(play) if gone and play.context.by_state else frozenset()
     for line in gone:
-        if line.link.drops_slow_readers or play.ground.may_refuse(line.link_name, line.requests):
+        if line.link.drops_slow_readers or play.context.may_refuse(line.link_name, line.requests):
             continue
         if line.requests and line.name not in refused and not any(map(_is_large, line.requests)):
-            told = f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
+            detail = (
+                f"connection {line.name} is ended after {len(line.answered)} of {len(line.requests)} valid requests"
+            )
             where = f"before {_first_due(line)}" if line.due > 0 else f"after {line.requests[-1].NAME}"
-            return Suspicion("valid requests end no connection", told, where)
+            return Suspicion("valid requests end no connection", detail, where)
     return None
 
 
 def _ended_by_reference(play: Play) -> frozenset[str]:
-    """Return the connections that a reference server ends, too: what was asked there may be refused so.
+    """Return the connections that a reference server ends, too: it may refuse these requests.
 
-    There are two: set up as for the cases, with accounts and narrow limits, and as it comes.
+    Two configurations are tried: that of the cases (accounts, narrow limits) and the default one.
     """
-    plays = (simulated(play.ground, play.script, bare=bare) for bare in (False, True))
+    plays = (simulated(play.context, play.script, bare=bare) for bare in (False, True))
     return frozenset(line.name for one in plays for line in one.lines if line.ended in BY_TARGET)
 
 
@@ -118,10 +120,10 @@ def _is_large(request: Request) -> bool:
 
 
 def broken(play: Play) -> Suspicion | None:
-    """What came is no reply to what was asked: the monitor reads both sides."""
+    """Report bytes that are no valid reply, as the connection monitor reads both directions."""
     if play.death is not None:
         return None
-    symbols = play.ground.symbols
+    symbols = play.context.symbols
     report = monitored(play.trace, symbols.protocol, symbols.profile, symbols.variant)
     in_tls = {line.name for line in play.lines if line.turns_to_tls}
     wrong = [one.violation for one in report.connections if one.violation and one.connection not in in_tls]
@@ -129,23 +131,23 @@ def broken(play: Play) -> Suspicion | None:
     if not found:
         return None
     first = min(found, key=lambda one: one.order())
-    told = f"on connection {first.connection}, byte {first.offset} of what came: {first.told}"
-    return Suspicion("replies are well formed", told, f"{first.error}: {normalised(first.told)}", first.clause)
+    detail = f"on connection {first.connection}, byte {first.offset} of what came: {first.told}"
+    return Suspicion("replies are well formed", detail, f"{first.error}: {normalised(first.told)}", first.clause)
 
 
 def memory(play: Play) -> Suspicion | None:
-    """The process grew by more than it was sent."""
+    """Report growth of the process beyond what it was sent."""
     if play.memory is None or play.before is None:
         return None
     grown = play.memory - play.before.memory
     if grown <= GROWTH + A_BYTE_TAKES * play.fed:
         return None
-    told = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
-    return Suspicion("memory is linear in the input", told, "growth")
+    detail = f"{grown >> 20} MiB more are taken after {play.fed} bytes were sent"
+    return Suspicion("memory is linear in the input", detail, "growth")
 
 
 def spin(play: Play) -> Suspicion | None:
-    """The process is busy with nothing."""
+    """Report CPU use of an idle process."""
     if play.idle_cpu is None or play.idle_cpu <= SPIN or play.death is not None:
         return None
     return Suspicion("an idle server rests", f"{play.idle_cpu:.2f} s of CPU a second with no connection open", "spin")
@@ -155,15 +157,15 @@ ORACLES: Mapping[str, Oracle] = {
     one.__name__: one
     for one in (sanitizer, death, hang, spin, memory, broken, ended, stuck, lost, leak, disagreement)
 }  # fmt: skip
-"""Name -> oracle, the most telling first."""
+"""Name -> oracle, the most specific first."""
 SAMPLED = frozenset({"memory is linear in the input", "an idle server rests"})
-"""What is only seen where the process is measured."""
-FRESH = frozenset({"a sanitizer is silent", "memory is linear in the input", "an idle server rests"})
-"""What stays for the rest of a process, so that only a fresh one can show it again."""
+"""Oracles that need a measurement of the process."""
+NEEDS_FRESH_PROCESS = frozenset({"a sanitizer is silent", "memory is linear in the input", "an idle server rests"})
+"""Oracles whose effect lasts as long as the process, so that only a new one can reproduce it."""
 
 
 def judged(play: Play) -> Iterator[Suspicion]:
-    """Yield what the oracles noticed; of what one cause may show in many ways the first alone."""
+    """Yield the report of the first oracle that has one: a single cause often triggers several."""
     for oracle in ORACLES.values():
         found = oracle(play)
         if found is not None:

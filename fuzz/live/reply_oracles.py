@@ -1,11 +1,11 @@
-"""Oracles about what replies say: other clients' bytes in them, and answers that a record's life does not allow."""
+"""Oracles about the content of replies: bytes of other clients, and replies that no state of the model allows."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.live.canaries import marks_in
+from wireproof.fuzz.live.canaries import canaries_in
 from wireproof.fuzz.live.exchanges import Line, shape_of
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.protocols import LocalProtocolError, Message, Request
@@ -14,16 +14,16 @@ from wireproof.reference_server.model import Model
 __all__ = ["disagreement", "leak"]
 
 MOST_KEYS = 16
-"""Records of one connection that are followed: of thousands made alike, the first ones tell."""
+"""Records of one connection that are followed."""
 
 
 def _key(model: Model, request: Request) -> bytes | None:
-    """Return the key of a request about one record that is the script's own; None for any other."""
+    """Return the key of a request about one record of the script; None for any other request."""
     try:
         key = model.key(request)
     except ValueError:
         return None
-    return key if marks_in(key) else None
+    return key if canaries_in(key) else None
 
 
 def _senders(play: Play, data: bytes) -> list[Line]:
@@ -31,35 +31,35 @@ def _senders(play: Play, data: bytes) -> list[Line]:
 
 
 def leak(play: Play) -> Suspicion | None:
-    """A reply about one record holds marks that nobody who named the record has sent."""
-    model = play.ground.model
+    """Report a reply about one record with canaries that nobody who named the record has sent."""
+    model = play.context.model
     if model is None:
         return None
     for line in play.lines:
         if not (line.valid and line.clear):
             continue
         for request, reply in line.answered:
-            if not (held := marks_in(_bytes(play, reply))) or (key := _key(model, request)) is None:
+            if not (canaries := canaries_in(_bytes(play, reply))) or (key := _key(model, request)) is None:
                 continue
-            foreign = held - {one for other in _senders(play, key) for one in marks_in(bytes(other.sent))}
+            foreign = canaries - {one for other in _senders(play, key) for one in canaries_in(bytes(other.sent))}
             if foreign:
-                told = f"the reply to {request.NAME} on connection {line.name} holds {min(foreign).decode()}"
+                detail = f"the reply to {request.NAME} on connection {line.name} holds {min(foreign).decode()}"
                 shape = f"{request.NAME} > {shape_of(reply)}"
-                return Suspicion("replies hold nobody else's bytes", f"{told}, which nobody sent for it", shape)
+                return Suspicion("replies hold nobody else's bytes", f"{detail}, which nobody sent for it", shape)
     return None
 
 
 def _bytes(play: Play, reply: Message) -> bytes:
     try:
-        data: bytes = play.ground.symbols.codec.encode(reply)
+        data: bytes = play.context.symbols.codec.encode(reply)
     except LocalProtocolError:
         return b""
     return data
 
 
 def disagreement(play: Play) -> Suspicion | None:
-    """The answers about a record that one valid connection alone named are none that its life allows."""
-    model = play.ground.model
+    """Report replies about a record of one valid connection that no state of the model allows."""
+    model = play.context.model
     if model is None:
         return None
     for line in play.lines:
@@ -72,10 +72,10 @@ def disagreement(play: Play) -> Suspicion | None:
 
 
 def _own_keys(play: Play, model: Model, line: Line) -> Iterator[bytes]:
-    """Yield keys that only this connection names, and only in requests about one record; the first ones of many."""
+    """Yield the first keys that only this connection names, and only in requests about one record."""
     keys = dict.fromkeys(key for request in line.requests if (key := _key(model, request)) is not None)
     others = [one for one in line.requests if _key(model, one) is None]
-    elsewhere = [getattr(one, name) for one in others for name in play.ground.blobs(one)]
+    elsewhere = [getattr(one, name) for one in others for name in play.context.blobs(one)]
     for key in list(keys)[:MOST_KEYS]:
         longer = any(key in other and key != other for other in keys)
         if not longer and not any(key in value for value in elsewhere) and len(_senders(play, key)) == 1:
@@ -89,9 +89,9 @@ def _disagrees(model: Model, line: Line, key: bytes) -> Suspicion | None:
             continue
         after = {one: None for state in states for one in model.step(state, request, reply)}
         if not after:
-            told = " or ".join(map(model.tell, states))
+            detail = " or ".join(map(model.tell, states))
             kinds = " or ".join(sorted({model.tell(state).split()[0] for state in states}))
             shape = f"{kinds} > {request.NAME} > {shape_of(reply)}"
-            return Suspicion("answers agree with the model", f"{request.NAME} with {told}: {describe(reply)}", shape)
+            return Suspicion("answers agree with the model", f"{request.NAME} with {detail}: {describe(reply)}", shape)
         states = after
     return None

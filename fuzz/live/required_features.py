@@ -1,20 +1,20 @@
-"""Which features of a target lines and requests need: those that every case with them needs."""
+"""Which optional features links and requests need: those that every case with them needs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from wireproof.conformance.suite.cases import Suite, load_suite
+from wireproof.fuzz.json_values import JsonObject
 
 __all__ = ["Needs", "asked_in", "links_in", "names_in", "needs", "needs_of"]
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Name -> the features without which nobody has to serve it."""
+    """Name -> the features without which a server need not support it."""
 
     links: dict[str, frozenset[str]]
     requests: dict[str, frozenset[str]]
@@ -22,7 +22,7 @@ class Needs:
 
 
 def needs_of(suite: Suite) -> Needs:
-    """Return what the cases of a suite need, by what they have in common."""
+    """Return what the cases of a suite need, intersected over all cases that use a link or request."""
     links: dict[str, frozenset[str]] = {}
     requests: dict[str, frozenset[str]] = {}
     for case in suite.cases:
@@ -39,19 +39,19 @@ def needs(protocol: str) -> Needs:
     return needs_of(load_suite(protocol))
 
 
-def links_in(steps: Iterable[Any]) -> set[str]:
+def links_in(steps: Iterable[JsonObject]) -> set[str]:
     """Return the links that steps name."""
-    told = (step.get("connect") for step in steps)
-    return {one["link"] for one in told if isinstance(one, dict) and "link" in one}
+    connects = (step.get("connect") for step in steps)
+    return {one["link"] for one in connects if isinstance(one, dict) and "link" in one}
 
 
-def asked_in(steps: Iterable[Any]) -> set[str]:
+def asked_in(steps: Iterable[JsonObject]) -> set[str]:
     """Return the names of the requests that steps send."""
     return {name for step in steps for name in names_in(step.get("send"))}
 
 
-def names_in(spec: Any) -> Iterator[str]:
-    """Yield the names of the messages in a `send`; of repeated ones, once."""
+def names_in(spec: object) -> Iterator[str]:
+    """Yield the names of the messages in a `send`; once for repeated ones."""
     if isinstance(spec, list):
         for one in spec:
             yield from names_in(one)

@@ -1,43 +1,47 @@
-"""The conversations of the vectors as scripts, on as many connections as they have."""
+"""The conversations of the vectors as seed scripts, on as many connections as they have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
-from wireproof.fuzz.live.generation import Drawing
-from wireproof.fuzz.live.token_substitution import place, told_in
+from wireproof.fuzz.json_values import JsonObject
+from wireproof.fuzz.live.generation import ScriptGenerator
+from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
+from wireproof.protocols import Role
 
 if TYPE_CHECKING:
-    from wireproof.fuzz.live.context import Ground
+    from wireproof.fuzz.live.context import FuzzContext
 
-__all__ = ["actions", "drawn", "seeds"]
+__all__ = ["generated_scripts", "script_actions", "seeds"]
 
 PAUSE = 0.02
 MOST_WAITED = 0.3
 """Seconds of waiting beyond which a conversation is no seed."""
 LONGEST = 4096
 DRAWN = 200
-"""Scripts that ask anything."""
+"""Number of generated scripts."""
+GENERATOR_SEED = "wireproof talks"
+"""Seed of the generated scripts; another text gives other scripts."""
 SHUT = {"half_close": "half", "close": "close", "reset": "reset"}
 
 
-def seeds(ground: Ground) -> Iterator[Script]:
-    """Yield the conversations that are short and in clear, then scripts that ask anything; the same each time."""
-    for one, _ in usable(ground):
-        yield tuple(actions(one["steps"], ground))
-    yield from drawn(ground)
+def seeds(context: FuzzContext) -> Iterator[Script]:
+    """Yield the short conversations in clear, then generated scripts; the same each time."""
+    for one, _ in usable(context):
+        yield tuple(script_actions(one["steps"], context))
+    yield from generated_scripts(context)
 
 
-def usable(ground: Ground) -> Iterator[tuple[Mapping[str, Any], float]]:
+def usable(context: FuzzContext) -> Iterator[tuple[JsonObject, float]]:
     """Yield the conversations that are short, quick and in clear, each with the seconds that it waits."""
-    for one in conversations(ground.name, ground.profile, ground.variant):
+    for one in conversations(context.name, context.profile, context.variant):
         steps = one["steps"]
-        if ground.may_fail(one["id"]):
+        if context.may_fail(one["id"]):
             continue
         waited = sum(step.get("seconds", 0.0) for step in steps)
         sent = sum(len(step.get("hex", "")) // 2 for step in steps if step["do"] == "send")
@@ -45,43 +49,46 @@ def usable(ground: Ground) -> Iterator[tuple[Mapping[str, Any], float]]:
             yield one, waited
 
 
-def drawn(ground: Ground) -> Iterator[Script]:
-    """Yield scripts that ask anything; the same each time."""
-    drawing = Drawing(ground, Random("wireproof talks"))
+def generated_scripts(context: FuzzContext) -> Iterator[Script]:
+    """Yield generated scripts; the same each time."""
+    generator = ScriptGenerator(context, Random(GENERATOR_SEED))
     for _ in range(DRAWN):
-        yield drawing.script()
+        yield generator.script()
 
 
-def actions(steps: Iterable[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
-    """Yield the actions of a conversation, names marked where requests stand by themselves.
+def script_actions(steps: Iterable[JsonObject], context: FuzzContext) -> Iterator[Action]:
+    """Yield the actions of a conversation, with canaries in names where requests are decoded independently.
 
-    What a reply told is asked for again by its place; of several answers that are due together the first is waited for.
+    Tokens are written as placeholders. Of several replies that are due together only the first is waited for.
     """
     before: Action | None = None
-    for action in _each(steps, ground):
+    for action in _each(steps, context):
         if not (isinstance(action, Read) and action == before):
             yield action
         before = action
 
 
-def _each(steps: Iterable[Mapping[str, Any]], ground: Ground) -> Iterator[Action]:
-    lines, places = {}, dict[bytes, bytes]()
+def _each(steps: Iterable[JsonObject], context: FuzzContext) -> Iterator[Action]:
+    lines, placeholders = {}, dict[bytes, bytes]()
     for step in steps:
         name, data = step["connection"], bytes.fromhex(step.get("hex", ""))
         match step["do"]:
             case "connect":
-                link = ground.symbols.protocol.link_of(step.get("link", ""))
-                lines[name] = ground.following(step.get("link", ""))
+                link = context.symbols.protocol.link_of(step.get("link", ""))
+                lines[name] = context.dissection(step.get("link", ""))
                 yield Open(name, step.get("link", ""), link.transport)
             case "send":
                 if name in lines:
-                    lines[name].sent(data)
-                for told, stands in places.items():
-                    data = data.replace(told, stands)
-                yield Write(name, data if ground.by_state else ground.marked(data))
+                    lines[name].feed(Role.CLIENT, data)
+                for token, stand_in in placeholders.items():
+                    data = data.replace(token, stand_in)
+                yield Write(name, data if context.by_state else context.with_canaries(data))
             case "receive" | "closed":
-                for message in lines[name].came(data) if name in lines else ():
-                    places.update((told, place(name, len(told))) for told in told_in(message, ground.echoed))
+                frames = lines[name].feed(Role.SERVER, data) if name in lines else []
+                for message in (one.message for one in frames if one.sender is Role.SERVER):
+                    placeholders.update(
+                        (token, placeholder(name, len(token))) for token in tokens_in(message, context.token_fields)
+                    )
                 yield Read(name, PAUSE)
             case "wait":
                 yield Sleep(step["seconds"])

@@ -1,4 +1,4 @@
-"""Plays scripts on the reference server in this process: no waiting, and the same every time."""
+"""Plays scripts on the reference server in this process: without waiting and with the same result each time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from wireproof.conformance.drivers.simulation import Simulation
 from wireproof.conformance.player.connections import Asking, Result
 from wireproof.conformance.run.reference_target import service
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.script import Script
@@ -20,18 +20,18 @@ __all__ = ["carried_out", "new_server", "simulated"]
 PATIENCE = 1.0
 
 
-def new_server(ground: Ground, mutant: str | None = None, *, bare: bool = False) -> Simulation:
-    """Return a server of its own, set up as the cases of its protocol say; `mutant` names one to take its place.
+def new_server(context: FuzzContext, mutant: str | None = None, *, bare: bool = False) -> Simulation:
+    """Return a simulation of a new server, configured as for the cases of its protocol; `mutant` names a mutant.
 
-    `bare`: it has the limits it comes with, and nothing else.
+    `bare` selects the default configuration instead.
     """
-    made = partial(create_service, ids=seeded_ids(1), patch=server_patch(ground.name, mutant))
+    made = partial(create_service, ids=seeded_ids(1), patch=server_patch(context.name, mutant))
     make = made if bare else partial(service, mutant=mutant)
-    return Simulation(lambda clock: make(ground.name, profile=ground.profile, variant=ground.variant, clock=clock))
+    return Simulation(lambda clock: make(context.name, profile=context.profile, variant=context.variant, clock=clock))
 
 
 def carried_out(asking: Asking[Result], server: Simulation) -> Result:
-    """Carry out in simulation what is asked for, and return what comes of it."""
+    """Perform in simulation what a player asks for; return its result."""
     try:
         action = next(asking)
         while True:
@@ -41,7 +41,7 @@ def carried_out(asking: Asking[Result], server: Simulation) -> Result:
         return result
 
 
-def simulated(ground: Ground, script: Script, mutant: str | None = None, *, bare: bool = False) -> Play:
-    """Return the play of a script on a server of its own, see `new_server`."""
-    trace = carried_out(playing(script, ground, patience=PATIENCE), new_server(ground, mutant, bare=bare))
-    return Play(script, trace, ground, PATIENCE)
+def simulated(context: FuzzContext, script: Script, mutant: str | None = None, *, bare: bool = False) -> Play:
+    """Return the play of a script on a new server, see `new_server`."""
+    trace = carried_out(playing(script, context, patience=PATIENCE), new_server(context, mutant, bare=bare))
+    return Play(script, trace, context, PATIENCE)

@@ -1,10 +1,10 @@
-"""The reference server in this process as a target of a campaign: its clock is virtual, so nothing is waited for."""
+"""The reference server in this process as the target of a campaign; its clock is virtual, so nothing waits."""
 
 from __future__ import annotations
 
 from wireproof.conformance.drivers.simulation import Simulation
 from wireproof.conformance.model.trace import Trace
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, normalised
@@ -15,24 +15,24 @@ __all__ = ["SimulatedTarget"]
 
 
 class SimulatedTarget(LiveTarget):
-    """One server that lives from restart to restart, as a process would; `fault` makes it wrong on purpose."""
+    """A server that keeps its state until it is restarted, as a process would; `mutant` names a mutant."""
 
-    def __init__(self, ground: Ground, mutant: str | None = None) -> None:
-        super().__init__(ground, None)
-        self._fault = mutant
-        self._simulation: Simulation = new_server(ground, mutant)
+    def __init__(self, context: FuzzContext, mutant: str | None = None) -> None:
+        super().__init__(context, None)
+        self._mutant = mutant
+        self._simulation: Simulation = new_server(context, mutant)
 
     def restart(self, why: str) -> bool:
-        """Start it again, with nothing in it."""
-        self._simulation = new_server(self.ground, self._fault)
+        """Replace the server by a new one."""
+        self._simulation = new_server(self.context, self._mutant)
         self.restarts += 1
         return True
 
     def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
-        """Play a script as it is; there is no process to be measured. What the server raises is its death."""
+        """Play a script unchanged; no process is measured. An exception of the server counts as its death."""
         trace, death = Trace(), None
         try:
-            trace = carried_out(playing(script, self.ground, patience=patience), self._simulation)
+            trace = carried_out(playing(script, self.context, patience=patience), self._simulation)
         except Exception as error:
             death = normalised(f"raised {type(error).__name__}: {error}")
-        return Play(script, trace, self.ground, patience, death)
+        return Play(script, trace, self.context, patience, death)

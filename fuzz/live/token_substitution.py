@@ -1,7 +1,7 @@
-"""Places in a script for what a server tells anew each time and wants to hear again: ids, tokens.
+"""Placeholders in scripts for tokens: values that a server sends in each play and expects in later requests.
 
-A place stands for what was told last on one connection, and has the size of what it stands for. It is filled when the
-script is played; where nothing was told it is sent as it is.
+A placeholder stands for the latest token of one connection and has the size of that token. It is replaced while the
+script is played; if no token came, it is sent as it is.
 """
 
 from __future__ import annotations
@@ -13,76 +13,76 @@ from zlib import crc32
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.script import Script
-from wireproof.protocols import Message
+from wireproof.protocols import Message, Role
+from wireproof.protocols.dissect import Dissection
 
-__all__ = ["SHORTEST", "Echoes", "has_places", "moved", "place", "told_in"]
+__all__ = ["SHORTEST", "TokenSubstitution", "has_placeholders", "on_other_connections", "placeholder", "tokens_in"]
 
-PLACE = re.compile(rb"=echo:[0-9a-f]{8}=*")
+PLACEHOLDER = re.compile(rb"=echo:[0-9a-f]{8}=*")
 SHORTEST = 14
-"""Bytes of what a place can stand for."""
+"""Smallest size of a token in bytes."""
 Fields = frozenset[tuple[str, int]]
-"""Name and size of what is told and asked for again."""
+"""Name and size of the fields that hold tokens."""
 
 
-def place(connection: str, size: int) -> bytes:
-    """Return what stands for the bytes that were told on a connection."""
+def placeholder(connection: str, size: int) -> bytes:
+    """Return the placeholder for a token of `size` bytes that comes on a connection."""
     return (b"=echo:%08x" % crc32(connection.encode())).ljust(size, b"=")
 
 
-def has_places(script: Script) -> bool:
-    """Say whether anything is to be filled."""
-    return any(isinstance(step, Write) and PLACE.search(step.data) for step in script)
+def has_placeholders(script: Script) -> bool:
+    """Return whether a script holds placeholders."""
+    return any(isinstance(step, Write) and PLACEHOLDER.search(step.data) for step in script)
 
 
-def moved(script: Iterable[Action], name: Callable[[str], str]) -> list[Action]:
-    """Return the steps on connections of other names, what was told on them with them."""
+def on_other_connections(script: Iterable[Action], name: Callable[[str], str]) -> list[Action]:
+    """Return the steps with connections renamed by `name`, and their placeholders with them."""
     steps = list(script)
     names = {step.connection for step in steps if isinstance(step, Open | Write | Read | Shut)}
-    heads = {place(one, SHORTEST): place(name(one), SHORTEST) for one in names}
-    return [_moved(step, name, heads) for step in steps]
+    heads = {placeholder(one, SHORTEST): placeholder(name(one), SHORTEST) for one in names}
+    return [_on_other_connection(step, name, heads) for step in steps]
 
 
-def _moved(step: Action, name: Callable[[str], str], heads: dict[bytes, bytes]) -> Action:
+def _on_other_connection(step: Action, name: Callable[[str], str], heads: dict[bytes, bytes]) -> Action:
     def other(found: re.Match[bytes]) -> bytes:
         head, rest = found[0][:SHORTEST], found[0][SHORTEST:]
         return heads.get(head, head) + rest
 
-    if isinstance(step, Write) and PLACE.search(step.data):
-        step = replace(step, data=PLACE.sub(other, step.data))
+    if isinstance(step, Write) and PLACEHOLDER.search(step.data):
+        step = replace(step, data=PLACEHOLDER.sub(other, step.data))
     return replace(step, connection=name(step.connection)) if isinstance(step, Open | Write | Read | Shut) else step
 
 
-def told_in(message: Message, fields: Fields) -> list[bytes]:
-    """Return what a message tells that may be asked for again."""
+def tokens_in(message: Message, fields: Fields) -> list[bytes]:
+    """Return the values of the token fields of a message."""
     found = [(name, getattr(message, name)) for name in message.__struct_fields__]
     return [value for name, value in found if isinstance(value, bytes) and (name, len(value)) in fields]
 
 
-class Echoes:
-    """What was told in one play; fills places as it goes on."""
+class TokenSubstitution:
+    """The tokens of one play; replaces placeholders as the play proceeds."""
 
-    def __init__(self, following: Callable[[str], Following], fields: Fields) -> None:
-        """`following` makes what reads a line of a link."""
-        self._following = following
+    def __init__(self, dissection: Callable[[str], Dissection], fields: Fields) -> None:
+        """`dissection` makes what reads a connection of a link."""
+        self._dissection = dissection
         self._fields = fields
-        self._lines: dict[str, Following] = {}
-        self._told: dict[bytes, bytes] = {}
+        self._lines: dict[str, Dissection] = {}
+        self._values: dict[bytes, bytes] = {}
 
     def see(self, event: TraceEvent) -> None:
         """Take the next event of the play."""
         if event.kind is Kind.OPENED:
-            self._lines[event.connection] = self._following(event.link)
+            self._lines[event.connection] = self._dissection(event.link)
         elif event.kind is Kind.SENT and event.connection in self._lines:
-            self._lines[event.connection].sent(event.data)
+            self._lines[event.connection].feed(Role.CLIENT, event.data)
         elif event.kind is Kind.RECEIVED and event.connection in self._lines:
-            for message in self._lines[event.connection].came(event.data):
-                for value in told_in(message, self._fields):
-                    self._told[place(event.connection, len(value))] = value
+            for frame in self._lines[event.connection].feed(Role.SERVER, event.data):
+                for value in tokens_in(frame.message, self._fields) if frame.sender is Role.SERVER else ():
+                    self._values[placeholder(event.connection, len(value))] = value
 
-    def filled(self, data: bytes) -> bytes:
-        """Return what is to be written: each place filled with what was told there."""
-        for one, value in self._told.items():
+    def substituted(self, data: bytes) -> bytes:
+        """Return `data` with each placeholder replaced by its token."""
+        for one, value in self._values.items():
             data = data.replace(one, value)
         return data

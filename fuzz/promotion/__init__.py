@@ -1,1 +1,1 @@
-"""Findings that come back: as cases, where a case can say it, else as inputs that a campaign replays first."""
+"""Promotion: turns a finding into a case, a frame, or an input that campaigns replay first."""

@@ -1,13 +1,12 @@
-"""Bytes and messages as cases write them: names become a case's own, so that no two plays of it meet."""
+"""Bytes and messages in the notation of cases: names become the case's own, so that two plays never share one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from wireproof.fuzz.live.canaries import MARK
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import CANARY
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.protocols import Message
 from wireproof.protocols.fields import Absent, Repeated, Rows
 
@@ -15,65 +14,70 @@ __all__ = ["Naming"]
 
 PLAIN = re.compile(rb"[A-Za-z][A-Za-z0-9 _.-]*")
 OWN = 20
-"""Bytes that hold a case's own name, whatever the run: what is longer than a mark keeps its size, and its end."""
+"""Bytes reserved for the case's own name: a name longer than a canary keeps its size and its end."""
 LONG = 30
-"""Size from which a name keeps its size."""
+"""Size in bytes from which a name keeps its size."""
 SLACK = 20_000_000_000
-"""Nanoseconds that a play may take until it asks how much time is left."""
+"""Nanoseconds that a play may take before it asks for a remaining time."""
 
 
 class Naming:
-    """What the names of one script are called in a case."""
+    """The names of one script in a case."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._spoken = ground.symbols.protocol
+    def __init__(self, context: FuzzContext) -> None:
+        self._context = context
+        self._spoken = context.symbols.protocol
         self._called: dict[bytes, str] = {}
         self._used: dict[str, dict[bytes, None]] = {}
-        self._told: dict[bytes, str] = {}
+        self._saved_names: dict[bytes, str] = {}
 
-    def request(self, message: Message) -> Any:
-        """Return a request as `send` takes it."""
+    def request(self, message: Message) -> object:
+        """Return a request in the notation of `send`."""
         for field in self._spoken.named_by & set(message.__struct_fields__):
             self._used.setdefault(field, {})[getattr(message, field)] = None
         fields = {
             field: self._value(field, getattr(message, field))
-            for field, kind in self._ground.symbols.codec.layout(type(message)).fields
+            for field, kind in self._context.symbols.codec.layout(type(message)).fields
             if not isinstance(kind, Absent)
         }
         return {message.NAME: fields} if fields else message.NAME
 
-    def literal(self, message: Message) -> Any:
-        """Return a request with every name as it is, for a single frame."""
+    def literal(self, message: Message) -> object:
+        """Return a request with all names unchanged, for a single frame."""
         fields = {
             field: self._blob(value) if isinstance(value := getattr(message, field), bytes) else value
             for field in message.__struct_fields__
         }
         return {message.NAME: fields} if fields else message.NAME
 
-    def reply(self, message: Message, called: str = "") -> Any:
-        """Return what `expect` asks of a reply on a connection: all that every right server would answer so.
+    def reply(self, message: Message, called: str = "") -> object:
+        """Return the pattern of `expect` for a reply: what every conforming server would answer.
 
-        What is asked for again later is saved.
+        `called` is the connection. Tokens that later requests repeat are saved.
         """
-        if message.NAME == "STATUS":
-            return "ok" if getattr(message, "ok") else "refused"  # noqa: B009 - the class is the protocol's
-        fields = {**self.fields(message), **self._saved(message, called)}
-        return {message.NAME: fields} if fields else message.NAME
+        for alias, (name, fields) in self._spoken.aliases.items():
+            if name == message.NAME and all(getattr(message, field) == one for field, one in fields.items()):
+                return alias
+        found = {**self.fields(message), **self._saved(message, called)}
+        return {message.NAME: found} if found else message.NAME
 
-    def _saved(self, message: Message, called: str) -> dict[str, Any]:
-        found = {}
+    def _saved(self, message: Message, called: str) -> dict[str, object]:
+        found: dict[str, object] = {}
         for field in message.__struct_fields__:
             value = getattr(message, field)
-            if self._ground.by_state and isinstance(value, bytes) and (field, len(value)) in self._ground.echoed:
-                self._told[value] = f"{called}_{field}"
-                found[field] = {"save": self._told[value]}
+            if (
+                self._context.by_state
+                and isinstance(value, bytes)
+                and (field, len(value)) in self._context.token_fields
+            ):
+                self._saved_names[value] = f"{called}_{field}"
+                found[field] = {"save": self._saved_names[value]}
         return found
 
-    def fields(self, message: Message) -> Mapping[str, Any]:
-        """Return field -> matcher for the fields that are the same on every right server."""
-        found: dict[str, Any] = {}
-        for field, kind in self._ground.symbols.codec.layout(type(message)).fields:
+    def fields(self, message: Message) -> Mapping[str, object]:
+        """Return field -> pattern for the fields that are equal on all conforming servers."""
+        found: dict[str, object] = {}
+        for field, kind in self._context.symbols.codec.layout(type(message)).fields:
             value = getattr(message, field)
             if isinstance(kind, Repeated):
                 found["rows"] = self._table([row for part in value for row in part.rows])
@@ -87,45 +91,45 @@ class Naming:
                 found[field] = self._value(field, value)
         return {field: matcher for field, matcher in found.items() if matcher != {}}
 
-    def _table(self, rows: Iterable[Message]) -> dict[str, Any]:
-        """Return what is asked of a table: rows about the script's own names, and none about those it has not."""
-        held, contains = set(), []
+    def _table(self, rows: Iterable[Message]) -> dict[str, object]:
+        """Return the pattern of a table: it contains the rows of the script's names and excludes its other names."""
+        present, contains = set(), []
         for row in rows:
             for field in self._spoken.named_by & set(row.__struct_fields__):
                 name = getattr(row, field)
                 if name in self._used.get(field, {}):
-                    held.add((field, name))
+                    present.add((field, name))
                     contains.append(dict(self.fields(row)))
         fields = {field for row in rows for field in self._spoken.named_by & set(row.__struct_fields__)}
         lacking = [
             {field: self._value(field, name)}
             for field in sorted(fields)
             for name in self._used.get(field, {})
-            if (field, name) not in held
+            if (field, name) not in present
         ]
         return {key: found for key, found in (("contains", contains), ("excludes", lacking)) if found}
 
-    def _time_left(self, message: Message, field: str) -> dict[str, Any]:
+    def _time_left(self, message: Message, field: str) -> dict[str, object]:
         unit, lengths = self._spoken.time_left[field]
         value, length = getattr(message, field), lengths.get(getattr(message, unit), 1)
         least = value - -(-SLACK // length)
         return {"between": [least, value]} if least > 0 else {"at_most": value}
 
-    def _value(self, field: str, value: Any) -> Any:
-        if isinstance(value, bytes) and value in self._told:
-            return f"@{self._told[value]}"
+    def _value(self, field: str, value: object) -> object:
+        if isinstance(value, bytes) and value in self._saved_names:
+            return f"@{self._saved_names[value]}"
         if isinstance(value, bytes):
-            own = field in self._spoken.named_by and not self._ground.by_state
+            own = field in self._spoken.named_by and not self._context.by_state
             return self._name(value) if own else self._blob(value)
         names = self._spoken.names.get(field)
-        if names is not None and value in list(names):
+        if names is not None and isinstance(value, int) and value in list(names):
             return names(value).name.lower()
         return value
 
-    def _name(self, data: bytes) -> Any:
+    def _name(self, data: bytes) -> object:
         if not data:
             return ""
-        found = MARK.search(data)
+        found = CANARY.search(data)
         own = found[0] if found else data
         called = self._called.setdefault(own, f"$m{len(self._called) + 1}")
         if len(data) >= LONG:
@@ -133,10 +137,10 @@ class Naming:
         rest = data.replace(own, b"", 1) if found else b""
         return {"join": [called, self._blob(rest)]} if rest else called
 
-    def _blob(self, data: bytes) -> Any:
-        """Return any bytes; requests inside them as messages, so that they name the same things."""
-        inner, whole = self._ground.requests(data)
-        if whole and inner and MARK.search(data):
+    def _blob(self, data: bytes) -> object:
+        """Return the notation of any bytes; requests inside them as messages, so that they share names."""
+        inner, whole = self._context.requests(data)
+        if whole and inner and CANARY.search(data):
             return {"join": [{"message": self.request(one)} for one in inner]}
         if len(data) > 8 and len(set(data)) == 1:
             return {"fill": data[0], "size": len(data)}

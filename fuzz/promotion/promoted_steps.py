@@ -1,50 +1,48 @@
-"""A script as the steps of a case: what it sends, and what the reference server answers to it.
-
-Where a script cuts a request in pieces the case sends it whole: cases are played under every cut anyway. Bytes that
-are no requests are sent as they are, and nothing more is asked of their connection. All that is due is waited for
-before anything happens elsewhere, so that no step depends on which of two connections a server reads first.
-"""
+"""A script as the steps of a case: what it sends, and what the reference server answers. A request that the script
+sends in pieces is sent whole, because cases are played in every segmentation anyway. Bytes that are no request are sent
+unchanged, and nothing more is expected on their connection. All pending replies are awaited before another connection
+is used, so no step depends on which connection a server reads first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.simulated import new_server, simulated
 from wireproof.fuzz.promotion.naming import Naming
 from wireproof.fuzz.script import Script
-from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, Request
+from wireproof.protocols import Message, ProtocolError, Push, Request, Role
 from wireproof.protocols.connection import Client
+from wireproof.protocols.dissect import Frame
 
 __all__ = ["StepsError", "steps_of"]
 
 VERBS = {"half": "half_close", "close": "close", "reset": "reset"}
 LONGEST_WAIT = 2.5
-"""Seconds; cases wait no longer on sockets."""
+"""Longest wait of a case in seconds."""
 PATIENCE = 1.0
 DEFAULT = "a"
 """The connection of a step that names none."""
 
 
 class StepsError(ValueError):
-    """Raised for a script that no case can say; it names the reason."""
+    """Raised for a script that no case can express; the message says why."""
 
 
 @dataclass
-class _Line:
+class _CaseConnection:
     """One connection, from its opening to its end."""
 
     called: str
     client: Client
     requests: list[tuple[int, Request]] = field(default_factory=list)
-    """The offset behind each whole request of the stream, and the request."""
+    """(offset of its end in the stream, request) for each whole request."""
     foreign_at: int = 0
-    """Where what is no request begins."""
+    """The offset of the first byte that belongs to no request."""
     written: int = 0
     framed: bool = True
     half: bool = False
@@ -55,10 +53,10 @@ Stream = tuple[list[tuple[int, Request]], int]
 """The whole requests at the beginning of a stream with their ends, and where anything else begins."""
 
 
-def _streams(script: Script, ground: Ground) -> list[Stream]:
-    """Return how what each connection sends is read, by order of opening; by what is answered where that matters."""
-    if ground.by_state:
-        return [_ended(list(zip(one.stops, one.requests, strict=True))) for one in simulated(ground, script).lines]
+def _streams(script: Script, context: FuzzContext) -> list[Stream]:
+    """Return the stream of each connection in order of opening, decoded with replies where that matters."""
+    if context.by_state:
+        return [_requests_of(one.request_frames) for one in simulated(context, script).lines]
     found: list[bytearray] = []
     now: dict[str, bytearray] = {}
     for step in script:
@@ -67,26 +65,26 @@ def _streams(script: Script, ground: Ground) -> list[Stream]:
             found.append(now[step.connection])
         elif isinstance(step, Write) and step.connection in now:
             now[step.connection] += step.data
-    return [_read(ground, bytes(one)) for one in found]
+    return [_read(context, bytes(one)) for one in found]
 
 
-class _Writer:
-    """Plays a script on the reference server and writes down the steps."""
+class _CaseWriter:
+    """Plays a script on the reference server and writes the steps of a case."""
 
-    def __init__(self, ground: Ground, script: Script) -> None:
-        self._ground = ground
+    def __init__(self, context: FuzzContext, script: Script) -> None:
+        self._context = context
         self._script = script
-        self._names = Naming(ground)
-        self._server = new_server(ground)
-        self._filling = ground.filling(script)
-        self._streams = iter(_streams(script, ground))
+        self._names = Naming(context)
+        self._server = new_server(context)
+        self._filling = context.substitution(script)
+        self._streams = iter(_streams(script, context))
         self._opened: dict[str, int] = {}
-        self._lines: dict[str, _Line] = {}
-        self._sends: list[Any] = []
-        self.steps: list[dict[str, Any]] = []
+        self._lines: dict[str, _CaseConnection] = {}
+        self._sends: list[object] = []
+        self.steps: list[dict[str, object]] = []
 
-    def write(self) -> list[dict[str, Any]]:
-        """Return the steps, the last of which asks whether others are served."""
+    def write(self) -> list[dict[str, object]]:
+        """Return the steps; the last one checks that others are served."""
         for at, step in enumerate(self._script):
             self._do(step)
             following = self._script[at + 1] if at + 1 < len(self._script) else None
@@ -111,9 +109,9 @@ class _Writer:
         if name in self._lines:
             return
         number = self._opened[name] = self._opened.get(name, 0) + 1
-        symbols = self._ground.symbols
+        symbols = self._context.symbols
         called = name if number == 1 else f"{name}-{number}"
-        line = _Line(called, symbols.protocol.link_of(step.link).client(symbols.codec))
+        line = _CaseConnection(called, symbols.protocol.link_of(step.link).client(symbols.codec))
         line.requests, line.foreign_at = next(self._streams, ([], 0))
         self._lines[name] = line
         self._perform(step)
@@ -129,7 +127,7 @@ class _Writer:
 
     def _write(self, name: str, data: bytes) -> None:
         line = self._lines[name]
-        data = data if self._filling is None else self._filling.filled(data)
+        data = data if self._filling is None else self._filling.substituted(data)
         first, last = line.written, line.written + len(data)
         line.written = last
         for stop, request in line.requests:
@@ -151,23 +149,23 @@ class _Writer:
             del self._lines[name]
 
     def _flush(self, step: Action) -> None:
-        """Write down what was sent and all that came of it."""
+        """Write a step of what was sent and of all replies."""
         name = getattr(step, "connection", "")
         mine = {name} if self._sends else set()
         if self._sends:
             line = self._lines[name]
             sent, self._sends = self._sends, []
-            self._step(line, {"send": _runs(sent)}, self._heard(name))
+            self._step(line, {"send": _runs(sent)}, self._replies(name))
         for other in [one for one in self._lines if one not in mine]:
-            if heard := self._heard(other):
-                self._step(self._lines[other], {}, heard)
+            if replies := self._replies(other):
+                self._step(self._lines[other], {}, replies)
 
-    def _step(self, line: _Line, does: dict[str, Any], heard: list[Any]) -> None:
+    def _step(self, line: _CaseConnection, does: dict[str, object], replies: list[object]) -> None:
         where = {"on": line.called} if line.called != DEFAULT else {}
-        self.steps.append({**does, **where, **({"expect": _runs(heard)} if heard else {})})
+        self.steps.append({**does, **where, **({"expect": _runs(replies)} if replies else {})})
 
-    def _heard(self, name: str) -> list[Any]:
-        line, found = self._lines[name], list[Any]()
+    def _replies(self, name: str) -> list[object]:
+        line, found = self._lines[name], list[object]()
         while not line.ended:
             due = bool(line.client.pending) and line.framed
             answer = self._perform(Read(name, PATIENCE if due else 0.0))
@@ -178,41 +176,33 @@ class _Writer:
             found += self._messages(line)
         return found
 
-    def _messages(self, line: _Line) -> Iterator[Any]:
+    def _messages(self, line: _CaseConnection) -> Iterator[object]:
         try:
             while isinstance(event := line.client.next_event(), Message):
                 if isinstance(event, Push):
-                    yield from self._pushed(event)
+                    yield from self._expected_push(event)
                 else:
                     yield self._names.reply(event, line.called)
         except ProtocolError:
             line.framed = False
         if line.client.ambiguous_at is not None:
-            raise StepsError("what comes can be read in two ways: a push and a bare reply may stand on one connection")
+            raise StepsError("the replies are ambiguous: a push and a bare reply share one connection")
 
-    def _pushed(self, push: Push) -> Iterator[Any]:
-        """Yield what is expected of a push; nothing of one that holds nothing: it comes by the clock."""
+    def _expected_push(self, push: Push) -> Iterator[object]:
+        """Yield the pattern of a push; nothing for a push without fields, which a clock triggers."""
         fields = dict(self._names.fields(push))
-        if not self._ground.by_state:
+        if not self._context.by_state:
             yield {"push": fields}
         elif push.__struct_fields__:
             yield {push.NAME: fields}
 
 
-def _read(ground: Ground, stream: bytes) -> Stream:
-    reader = ground.symbols.protocol.link.server(ground.symbols.codec)
-    found: list[tuple[int, Request]] = []
-    reader.receive_data(stream)
-    try:
-        while (event := reader.next_event()) is not NEED_DATA:
-            if isinstance(event, Request):
-                found.append((reader.span[1], event))
-    except ProtocolError:
-        pass
-    return _ended(found)
+def _read(context: FuzzContext, stream: bytes) -> Stream:
+    return _requests_of(context.dissection().feed(Role.CLIENT, stream))
 
 
-def _ended(found: list[tuple[int, Request]]) -> Stream:
+def _requests_of(frames: Iterable[Frame]) -> Stream:
+    found = [(frame.span[1], frame.message) for frame in frames if isinstance(frame.message, Request)]
     return found, found[-1][0] if found else 0
 
 
@@ -220,16 +210,18 @@ def _same(one: Write, other: Write) -> bool:
     return one.connection == other.connection
 
 
-def _runs(items: Iterable[Any]) -> Any:
-    """Return the items, those that repeat as one that says how often; one alone as it is."""
+def _runs(items: Iterable[object]) -> object:
+    """Return the items with repetitions as `{times, of}`; a single item as itself."""
     runs = [(item, len(list(run))) for item, run in groupby(items)]
     found = [{"times": times, "of": item} if times > 1 else item for item, times in runs]
     return found[0] if len(found) == 1 else found
 
 
-def steps_of(script: Script, ground: Ground) -> list[dict[str, Any]]:
-    """Return the steps of a case that does what a script does and expects what the reference answers; `StepsError`."""
-    steps = _Writer(ground, script).write()
+def steps_of(script: Script, context: FuzzContext) -> list[dict[str, object]]:
+    """Return the steps of a case that does what `script` does and expects what the reference answers. Raises
+    `StepsError`.
+    """
+    steps = _CaseWriter(context, script).write()
     if not any("send" in step for step in steps):
         raise StepsError("the script sends nothing")
     return steps

@@ -1,78 +1,77 @@
-"""Puts a case or frame behind those of a file, and inputs into the folder that campaigns replay first."""
+"""Appends a case or frame to a file, and adds inputs to the folder that campaigns replay first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from wireproof.conformance.suite.cases import CaseError, Suite, frames_in, vectors_root
 from wireproof.conformance.suite.yaml_documents import checked
 from wireproof.fuzz.corpus import merge
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.promotion.entry import PromotionError, check_frame, legal_case
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.json_values import JsonObject
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.promotion.entry import PromotionError, check_frame, conforming_case
 
 __all__ = ["add", "keep_input", "regressions"]
 
 HEADS = {
-    "cases": "# What fuzzing found, written by `wireproof fuzz promote`; `found` tells where each comes from.\n",
+    "cases": "# What fuzzing found, written by `wireproof fuzz promote`; `found` says where each comes from.\n",
     "frames": "# Frames that fuzzing found, written by `wireproof fuzz promote`.\n",
 }
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes as our own reader reads: no truths but true and false, no dates."""
+    """Writes what our own reader reads: only `true` and `false` are booleans, no dates."""
 
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write everything out: no anchors."""
+    def ignore_aliases(self, data: object) -> bool:
+        """Write no anchors."""
         return True
 
 
 def regressions(protocol: str, engine: str) -> Path:
-    """Return the folder of inputs that an engine replays first, whatever corpus is named."""
+    """Return the folder of inputs that an engine always replays first."""
     return vectors_root() / protocol / "regressions" / engine
 
 
-def keep_input(found: Finding, folder: Path | None) -> Path:
-    """Keep the input of a finding that no case can say; return the folder; raises `PromotionError`, `OSError`."""
+def keep_input(found: FuzzFinding, folder: Path | None) -> Path:
+    """Write the input of a finding that no case can express; return the folder. Raises `PromotionError`, `OSError`."""
     if not found.data:
         raise PromotionError(f"a finding of engine {found.engine} without an input cannot be kept")
-    place = folder or regressions(found.protocol, found.engine)
-    merge(place, [found.data])
-    return place
+    directory = folder or regressions(found.protocol, found.engine)
+    merge(directory, [found.data])
+    return directory
 
 
-def add(path: Path, kind: str, entry: Mapping[str, Any], suite: Suite) -> tuple[str, ...]:
-    """Write an entry behind those of `path`, asking only what every right server answers; return what it leaves open.
+def add(path: Path, kind: str, entry: JsonObject, suite: Suite) -> tuple[str, ...]:
+    """Append an entry to `path`, relaxed to what every conforming server answers; return the variants that required it.
 
-    Raises `PromotionError` for an id that is taken, a file that cannot take it, and what the reference does not pass.
+    Raises `PromotionError` for a used id, an unsuitable file, or an entry that the reference fails; `OSError`.
     """
     taken = {one.id for one in suite.cases} | {one.id for one in suite.frames}
     if entry["id"] in taken:
-        raise PromotionError(f"the id {entry['id']!r} is taken: name another one with --id")
-    ground = Ground(suite.protocol, entry["profiles"][0], entry["variants"][0])
-    opened: tuple[str, ...] = ()
+        raise PromotionError(f"the id {entry['id']!r} is already used: give another one with --id")
+    context = FuzzContext(suite.protocol, entry["profiles"][0], entry["variants"][0])
+    left_open: tuple[str, ...] = ()
     head = f"{HEADS[kind]}protocol: {suite.protocol}\n{kind}:\n"
     before = path.read_text(encoding="utf-8") if path.exists() else head
     rules = (vectors_root() / "schema" / "cases.schema.json").read_text(encoding="utf-8")
     try:
         if kind == "cases":
-            entry, opened = legal_case(entry, suite, ground)
+            entry, left_open = conforming_case(entry, suite, context)
         text = before + ("" if before.endswith("\n") else "\n") + _written(entry)
         document = checked(text, rules, path.name)
         if (document.get(kind) or [None])[-1] != entry:
             raise CaseError(f"expected {kind} to be the last key of the file, so that one can be added at its end")
         for frame in frames_in({kind: [entry]}, suite.clauses, path.name):
-            check_frame(frame, suite, ground)
+            check_frame(frame, suite, context)
     except CaseError as error:
-        raise PromotionError(f"{path}: cannot take it: {error}") from None
+        raise PromotionError(f"{path}: cannot be extended: {error}") from None
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return opened
+    return left_open
 
 
 _Dumper.yaml_implicit_resolvers = {
@@ -82,8 +81,8 @@ _Dumper.yaml_implicit_resolvers = {
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|false)$"), ["t", "f"])
 
 
-def _written(entry: Mapping[str, Any]) -> str:
-    """Return an item of a list, steps one a line."""
+def _written(entry: JsonObject) -> str:
+    """Return an item of a YAML list, one step a line."""
     head = {key: value for key, value in entry.items() if key != "steps"}
     lines = [f"{key}: {_flow(value)}" for key, value in head.items()]
     if "steps" in entry:
@@ -91,7 +90,7 @@ def _written(entry: Mapping[str, Any]) -> str:
     return "  - " + "\n    ".join(lines) + "\n"
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     text: str = yaml.dump(
         value, Dumper=_Dumper, default_flow_style=True, width=1 << 30, sort_keys=False, allow_unicode=True
     )

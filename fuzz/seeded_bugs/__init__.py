@@ -1,1 +1,1 @@
-"""Faults planted in our own code, and in servers, to prove that each engine finds what it is there for."""
+"""Bugs seeded in our own code and in servers, to prove that each engine finds what it is meant for."""

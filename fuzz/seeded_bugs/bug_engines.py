@@ -1,4 +1,4 @@
-"""The engines that look for planted faults: each plants one, runs from the default seeds, and says what it took."""
+"""The engines that look for seeded bugs: each seeds one, runs from the default seeds, and counts executions."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tempfile import TemporaryDirectory
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.run.reference_target import serving_arguments
 from wireproof.fuzz import corpus, coverage_guided, parser_input, property_based, store_input
-from wireproof.fuzz.failure import Setting
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.known_targets import TARGETS, Target
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import TARGETS, CodeTarget
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
-from wireproof.fuzz.live.live_campaign import Bounds, Campaign
+from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
-from wireproof.fuzz.seeded_bugs.function_edits import Edit, planted
-from wireproof.fuzz.seeded_bugs.seeded_bug import Planting
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.seeded_bugs.function_edits import Edit, applied
+from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
+from wireproof.fuzz.server_transports import InProcess
+from wireproof.fuzz.step_failure import Setting
 from wireproof.protocols import protocol
 from wireproof.reference_server.registry import limits_of
 
-__all__ = ["ENGINES", "Engine", "Outcome", "Task"]
+__all__ = ["ENGINES", "Engine", "EngineResult", "Task"]
 
 EXAMPLE_STEPS = 80
 LARGEST_FRAME = 128 << 20
-"""Servers that are fuzzed live take frames this large: less, if reserved, is lost in what they take anyway."""
+"""Largest frame in bytes of live servers: a smaller one, if reserved, would not stand out in their memory."""
 MOST_SEEDS = 2000
-PLANTED = "WIREPROOF_PLANTED"
+SEEDED_BUG = "WIREPROOF_SEEDED_BUG"
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ class Task:
     """One run of an engine."""
 
     protocol: str
-    planting: Planting | None
-    """None: nothing is wrong, and nothing may be found."""
+    bug: BugEntry | None
+    """None for a control run: no bug, and nothing may be found."""
     runs: int
     seed: int
     guided: bool = True
-    """By coverage, where atheris is installed."""
+    """Whether to use coverage (atheris)."""
 
     @property
-    def ground(self) -> Ground:
-        """The protocol under the profile and variant in which the fault shows."""
-        spoken, one = protocol(self.protocol), self.planting
-        return Ground(
+    def context(self) -> FuzzContext:
+        """The protocol under the profile and variant in which the bug shows."""
+        spoken, one = protocol(self.protocol), self.bug
+        return FuzzContext(
             self.protocol,
             (one.profile if one else "") or spoken.default_profile,
             (one.variant if one else "") or spoken.default_variant,
@@ -60,71 +60,71 @@ class Task:
 
     @property
     def mutant(self) -> str | None:
-        """The name that the server knows it by."""
-        return self.planting.mutant if self.planting else None
+        """The name of the mutant of the server."""
+        return self.bug.mutant if self.bug else None
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of it."""
+class EngineResult:
+    """The result of one run."""
 
     executions: int | None
-    """How many it took to find something; None when nothing was found."""
-    told: str = ""
+    """Executions until something was found; None if nothing was."""
+    detail: str = ""
     """What was found."""
     by: str = ""
     """What chose the inputs."""
 
 
-Engine = Callable[[Task], Outcome]
+Engine = Callable[[Task], EngineResult]
 
 
-def own_code(target: str, task: Task) -> Outcome:
-    """Fuzz our own code, which is wrong in the fuzzer's process, or in this one where that is the same."""
-    edits = task.planting.edits if task.planting else ()
-    list(TARGETS[target].seeds(task.protocol))  # the seeds are read by code that is right
-    parser_input.renew(task.protocol)
+def own_code(target: str, task: Task) -> EngineResult:
+    """Fuzz our own code with the bug in the fuzzer's process, or in this one under Hypothesis."""
+    edits = task.bug.edits if task.bug else ()
+    list(TARGETS[target].seeds(task.protocol))  # the seeds are decoded by the correct code
+    parser_input.rebuild_codecs(task.protocol)
     if not task.guided:
-        with _wrong(edits, task.protocol):
+        with _buggy(edits, task.protocol):
             return _by_hypothesis(TARGETS[target], task)
-    crash, executions = _by_atheris(TARGETS[target], task, {PLANTED: task.mutant or ""})
-    with _wrong(edits, task.protocol):
-        return _seen_again(TARGETS[target], task, crash, executions)
+    crash, executions = _by_atheris(TARGETS[target], task, {SEEDED_BUG: task.mutant or ""})
+    with _buggy(edits, task.protocol):
+        return _confirmed(TARGETS[target], task, crash, executions)
 
 
 @contextmanager
-def _wrong(edits: tuple[Edit, ...], name: str) -> Iterator[None]:
-    """Let our code be wrong within, codecs included."""
-    with planted(edits):
-        parser_input.renew(name)
+def _buggy(edits: tuple[Edit, ...], name: str) -> Iterator[None]:
+    """Seed a bug in our code for the duration of a context, codecs included."""
+    with applied(edits):
+        parser_input.rebuild_codecs(name)
         try:
             yield
         finally:
-            parser_input.renew(name)
-    parser_input.renew(name)
+            parser_input.rebuild_codecs(name)
+    parser_input.rebuild_codecs(name)
 
 
-def store(task: Task) -> Outcome:
+def store(task: Task) -> EngineResult:
     """Fuzz the reference server against the model of its document."""
 
     def check(name: str, data: bytes) -> None:
         store_input.check(name, data, task.mutant)
 
     known = TARGETS["store"]
-    target = Target(known.name, known.module, check, known.seeds)
+    target = CodeTarget(known.name, known.module, check, known.seeds)
     if not task.guided:
         return _by_hypothesis(target, task)
-    crash, executions = _by_atheris(target, task, {"WIREPROOF_IMPOSTOR": task.mutant or ""})
-    return _seen_again(target, task, crash, executions)
+    crash, executions = _by_atheris(target, task, {"WIREPROOF_MUTANT": task.mutant or ""})
+    return _confirmed(target, task, crash, executions)
 
 
-def _by_hypothesis(target: Target, task: Task) -> Outcome:
+def _by_hypothesis(target: CodeTarget, task: Task) -> EngineResult:
     found = property_based.run(target, task.protocol, executions=task.runs, seed=task.seed)
-    return _seen_again(target, task, found.crash, found.progress.executions, "Hypothesis")
+    return _confirmed(target, task, found.crash, found.progress.executions, "Hypothesis")
 
 
-def _by_atheris(target: Target, task: Task, environment: Mapping[str, str]) -> tuple[bytes | None, int]:
-    with TemporaryDirectory(prefix="wireproof-planted-") as folder:
+def _by_atheris(target: CodeTarget, task: Task, environment: Mapping[str, str]) -> tuple[bytes | None, int]:
+    with TemporaryDirectory(prefix="wireproof-seeded-bug-") as folder:
         corpus.seed(Path(folder), target.seeds(task.protocol), MOST_SEEDS)
         found = coverage_guided.run(
             target, task.protocol, Path(folder), executions=task.runs, seed=task.seed, environment=environment
@@ -132,51 +132,55 @@ def _by_atheris(target: Target, task: Task, environment: Mapping[str, str]) -> t
     return found.crash, found.progress.executions
 
 
-def _seen_again(target: Target, task: Task, crash: bytes | None, executions: int, by: str = "atheris") -> Outcome:
-    """Return what an input breaks; one that breaks nothing when it is checked by itself was not found."""
+def _confirmed(
+    target: CodeTarget, task: Task, crash: bytes | None, executions: int, by: str = "atheris"
+) -> EngineResult:
+    """Return the result if the input breaks something when it is checked alone; else nothing was found."""
     if crash is None:
-        return Outcome(None, by=by)
+        return EngineResult(None, by=by)
     try:
         target.check(task.protocol, crash)
-    except Violation as violation:
-        return Outcome(executions, str(violation), by)
-    return Outcome(None, by=by)
+    except InvariantError as violation:
+        return EngineResult(executions, str(violation), by)
+    return EngineResult(None, by=by)
 
 
-def machine(task: Task) -> Outcome:
-    """Let Hypothesis choose steps; an execution is an example of so many steps at most."""
-    from wireproof.fuzz.state_machine import Effort, run
+def machine(task: Task) -> EngineResult:
+    """Let Hypothesis choose steps; an execution is an example."""
+    from wireproof.fuzz.state_machine import Preset, run
 
-    ground = task.ground
-    made = ground.name, ground.profile, ground.variant
-    setting = Setting(ground, lambda: InProcess(*made, mutant=task.mutant), shrink_s=0)
-    failure = run(setting, Effort(task.runs, EXAMPLE_STEPS, derandomized=False), seed=task.seed)
-    return Outcome(setting.examples if failure else None, str(failure.violation) if failure else "", "Hypothesis")
+    context = task.context
+    made = context.name, context.profile, context.variant
+    setting = Setting(context, lambda: InProcess(*made, mutant=task.mutant), shrink_s=0)
+    failure = run(setting, Preset(task.runs, EXAMPLE_STEPS, derandomized=False), seed=task.seed)
+    return EngineResult(setting.examples if failure else None, str(failure.violation) if failure else "", "Hypothesis")
 
 
-def server(task: Task) -> Outcome:
-    """Play mutated conversations on the reference server in this process, on a virtual clock."""
-    with SimulatedTarget(task.ground, task.mutant) as live:
+def server(task: Task) -> EngineResult:
+    """Play mutated conversations on the reference server in this process."""
+    with SimulatedTarget(task.context, task.mutant) as live:
         return _campaign(live, task)
 
 
-def live(task: Task) -> Outcome:
-    """Play mutated conversations on a process of its own, over sockets."""
-    ground, command = task.ground, [sys.executable, "-m", "wireproof.mutants"]
-    with TemporaryDirectory(prefix="wireproof-planted-") as scratch:
-        command += serving_arguments(ground.name, profile=ground.profile, variant=ground.variant, scratch=Path(scratch))
-        command += ["--max-frame", str(LARGEST_FRAME)] if "max_frame" in limits_of(ground.name) else []
+def live(task: Task) -> EngineResult:
+    """Play mutated conversations on a server process over sockets."""
+    context, command = task.context, [sys.executable, "-m", "wireproof.mutants"]
+    with TemporaryDirectory(prefix="wireproof-seeded-bug-") as scratch:
+        command += serving_arguments(
+            context.name, profile=context.profile, variant=context.variant, scratch=Path(scratch)
+        )
+        command += ["--max-frame", str(LARGEST_FRAME)] if "max_frame" in limits_of(context.name) else []
         command += ["--port", "0", *(["--mutant", task.mutant] if task.mutant else [])]
-        with ServerProcess(parse_command(shlex.join(command))) as process, LiveTarget(ground, None, process) as target:
+        with ServerProcess(parse_command(shlex.join(command))) as process, LiveTarget(context, None, process) as target:
             return _campaign(target, task)
 
 
-def _campaign(target: LiveTarget, task: Task) -> Outcome:
-    campaign = Campaign(target, seed=task.seed, bounds=Bounds(runs=task.runs, findings=1, shrink_s=0))
+def _campaign(target: LiveTarget, task: Task) -> EngineResult:
+    campaign = Campaign(target, seed=task.seed, limits=CampaignLimits(runs=task.runs, findings=1, shrink_s=0))
     for found in campaign.run():
         suspicion = found.what.suspicion
-        return Outcome(found.executions, f"{suspicion.oracle}: {suspicion.told}", "mutators")
-    return Outcome(None, by="mutators")
+        return EngineResult(found.executions, f"{suspicion.oracle}: {suspicion.detail}", "mutators")
+    return EngineResult(None, by="mutators")
 
 
 ENGINES: Mapping[str, Engine] = {
@@ -187,4 +191,4 @@ ENGINES: Mapping[str, Engine] = {
     "server": server,
     "live": live,
 }
-"""Name -> engine; a row of the table names one."""
+"""Name -> engine."""

@@ -1,6 +1,6 @@
-"""A fault in our own code, as an edit of its source: planted for as long as a context lasts, or for a whole process.
+"""Seeds a bug in our own code by editing the source of a function, for the duration of a context or of a process.
 
-The code of a function is exchanged in place, so that whoever imported it already runs the wrong one too.
+The code object of the function is replaced in place, so modules that imported it before run the edited code, too.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["Edit", "planted"]
+__all__ = ["Edit", "applied"]
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One place in the source of a function and what stands there instead."""
+    """One replacement in the source of a function."""
 
     module: ModuleType
     function: str
-    """Its name in the module, dots between: `Buffer.want`."""
+    """Its name in the module, with dots: `Buffer.want`."""
     old: str
     new: str
 
@@ -35,7 +35,7 @@ class Edit:
 
 
 def _edited(edits: list[Edit]) -> Any:
-    """Return the code of a function after these edits; `ValueError` when a place is not there exactly once."""
+    """Return the code of a function after the edits. Raises `ValueError` if a place does not occur exactly once."""
     function = edits[0].found()
     source = inspect.getsource(function)
     for edit in edits:
@@ -51,8 +51,11 @@ def _edited(edits: list[Edit]) -> Any:
 
 
 @contextmanager
-def planted(edits: tuple[Edit, ...]) -> Iterator[list[FunctionType]]:
-    """Let our code be wrong within; gives the functions that are. What was made of it before stays as it is."""
+def applied(edits: tuple[Edit, ...]) -> Iterator[list[FunctionType]]:
+    """Apply edits for the duration of the context; yield the edited functions. Raises `ValueError`, see `Edit`.
+
+    Objects made by these functions before stay as they are.
+    """
     by_function: dict[FunctionType, list[Edit]] = {}
     for edit in edits:
         by_function.setdefault(edit.found(), []).append(edit)

@@ -1,9 +1,9 @@
-"""Faults planted in what reads frames: generated decoders, tables, the buffer."""
+"""Bugs seeded in the code that reads frames: generated decoders, tables, the buffer."""
 
 from __future__ import annotations
 
 from wireproof.fuzz.seeded_bugs.function_edits import Edit
-from wireproof.fuzz.seeded_bugs.seeded_bug import Planting
+from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
 from wireproof.protocols import buffer, connection, frames, tables
 
 __all__ = ["BUGS"]
@@ -11,8 +11,8 @@ __all__ = ["BUGS"]
 BUDGET = 400_000
 
 
-def _fault(name: str, told: str, *edits: Edit, budget: int = BUDGET) -> Planting:
-    return Planting(mutant=name, told=told, part="parser", engine="parser", budget=budget, edits=edits)
+def _bug(name: str, description: str, *edits: Edit, budget: int = BUDGET) -> BugEntry:
+    return BugEntry(mutant=name, description=description, part="parser", engine="parser", budget=budget, edits=edits)
 
 
 def _bodies(old: str, new: str) -> Edit:
@@ -30,44 +30,44 @@ STOP = BEFORE + 'bodies.append(f"{stop} = {start} + {local}")'
 LIMIT = 'lines.append(f"if {reading.stop} - at > context.limit: raise'
 
 BUGS = (
-    _fault("blob-over-read", "A name or value is read with the byte behind it.",
+    _bug("blob-over-read", "A name or value is read with the byte after it.",
            _bodies('f"buf[{start}:{stop}]"', 'f"buf[{start}:{stop} + 1]"')),
-    _fault("blob-check-short-by-one", "A frame is taken for whole one byte before it is.",
+    _bug("blob-check-short-by-one", "A frame counts as complete one byte too early.",
            _decoder('f"if {reading.stop} > end: return', 'f"if {reading.stop} > end + 1: return')),
-    _fault("header-check-short-by-one", "The fixed parts of a frame are read one byte before they are there.",
+    _bug("header-check-short-by-one", "The fixed fields of a frame are read one byte too early.",
            _decoder('f"if body > end: return', 'f"if body > end + 1: return')),
-    _fault("size-wraps-at-64-bits", "The end of a name or value is taken modulo 2^64.",
+    _bug("size-wraps-at-64-bits", "The end of a name or value is taken modulo 2^64.",
            _bodies(STOP, BEFORE + 'bodies.append(f"{stop} = {start} + {local} & 0xFFFFFFFFFFFFFFFF")')),
-    _fault("size-wraps-at-32-bits", "A size is taken modulo 2^32.",
+    _bug("size-wraps-at-32-bits", "A size is taken modulo 2^32.",
            _bodies(STOP, BEFORE + 'bodies.append(f"{stop} = {start} + ({local} & 0xFFFFFFFF)")')),
-    _fault("size-signed", "A size of 128 to 255 is taken for a negative one.",
+    _bug("size-signed", "A size of 128 to 255 is read as a negative number.",
            _bodies(STOP, BEFORE + 'bodies.append(f"{stop} = {start} + ({local} ^ 128) - 128")')),
-    _fault("announced-size-unlimited", "As much is waited for as a frame announces.",
+    _bug("announced-size-unlimited", "A frame may announce any size; the limit is not checked.",
            _decoder(LIMIT, 'lines.append(f"if False: raise')),
-    _fault("announced-size-reserved", "Memory is taken for a frame before it came.",
+    _bug("announced-size-reserved", "Memory for a frame is reserved before the frame came.",
            Edit(buffer, "Buffer.want", "self.need = need", "self.need = need; Buffer.room = bytearray(need)")),
-    _fault("count-wraps-at-64-bits", "The size of a table's rows is taken modulo 2^64.",
+    _bug("count-wraps-at-64-bits", "The size of a table's rows is taken modulo 2^64.",
            Edit(tables, "compile_rows", "size + count * table.row_size",
                 "size + (count * table.row_size & 0xFFFFFFFFFFFFFFFF)"),
            Edit(tables, "Measure._part_end", "count * self._table.row_size",
                 "count * self._table.row_size & 0xFFFFFFFFFFFFFFFF")),
-    _fault("wrong-error-for-a-size", "A frame beyond the limit is refused with an error that nobody expects.",
+    _bug("wrong-error-for-a-size", "A frame beyond the limit raises an error that is not a named one.",
            Edit(frames, "too_large", "MalformedFrameError(ErrorCode.FRAME_TOO_LARGE, f", "OverflowError(f")),
-    _fault("small-frames-copied-on", "What follows a frame is copied before it is read.",
+    _bug("small-frames-copied-on", "The bytes after a frame are copied before they are read.",
            Edit(connection, "Connection.next_event", "            buffer.at = stop\n",
                 "            buffer.at = stop; buffer._open(bytes(bytearray(buffer.data[stop : buffer.end])))\n"),
            Edit(connection, "Connection.next_event", "self.span = (buffer.base + at, buffer.base + stop)",
                 "self.span = (buffer.base + at - stop, buffer.base)")),
-    _fault("frame-looked-at-each-time", "An unfinished frame is looked at anew whenever a byte comes.",
+    _bug("frame-looked-at-each-time", "An incomplete frame is decoded again whenever a byte comes.",
            Edit(buffer, "Buffer.want", "self.need = need", "self.need = min(need, len(self.gathered) + 1)")),
-    _fault("chunk-before-the-beginning", "What comes behind the first five bytes of a frame is put before them.",
+    _bug("chunk-before-the-beginning", "Bytes after the first five of a frame are put before them.",
            Edit(buffer, "Buffer.feed", "self.gathered += chunk",
                 "self.gathered[:] = chunk + self.gathered if len(self.gathered) == 5 else self.gathered + chunk")),
-    _fault("part-skipped-on-resuming", "A table sent in parts is measured on from one part too late.",
+    _bug("part-skipped-on-resuming", "Measuring a table sent in parts resumes one part too late.",
            Edit(tables, "Measure.__call__", "        while context.left:\n",
                 "        if context.left > 1 and context.seen > self._header.size: context.left -= 1\n"
                 "        while context.left:\n"), budget=2_000_000),
-    _fault("byte-lost-at-128", "The 128th gathered byte is lost.",
+    _bug("byte-lost-at-128", "The 128th gathered byte is lost.",
            Edit(buffer, "Buffer.feed", "self.gathered += chunk",
                 "self.gathered += chunk; del self.gathered[127:128]")),
 )  # fmt: skip

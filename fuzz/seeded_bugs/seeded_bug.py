@@ -1,4 +1,4 @@
-"""What is told of one planted fault."""
+"""The description of one seeded bug."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from dataclasses import dataclass
 
 from wireproof.fuzz.seeded_bugs.function_edits import Edit
 
-__all__ = ["Planting"]
+__all__ = ["BugEntry"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planting:
-    """One fault, the engine that is to find it, and in how many executions."""
+class BugEntry:
+    """One bug, the engine that must find it, and its budget."""
 
     mutant: str
-    told: str
+    """Its name."""
+    description: str
     """What is wrong, in one sentence."""
     part: str
-    """Where: parser, scheduler, store, transport."""
+    """Where it is: parser, scheduler, store or transport."""
     engine: str
     budget: int
-    """Executions within which it is to be found."""
+    """Executions within which it must be found."""
     edits: tuple[Edit, ...] = ()
-    """How our own code is wrong; none for a fault of the reference server, which is known to it by name."""
+    """The edits of our own code; none for a mutant of a reference server."""
     profile: str = ""
-    """Profile and variant under which a server has it; "" = the protocol's usual ones."""
+    """Profile and variant in which it shows; "" for the default ones."""
     variant: str = ""

@@ -1,1 +1,1 @@
-"""Entry points of coverage-guided fuzzing, each runnable alone with the options of libFuzzer."""
+"""Entry points of coverage-guided fuzzing; each runs alone with the options of libFuzzer."""

@@ -1,4 +1,4 @@
-"""What all targets share: generated decoders are instrumented too, and each target runs alone as fuzzers expect it."""
+"""Shared by all targets: instrumentation of generated decoders, the seeded bug, and the main loop."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 
 import atheris
 
-__all__ = ["PLANTED", "fuzz", "instrument_generated", "instrument_package", "named_protocol", "plant"]
+__all__ = ["SEEDED_BUG", "fuzz", "instrument_generated", "instrument_package", "named_protocol", "seed_bug"]
 
-PLANTED = "WIREPROOF_PLANTED"
+SEEDED_BUG = "WIREPROOF_SEEDED_BUG"
 PROTOCOL = "WIREPROOF_PROTOCOL"
-FOR_GOOD = ExitStack()
+WHOLE_PROCESS = ExitStack()
 
 ENCODER = "encode"
 
 
 def named_protocol() -> str:
-    """Return the protocol that WIREPROOF_PROTOCOL names; ends the process where it names none that there is."""
+    """Return the protocol named by WIREPROOF_PROTOCOL. Raises `SystemExit` for an unknown one."""
     from wireproof.protocols import protocol_names
 
     name = os.environ.get(PROTOCOL, "")
@@ -31,10 +31,10 @@ def named_protocol() -> str:
 
 
 def instrument_generated() -> None:
-    """Instrument the decoders that are generated from layouts; before any codec is made.
+    """Instrument the decoders generated from layouts. Call it before any codec is made.
 
-    Branches only: comparisons of offsets tell a fuzzer little and cost more than the decoding. What encoders do with
-    a message follows from it.
+    Branches only: comparisons of offsets help a fuzzer little and cost more than the decoding. Encoders follow from
+    the message, so they are not instrumented.
     """
     from wireproof.protocols import frames, tables
 
@@ -53,7 +53,7 @@ def instrument_generated() -> None:
 
 
 def instrument_package(*names: str) -> None:
-    """Instrument all functions of packages that were imported; before any codec is made."""
+    """Instrument all functions of imported packages. Call it before any codec is made."""
     for module in [one for name, one in sys.modules.items() if name.startswith(names)]:
         for function in set(_functions(module)):
             function.__code__ = atheris.patch_code(function.__code__, False)
@@ -67,17 +67,20 @@ def _functions(module: ModuleType) -> Iterator[FunctionType]:
                 yield found
 
 
-def plant() -> None:
-    """Make this process wrong as the fault that WIREPROOF_PLANTED names is; before any codec or scheduler is made."""
-    if name := os.environ.get(PLANTED):
-        from wireproof.fuzz.seeded_bugs.catalogue import own_bugs
-        from wireproof.fuzz.seeded_bugs.function_edits import planted
+def seed_bug() -> None:
+    """Seed the bug named by WIREPROOF_SEEDED_BUG in this process. Call it before any codec or scheduler is made.
 
-        for function in FOR_GOOD.enter_context(planted(own_bugs()[name].edits)):
+    Raises `KeyError` for an unknown bug.
+    """
+    if name := os.environ.get(SEEDED_BUG):
+        from wireproof.fuzz.seeded_bugs.catalogue import own_bugs
+        from wireproof.fuzz.seeded_bugs.function_edits import applied
+
+        for function in WHOLE_PROCESS.enter_context(applied(own_bugs()[name].edits)):
             atheris.instrument_func(function)
 
 
 def fuzz(one_input: Callable[[bytes], None], *options: str) -> None:
-    """Fuzz until libFuzzer's options in `sys.argv` say enough; `options` are what they are unless it says otherwise."""
+    """Fuzz until libFuzzer's options in `sys.argv` end it; `options` are defaults that `sys.argv` may override."""
     atheris.Setup([sys.argv[0], *options, *sys.argv[1:]], one_input)
     atheris.Fuzz()

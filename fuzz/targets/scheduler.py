@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atheris
 
-from wireproof.fuzz.targets.instrumented import fuzz, plant
+from wireproof.fuzz.targets.instrumented import fuzz, seed_bug
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
         include=["wireproof.reference_server.scheduler", "wireproof.reference_server.buckets"]
     ):
         from wireproof.fuzz.scheduler_input import check
-    plant()
+    seed_bug()
 
     fuzz(check)
 

@@ -1,6 +1,8 @@
-"""A whole server against the model of its document: `python -m wireproof.fuzz.targets.store CORPUS -max_total_time=60`.
+"""A whole server against the model of its document.
 
-The protocol is that of WIREPROOF_PROTOCOL; WIREPROOF_IMPOSTOR names a fault for its server.
+`python -m wireproof.fuzz.targets.store CORPUS -max_total_time=60`
+
+WIREPROOF_PROTOCOL names the protocol, WIREPROOF_MUTANT a mutant of its server (default: the correct server).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ def main() -> None:
         from wireproof.fuzz.store_input import check
 
         check(name, bytes(2))
-    mutant = os.environ.get("WIREPROOF_IMPOSTOR") or None
+    mutant = os.environ.get("WIREPROOF_MUTANT") or None
     fuzz(lambda data: check(name, data, mutant))
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from wireproof.fuzz import parser_input
 from wireproof.fuzz.invariants import codec_invariants as invariants
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.parser_input import Held, check, check_one, combinations, held, seeds
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.parser_input import CodecCheck, check, check_of, check_one, combinations, seeds
 from wireproof.protocols import Connection, RemoteProtocolError, protocol
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.psrt import ControlServer, DatagramServer, DataServer
@@ -43,24 +43,24 @@ def test_seeds_reach_every_side(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["throttr", "psrt"])
-def test_what_one_execution_holds_is_drawn_from_its_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_of_one_execution_is_drawn_from_its_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = {seed[0]: seed for seed in seeds(name) if len(seed) > 3}
     known = [seed[:3] + number.to_bytes(2, "big") for seed in first.values() for number in range(1200)]
-    done = list[Held]()
-    holding = {what: lambda side, data, what=what: done.append(what) for what in Held}
-    monkeypatch.setattr(parser_input, "HOLD", holding)
-    monkeypatch.setattr(parser_input, "BY_BYTE", [holding[what] for what in parser_input.DRAWN])
+    done = list[CodecCheck]()
+    checks = {what: lambda endpoint, data, what=what: done.append(what) for what in CodecCheck}
+    monkeypatch.setattr(parser_input, "CHECKS", checks)
+    monkeypatch.setattr(parser_input, "BY_BYTE", [checks[what] for what in parser_input.CHECK_BY_BYTE])
 
     for seed in known:
         check_one(name, seed)
     drawn = done.copy()
     check(name, known[0])
 
-    assert drawn == [held(seed) for seed in known]
-    assert {*Held} == {*drawn} == {*done[len(drawn) :]}
-    for number, side in enumerate(combinations(name)):
+    assert drawn == [check_of(seed) for seed in known]
+    assert {*CodecCheck} == {*drawn} == {*done[len(drawn) :]}
+    for number, endpoint in enumerate(combinations(name)):
         here = {one for seed, one in zip(known, drawn, strict=True) if seed[0] == number}
-        assert here == {*Held}, (side.profile, side.variant, side.role)
+        assert here == {*CodecCheck}, (endpoint.profile, endpoint.variant, endpoint.role)
 
 
 def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None, int]:
@@ -68,7 +68,7 @@ def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None
 
 
 @pytest.mark.parametrize(
-    ("decode", "told"),
+    ("decode", "message"),
     [
         (lambda data, at, end, context: (None, 1 << 20), "linear in the input: 1048576 bytes wanted, 1024 are allowed"),
         (wants_nothing, "consumption is monotone: 9 bytes wanted of 9 there"),
@@ -77,9 +77,9 @@ def wants_nothing(data: bytes, at: int, end: int, context: object) -> tuple[None
         (lambda data, at, end, context: data[end], "only named errors: IndexError"),
     ],
 )
-def test_a_wrong_decoder_breaks(decode: Any, told: str) -> None:
+def test_a_wrong_decoder_breaks(decode: Any, message: str) -> None:
     invariants.check_frame(CODEC.decode_request, TWO, 0, FrameContext(1024))
-    with pytest.raises(Violation, match=told):
+    with pytest.raises(InvariantError, match=message):
         invariants.check_frame(decode, TWO, 0, FrameContext(1024))
 
 
@@ -142,14 +142,14 @@ class SeesChunks(ServerConnection):
     ],
 )
 def test_a_wrong_reader_breaks(make: Callable[[Any], Connection], invariant: str) -> None:
-    with pytest.raises(Violation, match=invariant):
+    with pytest.raises(InvariantError, match=invariant):
         invariants.check_stream(lambda: make(CODEC), TWO, cuts=[3, 7])
 
 
 def test_a_message_larger_than_its_bytes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(invariants, "PARTS_A_BYTE", 0)
 
-    with pytest.raises(Violation, match="memory is linear in the input: 3 values from 5 bytes of QUERY"):
+    with pytest.raises(InvariantError, match="memory is linear in the input: 3 values from 5 bytes of QUERY"):
         invariants.check_stream(server, TWO)
 
 
@@ -175,7 +175,7 @@ class Reserves(ServerConnection):
 )
 def test_reading_that_takes_too_much_breaks(make: Callable[[Any], Connection], invariant: str) -> None:
     invariants.check_economy(server, TWO * 20, cuts=[7])
-    with pytest.raises(Violation, match=invariant):
+    with pytest.raises(InvariantError, match=invariant):
         invariants.check_economy(lambda: make(CODEC), TWO * 20, cuts=[7])
 
 
@@ -183,10 +183,10 @@ def test_wrong_writers_break() -> None:
     reading = invariants.check_stream(server, TWO)
 
     invariants.check_written(CODEC.encode, reading, TWO)
-    with pytest.raises(Violation, match=r"is bytes: QUERY read from 0203616263 is written 02"):
+    with pytest.raises(InvariantError, match=r"is bytes: QUERY read from 0203616263 is written 02"):
         invariants.check_written(lambda message: b"\x02", reading, TWO)
     invariants.check_message(CODEC.encode, Query(b"abc"), server)
-    with pytest.raises(Violation, match=r"decode\(encode\(message\)\) is message"):
+    with pytest.raises(InvariantError, match=r"decode\(encode\(message\)\) is message"):
         invariants.check_message(lambda message: CODEC.encode(Query(b"other")), Query(b"abc"), server)
 
 
@@ -242,9 +242,9 @@ class Remembers(DatagramServer):
 def test_wrong_links_break() -> None:
     datagram = bytes.fromhex("eeaa01000000000101740000")
     invariants.check_datagrams(lambda: DatagramServer(SPOKEN), [b"no datagram", datagram])
-    with pytest.raises(Violation, match="no byte is lost or kept twice: 1603 handed over of 3 bytes kept"):
+    with pytest.raises(InvariantError, match="no byte is lost or kept twice: 1603 handed over of 3 bytes kept"):
         invariants.check_stream(lambda: HandsOverLess(SPOKEN), SECURED, tls=True)
-    with pytest.raises(Violation, match="no byte is lost or kept twice: 3 bytes consumed and 50 kept of 55"):
+    with pytest.raises(InvariantError, match="no byte is lost or kept twice: 3 bytes consumed and 50 kept of 55"):
         invariants.check_stream(lambda: DropsWhatItReads(SPOKEN), b"\xee\xab" + ATTACHED, [2])
-    with pytest.raises(Violation, match="a datagram is read by itself: datagram 1"):
+    with pytest.raises(InvariantError, match="a datagram is read by itself: datagram 1"):
         invariants.check_datagrams(lambda: Remembers(SPOKEN), [b"no datagram", datagram])

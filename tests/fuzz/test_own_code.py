@@ -10,28 +10,28 @@ from click.testing import CliRunner, Result
 from wireproof.fuzz import corpus, coverage_guided, known_targets
 from wireproof.fuzz.commands import own_code
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.findings.finding import FindingError
+from wireproof.fuzz.findings.findings_folder import load, load_all
 from wireproof.fuzz.findings.shrink import fewer, smaller
-from wireproof.fuzz.findings.store import load, load_all
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.known_targets import TARGETS, Target, dictionary, usual
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import TARGETS, CodeTarget, default_protocol, dictionary
 
 
-def check_planted(name: str, data: bytes) -> None:
+def check_seeded(name: str, data: bytes) -> None:
     if b"\x07" in data and len(data) > 4:
-        raise Violation("no sevens", f"7 at {data.index(7)}", "seven")
+        raise InvariantError("no sevens", f"7 at {data.index(7)}", "seven")
 
 
-PLANTED = Target("parser", "wireproof.fuzz.targets.parser", check_planted, lambda name: [b"abcdef", b"ab\x06def"])
+PLANTED = CodeTarget("parser", "wireproof.fuzz.targets.parser", check_seeded, lambda name: [b"abcdef", b"ab\x06def"])
 
 
 @pytest.fixture
-def planted(monkeypatch: pytest.MonkeyPatch) -> Target:
+def faulty(monkeypatch: pytest.MonkeyPatch) -> CodeTarget:
     known = {**TARGETS, "parser": PLANTED}
     for module in (known_targets, own_code):
         monkeypatch.setattr(module, "TARGETS", known)
-    monkeypatch.setattr("wireproof.fuzz.commands.replay.TARGETS", known)
+    monkeypatch.setattr("wireproof.fuzz.commands.replay_finding.TARGETS", known)
     return PLANTED
 
 
@@ -41,22 +41,22 @@ def run(*arguments: str) -> Result:
     return result
 
 
-def test_what_is_found_is_shrunk_kept_once_and_replayed(planted: Target, tmp_path: Path) -> None:
+def test_what_is_found_is_shrunk_kept_once_and_replayed(faulty: CodeTarget, tmp_path: Path) -> None:
     arguments = ("parser", "throttr", "--engine", "hypothesis", "--runs", "5000", "--findings", str(tmp_path))
     first, second = run(*arguments), run(*arguments)
 
     (found,) = load_all(tmp_path)
     assert (first.exit_code, second.exit_code) == (1, 1)
-    assert f"known already as {found.id}" in second.output
-    assert (len(found.data), found.data.count(7), found.again) == (5, 1, (3, 3))
+    assert f"already known as {found.id}" in second.output
+    assert (len(found.data), found.data.count(7), found.reproduced) == (5, 1, (3, 3))
     assert set(found.data) == {0, 7}
     again = CliRunner().invoke(replay, [str(tmp_path / found.id)])
     assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED")
 
 
-def test_a_mended_bug_is_gone(planted: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fixed_bug_is_gone(faulty: CodeTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("parser", "throttr", "--engine", "hypothesis", "--runs", "5000", "--findings", str(tmp_path))
-    monkeypatch.setattr("wireproof.fuzz.commands.replay.TARGETS", TARGETS)
+    monkeypatch.setattr("wireproof.fuzz.commands.replay_finding.TARGETS", TARGETS)
 
     (found,) = load_all(tmp_path)
     result = CliRunner().invoke(replay, [str(tmp_path / found.id / "finding.json")])
@@ -64,7 +64,7 @@ def test_a_mended_bug_is_gone(planted: Target, tmp_path: Path, monkeypatch: pyte
     assert (result.exit_code, result.output.split()[0]) == (0, "GONE")
 
 
-def test_the_corpus_is_replayed_before_anything_is_fuzzed(planted: Target, tmp_path: Path) -> None:
+def test_the_corpus_is_replayed_before_anything_is_fuzzed(faulty: CodeTarget, tmp_path: Path) -> None:
     corpus.merge(tmp_path / "corpus", [b"fine", b"long and\x07 wrong"])
 
     result = run("parser", "throttr", "--runs", "1", "--corpus", str(tmp_path / "corpus"), "--findings", str(tmp_path))
@@ -99,14 +99,14 @@ def test_a_corpus_is_minimised_to_what_reaches_the_same(tmp_path: Path) -> None:
     assert any("generated code" in line for line in steps[0])
 
 
-def test_without_atheris_the_other_engine_is_said_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_atheris_the_other_engine_is_reported_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(coverage_guided, "find_spec", lambda name: None)
     used = run("scheduler", "--runs", "500", "--findings", str(tmp_path))
     refused = run("scheduler", "--runs", "500", "--findings", str(tmp_path), "--engine", "atheris")
 
     assert (used.exit_code, refused.exit_code) == (0, 2)
-    assert "atheris is not installed here: Hypothesis does it" in used.output
-    assert "add the extra: wireproof[fuzz]" in refused.output
+    assert "atheris is not installed: fuzzing with Hypothesis, without coverage" in used.output
+    assert "install wireproof[fuzz]" in refused.output
 
 
 def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.Monkey
     result = run("store", "throttr", "--runs", "500", "--findings", str(tmp_path), "--engine", "hypothesis")
 
     assert result.exit_code == 2
-    assert "Hypothesis is not installed here: add the extra, wireproof[fuzz]" in result.output
+    assert "Hypothesis is not installed: install wireproof[fuzz]" in result.output
 
 
 def test_the_store_agrees_under_hypothesis(tmp_path: Path) -> None:
@@ -143,18 +143,18 @@ def test_dictionaries_hold_the_enums_and_the_edges() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [("{", "expected JSON"), ("[]", "expected a finding, got list"), ("{}", "expected a finding of schema")],
 )
-def test_what_is_no_finding_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_no_finding_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "finding.json").write_text(text)
 
-    with pytest.raises(FindingError, match=told):
+    with pytest.raises(FindingError, match=message):
         load(tmp_path)
     assert CliRunner().invoke(replay, [str(tmp_path)]).exit_code == 2
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FindingError, match="cannot read"):
         load(tmp_path / "nowhere.json")
 
@@ -175,7 +175,7 @@ def test_smaller_zeroes_what_does_not_matter_and_stops_in_time() -> None:
 
 
 @pytest.mark.parametrize("command", ["store", "machine"])
-def test_what_has_no_model_is_not_held_to_one(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_no_model_is_not_compared_with_one(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("own_code", "machine"):
         monkeypatch.setattr(f"wireproof.fuzz.commands.{module}.has_model", lambda name: False)
 
@@ -186,4 +186,4 @@ def test_what_has_no_model_is_not_held_to_one(command: str, monkeypatch: pytest.
 
 
 def test_where_no_protocol_is_named_the_one_that_every_engine_can_fuzz_is_meant() -> None:
-    assert usual() == "throttr"
+    assert default_protocol() == "throttr"

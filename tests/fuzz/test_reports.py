@@ -18,9 +18,9 @@ from wireproof.fuzz.commands import notes
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings import capture, evidence
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import save
+from wireproof.fuzz.live.context import FuzzContext
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 URI = {"type": "object", "required": ["uri"], "properties": {"uri": {"type": "string", "format": "uri-reference"}}}
@@ -81,7 +81,7 @@ SARIF: dict[str, Any] = {
     },
 }
 """The parts of SARIF 2.1.0 that are used here, as its schema has them."""
-FINDING = Finding(
+FINDING = FuzzFinding(
     "server", "the process stays", "it died\x00 of <this> & [b]that[/b]", "x", "throttr", "7.1.0", "uint16", seed=1
 ).rerun(3, 3)
 FLAKY = replace(FINDING, clause="THR-QUERY-6", shape="y").rerun(1, 3)
@@ -126,9 +126,9 @@ def test_sarif_has_a_rule_of_each_clause_and_a_result_of_each_finding(folder: Pa
 
     assert report(folder, "--sarif", str(path)).exit_code == 0
 
-    told = json.loads(path.read_text())
-    jsonschema_rs.validator_for(SARIF).validate(told)
-    (run,) = told["runs"]
+    message = json.loads(path.read_text())
+    jsonschema_rs.validator_for(SARIF).validate(message)
+    (run,) = message["runs"]
     rules = {rule["id"]: rule["shortDescription"]["text"] for rule in run["tool"]["driver"]["rules"]}
     assert rules["the-process-stays"] == "the process stays"
     assert rules["THR-QUERY-6"].endswith(".")
@@ -161,19 +161,19 @@ def test_junit_has_a_failure_of_each_finding(folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("{", "expected JSON"), ('{"schema": "x"}', "expected a finding of schema")]
+    ("text", "message"), [("{", "expected JSON"), ('{"schema": "x"}', "expected a finding of schema")]
 )
-def test_a_folder_that_holds_something_else_is_said(text: str, told: str, tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_else_is_reported(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "finding.json").write_text(text)
 
     result = report(tmp_path)
 
     assert result.exit_code == 1
-    assert told in result.output
+    assert message in result.output
 
 
-def test_a_file_that_cannot_be_written_is_said(folder: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(folder: Path) -> None:
     result = report(folder, "--junit", str(folder / FINDING.id / "finding.json" / "x.xml"))
 
     assert result.exit_code == 1
@@ -186,7 +186,7 @@ def test_a_capture_is_read_back_with_its_streams_and_times(tmp_path: Path) -> No
     from scapy.utils import rdpcap
 
     finding = replace(FINDING, script=(Open("a"), Write("a", b"x")))
-    write_evidence(tmp_path, finding, Ground("throttr", "7.1.0", "uint16"), TRACE)
+    write_evidence(tmp_path, finding, FuzzContext("throttr", "7.1.0", "uint16"), TRACE)
 
     packets = list(rdpcap(str(tmp_path / "capture.pcapng")))
     first = [packet for packet in packets if 40000 in (packet[TCP].sport, packet[TCP].dport)]
@@ -200,18 +200,18 @@ def test_a_capture_is_read_back_with_its_streams_and_times(tmp_path: Path) -> No
     assert len(packets) == len(first) + 4
 
 
-def test_without_scapy_it_is_said_once(
+def test_without_scapy_it_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(capture, "find_spec", lambda name: None)
     notes.say_what_is_missing.cache_clear()
 
-    write_evidence(tmp_path, FINDING, Ground("throttr", "7.1.0", "uint16"), TRACE)
+    write_evidence(tmp_path, FINDING, FuzzContext("throttr", "7.1.0", "uint16"), TRACE)
     notes.say_what_is_missing()
     notes.say_what_is_missing()
 
     assert not (tmp_path / "capture.pcapng").exists()
     assert (tmp_path / "exchange.txt").exists()
-    assert capsys.readouterr().err == "capture.pcapng is left out: scapy is not installed (extra wireproof[fuzz])\n"
+    assert capsys.readouterr().err == "capture.pcapng is not written: scapy is not installed (extra wireproof[fuzz])\n"
     notes.say_what_is_missing.cache_clear()
     assert evidence.is_available is capture.is_available

@@ -9,8 +9,8 @@ import pytest
 
 from wireproof.fuzz import scheduler_input
 from wireproof.fuzz.invariants import scheduler_invariants as invariants
-from wireproof.fuzz.invariants.scheduler_invariants import Record, ScheduleCheck
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.scheduler_invariants import ScheduleCheck, ScheduledRecord
 from wireproof.reference_server.scheduler import Scheduler
 
 
@@ -22,36 +22,36 @@ def test_random_operations_break_nothing() -> None:
         scheduler_input.check(source.randbytes(source.randrange(120)))
 
 
-class Early(Scheduler[Record]):
+class Early(Scheduler[ScheduledRecord]):
     """Delivers a hundred nanoseconds too soon."""
 
-    def schedule(self, item: Record, when_ns: int) -> None:
+    def schedule(self, item: ScheduledRecord, when_ns: int) -> None:
         super().schedule(item, when_ns - 100)
 
 
-class Late(Scheduler[Record]):
+class Late(Scheduler[ScheduledRecord]):
     """Delivers a thousand ticks late."""
 
-    def schedule(self, item: Record, when_ns: int) -> None:
+    def schedule(self, item: ScheduledRecord, when_ns: int) -> None:
         super().schedule(item, when_ns + 1000)
         item.due = when_ns
 
 
-class Forgets(Scheduler[Record]):
+class Forgets(Scheduler[ScheduledRecord]):
     """Takes every third record for scheduled and drops it."""
 
     count = 0
 
-    def schedule(self, item: Record, when_ns: int) -> None:
+    def schedule(self, item: ScheduledRecord, when_ns: int) -> None:
         self.count += 1
         if self.count % 3:
             super().schedule(item, when_ns)
 
 
-class CancelsNothing(Scheduler[Record]):
+class CancelsNothing(Scheduler[ScheduledRecord]):
     """Delivers what was cancelled."""
 
-    def cancel(self, item: Record) -> None:
+    def cancel(self, item: ScheduledRecord) -> None:
         if item.bucket is not None and item.due > self._clock.monotonic_ns() + 50:
             return
         super().cancel(item)
@@ -74,7 +74,7 @@ def check_many(number: int) -> None:
 )
 def test_a_wrong_scheduler_is_noticed(wrong: Any, invariant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(invariants, "Scheduler", wrong)
-    with pytest.raises(Violation, match=invariant):
+    with pytest.raises(InvariantError, match=invariant):
         check_many(300)
 
 
@@ -84,7 +84,7 @@ def test_an_order_that_is_wrong_is_noticed() -> None:
     check.apply(2, 20)
     check.model[check.records[1]] = (25, 1, 0)
 
-    with pytest.raises(Violation, match=r"never early"):
+    with pytest.raises(InvariantError, match=r"never early"):
         check.advance(40)
 
 

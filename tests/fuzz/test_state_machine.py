@@ -1,4 +1,4 @@
-"""The machine: the reference agrees, in process and live; impostors are told in few steps, kept and played again."""
+"""The machine: the reference agrees, in process and live; mutants are found in few steps, kept and replayed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from wireproof.conformance.model.actions import Write
 from wireproof.fuzz import live_settings
 from wireproof.fuzz.commands import machine as commands
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
-from wireproof.fuzz.failure import Setting
-from wireproof.fuzz.findings.store import load_all
-from wireproof.fuzz.live.canaries import marks_in
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.reproduction import least
-from wireproof.fuzz.state_machine import Effort, run
-from wireproof.fuzz.store_input import grounds
-from wireproof.fuzz.transports import InProcess, Place
+from wireproof.fuzz.commands.replay_finding import command as replay
+from wireproof.fuzz.findings.findings_folder import load_all
+from wireproof.fuzz.live.canaries import canaries_in
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.reproduction import smallest
+from wireproof.fuzz.server_transports import InProcess, Transport
+from wireproof.fuzz.state_machine import Preset, run
+from wireproof.fuzz.step_failure import Setting
+from wireproof.fuzz.store_input import contexts
 
 SCHEMA = ROOT / "reports" / "schema" / "finding.schema.json"
-SMALL = Effort(8, 20, derandomized=True)
+SMALL = Preset(8, 20, derandomized=True)
 SERVER = f"{sys.executable} -m wireproof.mutants throttr --profile 7.1.0 --width uint16 --port {{port}}"
 
 
@@ -38,13 +38,13 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
 
 
-def placed(ground: Ground, mutant: str | None = None) -> Callable[[], Place]:
-    return lambda: InProcess(ground.name, ground.profile, ground.variant, mutant=mutant)
+def transports(context: FuzzContext, mutant: str | None = None) -> Callable[[], Transport]:
+    return lambda: InProcess(context.name, context.profile, context.variant, mutant=mutant)
 
 
-@pytest.mark.parametrize("ground", grounds("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
-def test_the_reference_agrees(ground: Ground) -> None:
-    setting = Setting(ground, placed(ground))
+@pytest.mark.parametrize("context", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
+def test_the_reference_agrees(context: FuzzContext) -> None:
+    setting = Setting(context, transports(context))
 
     assert run(setting, SMALL) is None
     assert setting.examples >= SMALL.examples
@@ -52,8 +52,8 @@ def test_the_reference_agrees(ground: Ground) -> None:
 
 
 def test_a_server_that_others_use_agrees_and_every_example_has_names_of_its_own() -> None:
-    ground = grounds("throttr")[5]
-    place = InProcess(ground.name, ground.profile, ground.variant)
+    context = contexts("throttr")[5]
+    place = InProcess(context.name, context.profile, context.variant)
     scripts = list[bytes]()
 
     class Watched(InProcess):
@@ -71,21 +71,21 @@ def test_a_server_that_others_use_agrees_and_every_example_has_names_of_its_own(
             for name in "abcd":
                 place._simulation._wires.pop(name, None)
 
-    setting = Setting(ground, Watched, shared=True, longest_wait_ns=10**6)
+    setting = Setting(context, Watched, shared=True, longest_wait_ns=10**6)
 
     assert run(setting, SMALL) is None
-    assert len({one for data in scripts for one in marks_in(data)}) >= setting.examples // 2
+    assert len({one for data in scripts for one in canaries_in(data)}) >= setting.examples // 2
 
 
-def test_an_impostor_is_told_in_few_steps() -> None:
-    ground = grounds("throttr")[1]
-    setting = Setting(ground, placed(ground, "publish-always-accepted"), shrink_s=0.3)
+def test_a_mutant_is_reported_in_few_steps() -> None:
+    context = contexts("throttr")[1]
+    setting = Setting(context, transports(context, "publish-always-accepted"), shrink_s=0.3)
 
-    failure = run(setting, Effort(400, 20, derandomized=True))
+    failure = run(setting, Preset(400, 20, derandomized=True))
 
     assert failure is not None
     setting.shrink_s = 60
-    small = least(failure, setting)
+    small = smallest(failure, setting)
     assert small.failure.violation.clause == "THR-PUBLISH-8"
     assert (len(small.failure.steps), small.seen, small.of) == (2, 3, 3)
 
@@ -111,9 +111,9 @@ def test_what_is_found_is_kept_and_played_again(tmp_path: Path, monkeypatch: pyt
 
     (found,) = load_all(tmp_path / "findings")
     jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(found.to_json())
-    assert (first.exit_code, second.exit_code, found.engine, found.again) == (1, 1, "machine", (3, 3))
+    assert (first.exit_code, second.exit_code, found.engine, found.reproduced) == (1, 1, "machine", (3, 3))
     assert " connects\n" in first.output
-    assert f"known already as {found.id}" in second.output
+    assert f"already known as {found.id}" in second.output
     place = tmp_path / "findings" / found.id
     assert (place / "replay.py").exists()
     assert replayed(place) == (0, "GONE")
@@ -129,7 +129,7 @@ def test_a_live_server_agrees(tmp_path: Path) -> None:
     assert "throttr 7.1.0 uint16: nothing found, 4 examples" in fine.output
 
 
-def test_an_impostor_that_is_live_is_found_and_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_is_live_is_found_and_played_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_settings, "Setting", partial(Setting, shrink_s=0.2))
     wrong = f"{SERVER} --mutant publish-always-accepted"
     found = invoked("--target-command", wrong, "--findings", str(tmp_path), "--examples", "200", "--steps", "12")
@@ -141,7 +141,7 @@ def test_an_impostor_that_is_live_is_found_and_played_again(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("tcp://127.0.0.1:1",), "nothing to fuzz at"),
         (("tcp://example.org:1",), "is no loopback address"),
@@ -149,14 +149,14 @@ def test_an_impostor_that_is_live_is_found_and_played_again(tmp_path: Path, monk
         (("--variant", "u"), "--variant: expected auto, uint8"),
     ],
 )
-def test_what_cannot_be_run_is_said(arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_run_is_reported(arguments: tuple[str, ...], message: str) -> None:
     result = invoked(*arguments)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
 
 
-def test_a_deep_run_keeps_its_examples_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deep_run_keeps_its_examples_where_it_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "InProcess", partial(InProcess, mutant="publish-always-accepted"))
     monkeypatch.setattr(commands, "Setting", partial(Setting, shrink_s=0.1))
     where = ("--profile", "7.1.0", "--variant", "uint16", "--findings", str(tmp_path / "f"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wireproof.fuzz.seeds import by_state
-from wireproof.fuzz.state_paths import both, examples, ways
+from wireproof.fuzz.state_paths import connections_after, examples, state_paths
 from wireproof.protocols import Request, protocol
 
 PSRT = ("psrt", "1", "standard")
@@ -22,14 +22,14 @@ PSRT = ("psrt", "1", "standard")
 def test_every_state_of_a_link_is_reached(link: str, states: set[str | None]) -> None:
     spoken = protocol("psrt")
     codec = spoken.codec(spoken.profiles["1"], "standard")
-    found = [both(spoken.links[link], codec, way)[1] for way in ways(*PSRT, link)]
+    found = [connections_after(spoken.links[link], codec, way)[1] for way in state_paths(*PSRT, link)]
 
     assert {getattr(server, "state", None) for server in found} == states
     assert len(found) == len(states)
 
 
 def test_lines_without_states_have_one_way() -> None:
-    assert ways("throttr", "7.1.0", "uint16", "stream") == ((),)
+    assert state_paths("throttr", "7.1.0", "uint16", "stream") == ((),)
     assert (by_state("throttr", "7.1.0", "uint16"), by_state(*PSRT)) == (False, True)
 
 

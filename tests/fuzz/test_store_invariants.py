@@ -1,4 +1,4 @@
-"""The reference server agrees with the model of its document, in every profile and width, and impostors do not."""
+"""The reference server agrees with the model of its document, in every profile and width, and mutants do not."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ from collections.abc import Sequence
 
 import pytest
 
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.live.context import Ground
-from wireproof.fuzz.store_input import check, grounds, seeds
-from wireproof.fuzz.store_steps import Advance, Ask, Connect, Disconnect, Step, script_of, steps_of, told
-from wireproof.fuzz.transports import InProcess
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.server_transports import InProcess
+from wireproof.fuzz.store_input import check, contexts, seeds
+from wireproof.fuzz.store_steps import (
+    AdvanceStep,
+    ConnectStep,
+    DisconnectStep,
+    RequestStep,
+    Step,
+    describe_step,
+    script_of,
+    steps_of,
+)
 from wireproof.protocols import Request
 from wireproof.protocols.throttr import Attribute, Change, TTLType
 from wireproof.protocols.throttr.requests import (
@@ -41,26 +50,26 @@ INSERT, SET = Insert(7, TTLType.SECONDS, 30, K), Set(TTLType.SECONDS, 30, K, b"v
 MORE_TIME = Update(Attribute.TTL, Change.INCREASE, 30, K)
 
 
-def a(*requests: Request) -> Ask:
-    return Ask("a", requests)
+def a(*requests: Request) -> RequestStep:
+    return RequestStep("a", requests)
 
 
-def b(*requests: Request) -> Ask:
-    return Ask("b", requests)
+def b(*requests: Request) -> RequestStep:
+    return RequestStep("b", requests)
 
 
-BEGIN: tuple[Step, ...] = (Connect("a"), Connect("b"), a(Whoami()), b(Whoami()))
+BEGIN: tuple[Step, ...] = (ConnectStep("a"), ConnectStep("b"), a(Whoami()), b(Whoami()))
 
 
 def play(profile: str, variant: str, steps: Sequence[Step], mutant: str | None = None) -> StoreCheck:
-    ground = Ground("throttr", profile, variant)
-    found = StoreCheck(ground, InProcess("throttr", profile, variant, mutant=mutant), tolerance_ns=0, shared=False)
+    context = FuzzContext("throttr", profile, variant)
+    found = StoreCheck(context, InProcess("throttr", profile, variant, mutant=mutant), tolerance_ns=0, shared=False)
     for step in (*BEGIN, *steps):
         found.do(step)
     return found
 
 
-@pytest.mark.parametrize("number", range(len(grounds("throttr"))))
+@pytest.mark.parametrize("number", range(len(contexts("throttr"))))
 def test_every_exchange_of_the_vectors_agrees(number: int) -> None:
     mine = [data for data in seeds("throttr") if data[0] == number]
     assert len(mine) > 500
@@ -69,17 +78,18 @@ def test_every_exchange_of_the_vectors_agrees(number: int) -> None:
 
 
 LIFE: tuple[Step, ...] = (
-    a(INSERT, Query(K), MORE_TIME), b(Get(K), List(), Stats()), Advance(29 * S), a(Query(K)), Advance(31 * S - 1),
-    b(Query(K), Info()), Advance(1), a(Query(K), List(), Info(), INSERT), Advance(30 * S), b(SET, Get(K), Purge(K)),
+    a(INSERT, Query(K), MORE_TIME), b(Get(K), List(), Stats()), AdvanceStep(29 * S), a(Query(K)),
+    AdvanceStep(31 * S - 1), b(Query(K), Info()), AdvanceStep(1), a(Query(K), List(), Info(), INSERT),
+    AdvanceStep(30 * S), b(SET, Get(K), Purge(K)),
     a(Subscribe(C), Subscribe(C), Channels(), Channel(C)), b(Publish(C, b"x"), Publish(C, b"y")), a(Publish(C, b"z")),
-    Connect("c"), Ask("c", (Connections(), Info())), Disconnect("a", "half"), b(Publish(C, b"x"), Channels(), Info()),
-    Disconnect("c", "reset"), b(Connections(), Unsubscribe(C)),
+    ConnectStep("c"), RequestStep("c", (Connections(), Info())), DisconnectStep("a", "half"),
+    b(Publish(C, b"x"), Channels(), Info()), DisconnectStep("c", "reset"), b(Connections(), Unsubscribe(C)),
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("ground", grounds("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
-def test_a_life_agrees(ground: Ground) -> None:
-    assert len(play(ground.profile, ground.variant, LIFE).done) == len(BEGIN + LIFE)
+@pytest.mark.parametrize("context", contexts("throttr"), ids=lambda one: f"{one.profile}-{one.variant}")
+def test_a_life_agrees(context: FuzzContext) -> None:
+    assert len(play(context.profile, context.variant, LIFE).done) == len(BEGIN + LIFE)
 
 
 @pytest.mark.parametrize(
@@ -90,24 +100,24 @@ def test_a_life_agrees(ground: Ground) -> None:
         ("insert-overwrites-a-buffer", "7.1.0", "INSERT-10", [a(SET, INSERT)]),
         ("purge-leaves-counters", "7.1.0", "LIST-13", [a(INSERT, Purge(K), List())]),
         ("update-ttl-earlier-ignored", "7.1.0", "EXPIRY-1",
-         [a(INSERT, Update(Attribute.TTL, Change.DECREASE, 20, K)), Advance(10 * S), a(Query(K))]),
-        ("update-revives", "7.1.0", "EXPIRY-3", [a(INSERT), Advance(30 * S), a(MORE_TIME, Query(K))]),
-        ("expires-a-quarter-early", "7.1.0", "QUERY-5", [a(INSERT), Advance(29 * S), a(Query(K))]),
-        ("query-answers-once-more", "7.1.0", "EXPIRY-1", [a(INSERT), Advance(30 * S), a(Query(K))]),
-        ("query-shows-the-ttl-given", "7.3.2", "QUERY-5", [a(INSERT), Advance(9 * S), a(Query(K))]),
+         [a(INSERT, Update(Attribute.TTL, Change.DECREASE, 20, K)), AdvanceStep(10 * S), a(Query(K))]),
+        ("update-revives", "7.1.0", "EXPIRY-3", [a(INSERT), AdvanceStep(30 * S), a(MORE_TIME, Query(K))]),
+        ("expires-a-quarter-early", "7.1.0", "QUERY-5", [a(INSERT), AdvanceStep(29 * S), a(Query(K))]),
+        ("query-answers-once-more", "7.1.0", "EXPIRY-1", [a(INSERT), AdvanceStep(30 * S), a(Query(K))]),
+        ("query-shows-the-ttl-given", "7.3.2", "QUERY-5", [a(INSERT), AdvanceStep(9 * S), a(Query(K))]),
         ("stats-of-purged-records", "7.1.0", "STATS-11", [a(INSERT, Purge(K), Stats())]),
         ("unsubscribe-for-everybody", "7.1.0", "PUBLISH-7",
          [a(Subscribe(C)), b(Subscribe(C), Unsubscribe(C), Publish(C, b"x"))]),
         ("subscriptions-outlive-connections", "7.1.0", "PUBLISH-8",
-         [a(Subscribe(C)), Disconnect("a"), b(Publish(C, b"x"))]),
+         [a(Subscribe(C)), DisconnectStep("a"), b(Publish(C, b"x"))]),
         ("push-newest-first", "7.1.0", "PUSH-10", [a(Subscribe(C)), b(Publish(C, b"x"), Publish(C, b"y"))]),
         ("subscribed-to-nothing", "7.3.2", "CHANNELS-12", [a(Channels())]),
         ("connection-index-one-beyond-is-the-last", "7.1.0", "CONNECTION-7", [a(ConnectionByIndex(2))]),
     ],
 )  # fmt: skip
-def test_impostors_disagree(mutant: str, profile: str, clause: str, steps: list[Step]) -> None:
+def test_mutants_disagree(mutant: str, profile: str, clause: str, steps: list[Step]) -> None:
     play(profile, "uint16", steps)
-    with pytest.raises(Violation) as caught:
+    with pytest.raises(InvariantError) as caught:
         play(profile, "uint16", steps, mutant)
 
     assert caught.value.clause == f"THR-{clause}", caught.value
@@ -126,11 +136,11 @@ def test_a_request_that_an_event_carries_is_in_no_row_of_a_legal_server_either()
     assert play("7.3.2", "uint16", steps, "legal-connections-uncounted").done
 
 
-def test_steps_are_told_and_kept_as_a_script() -> None:
-    ground = grounds("throttr")[1]
-    steps = [*BEGIN, a(INSERT), Advance(3 * S // 2), Disconnect("a", "half")]
+def test_steps_are_described_and_kept_as_a_script() -> None:
+    context = contexts("throttr")[1]
+    steps = [*BEGIN, a(INSERT), AdvanceStep(3 * S // 2), DisconnectStep("a", "half")]
 
-    assert list(steps_of(script_of(steps, ground), ground)) == steps
-    assert [told(step) for step in steps[-3:]] == [
-        f"a asks INSERT(quota=7, ttl_type=4, ttl=30, key={K.hex()} \"key\")", "1.5 s pass", "a ends (half)",
+    assert list(steps_of(script_of(steps, context), context)) == steps
+    assert [describe_step(step) for step in steps[-3:]] == [
+        f"a sends INSERT(quota=7, ttl_type=4, ttl=30, key={K.hex()} \"key\")", "1.5 s pass", "a ends (half)",
     ]  # fmt: skip

@@ -67,7 +67,7 @@ def test_runs_become_tables_a_document_and_pages(
     assert "| INSERT | MUST |" in (out / "matrix.md").read_text()
 
 
-def test_a_server_that_fails_under_one_delivery_only_has_its_cell_marked(
+def test_a_server_that_fails_in_one_segmentation_only_has_its_cell_marked(
     main: Callable[..., int], record: Callable[..., Record], write_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     asked = {"level": "SHOULD", "clauses": ["THR-ROBUSTNESS-6"]}

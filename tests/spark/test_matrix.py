@@ -90,7 +90,7 @@ def test_a_cell_links_to_its_evidence() -> None:
     assert [bool(clause["cells"][0]["evidence"]) for clause in group["clauses"]] == [True, False]
 
 
-def test_deliveries_that_differ_are_counted_in_a_cell_and_in_totals() -> None:
+def test_segmentations_that_differ_are_counted_in_a_cell_and_in_totals() -> None:
     cells = [cell("A", differing=("joined", "bytes", "bytes"), **{"pass": 3}), cell("B", differing=("bytes",), fail=1)]
     [section] = document(group_cells=cells)["sections"]
 

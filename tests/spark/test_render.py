@@ -84,14 +84,14 @@ def test_a_cell_shows_k_of_n_what_is_left_out_a_symbol_and_a_link(pages: dict[st
     assert 'title="2 of 3: 2 pass, 4 untestable, 1 fail; fails only under ' in cell[0]
 
 
-def test_a_cell_names_the_deliveries_under_which_only_it_fails(pages: dict[str, str]) -> None:
+def test_a_cell_names_the_segmentations_in_which_only_it_fails(pages: dict[str, str]) -> None:
     cell = re.search(r'<td class="cell fail.*?</td>', page(pages, "index").split("INSERT")[1], re.DOTALL)
 
     assert cell
     assert 'bytes (1 case)"' in cell[0]
     assert re.search(r'<small class="differing">≠ .*, bytes</small>', cell[0])
     assert re.search(r"\| INSERT \| MUST \| ✗ 2/3 \+4 ≠ .*, bytes \|", page(pages, "matrix.md"))
-    assert under({"differing": {"a": 1, "b": 1, "c": 9}}) == "3 deliveries"
+    assert under({"differing": {"a": 1, "b": 1, "c": 9}}) == "3 segmentations"
     assert under({"differing": {}}) == ""
 
 

@@ -172,7 +172,7 @@ def test_levels_never_share_a_number_and_may_has_none(records: Records) -> None:
     assert rows(cells, "level", "pass", "k", "n") == [("MAY", 1, None, None), ("MUST", 2, 2, 2), ("SHOULD", 1, 1, 1)]
 
 
-def test_a_case_counts_once_with_the_worst_of_its_deliveries(records: Records) -> None:
+def test_a_case_counts_once_with_the_worst_of_its_segmentations(records: Records) -> None:
     frame = records(
         {"case": "1"},
         {"case": "1", "delivery": "bytes", "verdict": "lenient"},
@@ -185,7 +185,7 @@ def test_a_case_counts_once_with_the_worst_of_its_deliveries(records: Records) -
     assert rows(transforms.by_clause(frame), "k", "n", "hang", "plays") == [(1, 2, 1, 5)]
 
 
-def test_deliveries_under_which_a_case_fails_that_passes_otherwise_are_named(records: Records) -> None:
+def test_segmentations_in_which_a_case_fails_that_passes_otherwise_are_named(records: Records) -> None:
     frame = records(
         {"case": "1"},
         {"case": "1", "delivery": "bytes", "level": "SHOULD", "clauses": ["R"], "verdict": "lenient"},

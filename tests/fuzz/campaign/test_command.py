@@ -25,22 +25,22 @@ from wireproof.fuzz.campaign.engines import shares
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
 from wireproof.fuzz.commands import campaign as module
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import load_all, save
-from wireproof.fuzz.invariants.violation import Violation
-from wireproof.fuzz.known_targets import Target
-from wireproof.fuzz.live.canaries import mark
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import load_all, save
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import CodeTarget
+from wireproof.fuzz.live.canaries import canary
+from wireproof.fuzz.live.context import FuzzContext
 
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
 SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
-GROUND = Ground("throttr", "7.1.0", "uint16")
-KEY = mark(5) + b"k"
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
+KEY = canary(5) + b"k"
 
 
 def no_sevens(name: str, data: bytes) -> None:
     if b"\x07" in data:
-        raise Violation("no sevens", f"7 at {data.index(7)}", "seven")
+        raise InvariantError("no sevens", f"7 at {data.index(7)}", "seven")
 
 
 def anything(name: str, data: bytes) -> None:
@@ -54,8 +54,8 @@ def without_atheris(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(property_based, "BATCH", 20)
 
 
-def plant(monkeypatch: pytest.MonkeyPatch, check: Callable[[str, bytes], None]) -> None:
-    known = {"parser": Target("parser", "none", check, lambda name: [b"fine", b"\x07 is not"])}
+def use_target(monkeypatch: pytest.MonkeyPatch, check: Callable[[str, bytes], None]) -> None:
+    known = {"parser": CodeTarget("parser", "none", check, lambda name: [b"fine", b"\x07 is not"])}
     monkeypatch.setattr(module, "TARGETS", known)
 
 
@@ -66,16 +66,16 @@ def run(folder: Path, *arguments: str) -> Result:
     return result
 
 
-def test_nothing_found_is_said_with_a_line_of_each_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, anything)
+def test_nothing_found_is_reported_with_a_line_of_each_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_target(monkeypatch, anything)
 
     result = run(tmp_path, "--interval", "0.1", "--junit", str(tmp_path / "x.xml"))
 
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert lines[:2] == [
-        "replayed: 0, 0 of them show",
-        "atheris is not installed here: Hypothesis does it, without coverage",
+        "replayed: 0, 0 of them fail",
+        "atheris is not installed: fuzzing with Hypothesis, without coverage",
     ]
     assert lines[-2].startswith("parser done: 20 executions")
     assert lines[-1] == "nothing found"
@@ -83,32 +83,32 @@ def test_nothing_found_is_said_with_a_line_of_each_engine(tmp_path: Path, monkey
     assert [case.get("name") for case in suite] == ["engine parser"]
 
 
-def test_what_was_found_is_replayed_until_it_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, no_sevens)
+def test_what_was_found_is_replayed_until_it_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_target(monkeypatch, no_sevens)
     first = run(tmp_path)
     (found,) = load_all(tmp_path / "findings")
     again = run(tmp_path, "--sarif", str(tmp_path / "x.sarif"))
-    plant(monkeypatch, anything)
-    mended = run(tmp_path, "--junit", str(tmp_path / "x.xml"))
+    use_target(monkeypatch, anything)
+    fixed = run(tmp_path, "--junit", str(tmp_path / "x.xml"))
 
-    assert (first.exit_code, again.exit_code, mended.exit_code) == (1, 1, 0), mended.output
+    assert (first.exit_code, again.exit_code, fixed.exit_code) == (1, 1, 0), fixed.output
     assert f"kept in {tmp_path / 'findings' / found.id}" in first.output
-    assert f"finding {found.id} shows: no sevens" in again.output
+    assert f"finding {found.id} fails: no sevens" in again.output
     assert again.output.endswith("1 findings\n")
     assert found.id in (tmp_path / "x.sarif").read_text()
-    assert "replayed: 1, 0 of them show" in mended.output
+    assert "replayed: 1, 0 of them fail" in fixed.output
     (suite,) = ElementTree.parse(tmp_path / "x.xml").getroot()
     assert (suite.get("failures"), suite[0].get("name")) == ("0", f"finding {found.id}")
 
 
 def test_a_corpus_is_replayed_and_what_breaks_there_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpora.merge(tmp_path / "corpus" / "parser", [b"fine", b"0\x070"])
-    plant(monkeypatch, no_sevens)
+    use_target(monkeypatch, no_sevens)
 
     result = run(tmp_path)
 
     assert result.exit_code == 1
-    assert "replayed: 2, 1 of them show" in result.output
+    assert "replayed: 2, 1 of them fail" in result.output
     (found,) = load_all(tmp_path / "findings")
     assert (found.oracle, found.data) == ("no sevens", b"\x07")
 
@@ -118,12 +118,12 @@ def test_inputs_made_of_findings_are_replayed_whatever_the_corpus(
 ) -> None:
     monkeypatch.setattr("wireproof.fuzz.promotion.writing.vectors_root", lambda: tmp_path)
     corpora.merge(tmp_path / "throttr" / "regressions" / "parser", [b"\x07"])
-    target = Target("parser", "none", no_sevens, lambda name: [])
+    target = CodeTarget("parser", "none", no_sevens, lambda name: [])
 
     (one,) = inputs(target, "throttr", tmp_path / "nowhere")
 
     assert one.data == b"\x07"
-    assert one.told is not None
+    assert one.failure is not None
 
 
 def test_cases_made_of_findings_are_played() -> None:
@@ -135,14 +135,14 @@ def test_cases_made_of_findings_are_played() -> None:
         replace(ok, id="written/by-hand"),
     ))  # fmt: skip
 
-    right, wrong = cases_made_of_findings(suite, GROUND, None)
+    right, wrong = cases_made_of_findings(suite, CONTEXT, None)
 
     assert right == Replayed("case found/right")
-    assert (wrong.name, wrong.told) == ("case found/wrong", "expected STATUS.ok = True, got False")
+    assert (wrong.name, wrong.failure) == ("case found/wrong", "expected STATUS.ok = True, got False")
 
 
 def test_a_server_is_fuzzed_and_its_scripts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, anything)
+    use_target(monkeypatch, anything)
     folder = tmp_path / "corpus" / "server" / "7.1.0-uint16"
     script = [{"do": "open", "connection": "a"}, {"do": "write", "connection": "a", "hex": "18"}]
     corpora.merge(folder, [json.dumps(script).encode(), b"no script"])
@@ -155,12 +155,12 @@ def test_a_server_is_fuzzed_and_its_scripts_are_kept(tmp_path: Path, monkeypatch
 
 
 def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, anything)
+    use_target(monkeypatch, anything)
     script = Open("a"), Write("a", b"\x01\x39\x30\x04\x64\x00\x0b" + KEY + b"\x02\x0b" + KEY), Read("a", 1.0)
     spoken = "throttr", "7.1.0", "uint16"
     shape = "QUERY: QUERY_REPLY.quota differs"
     found = {"state": "QUERY: QUERY_REPLY.quota", "script": script}
-    mine = Finding("differential", "servers answer alike", "told", shape, *spoken, **found)  # type: ignore[arg-type]
+    mine = FuzzFinding("differential", "servers answer alike", "detail", shape, *spoken, **found)  # type: ignore[arg-type]
     save(tmp_path / "findings", mine)
     save(tmp_path / "findings", replace(mine, variant="uint8", shape="x"))
     save(tmp_path / "findings", replace(mine, engine="another"))
@@ -171,25 +171,25 @@ def test_a_finding_is_played_on_the_target(tmp_path: Path, monkeypatch: pytest.M
 
     assert wrong.exit_code == 1
     assert (
-        f"finding {mine.id} shows: the answer to QUERY is quota = 57, the reference's is quota = 12345" in wrong.output
+        f"finding {mine.id} fails: the answer to QUERY is quota = 57, the reference's is quota = 12345" in wrong.output
     )
-    assert "1 of them show, 2 left out" in wrong.output
-    assert (alone.exit_code, "replayed: 0, 0 of them show, 3 left out" in alone.output) == (0, True)
+    assert "1 of them fail, 2 skipped" in wrong.output
+    assert (alone.exit_code, "replayed: 0, 0 of them fail, 3 skipped" in alone.output) == (0, True)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("simulation",), "a simulation is no live server"),
         (("tcp://127.0.0.1:1",), "nothing to fuzz at"),
         (("tcp://192.0.2.1:9000",), "is no loopback address"),
     ],
 )
-def test_what_cannot_be_fuzzed_is_said(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_fuzzed_is_reported(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
     result = run(tmp_path, *arguments)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
 
 
 def test_without_any_engine_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,10 +198,10 @@ def test_without_any_engine_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
     result = run(tmp_path)
 
     assert result.exit_code == 2
-    assert "add the extra, wireproof[fuzz]" in result.output
+    assert "install wireproof[fuzz]" in result.output
 
 
-def test_a_broken_finding_is_said(tmp_path: Path) -> None:
+def test_a_broken_finding_is_reported(tmp_path: Path) -> None:
     (tmp_path / "findings" / "x").mkdir(parents=True)
     (tmp_path / "findings" / "x" / "finding.json").write_text("{")
 
@@ -236,7 +236,7 @@ def test_a_board_is_drawn_as_a_table() -> None:
 def test_on_a_terminal_the_board_is_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = io.StringIO()
     monkeypatch.setattr(module, "Console", lambda **options: Console(file=file, force_terminal=True, width=120))
-    plant(monkeypatch, anything)
+    use_target(monkeypatch, anything)
 
     result = run(tmp_path)
 

@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 from tests.places import ROOT
 from wireproof.conformance.suite.cases import Suite
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.differential import diff_campaign
 from wireproof.fuzz.differential.conversations import Source, sources
-from wireproof.fuzz.findings.store import load_all
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.findings_folder import load_all
+from wireproof.fuzz.live.context import FuzzContext
 
 REFERENCE = f"{sys.executable} -m reference_server throttr --profile 7.1.0 --width uint16"
 SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
@@ -24,8 +24,8 @@ SPOKEN = ("--profile", "7.1.0", "--variant", "uint16")
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    def chosen(ground: Ground, suite: Suite) -> Iterator[Source]:
-        some = [one for one in sources(ground, suite) if one.requests == {"INSERT", "QUERY"} and one.waited == 0]
+    def chosen(context: FuzzContext, suite: Suite) -> Iterator[Source]:
+        some = [one for one in sources(context, suite) if one.requests == {"INSERT", "QUERY"} and one.waited == 0]
         return iter(some[::4])
 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -49,15 +49,15 @@ def test_a_live_reference_and_the_simulation_are_alike(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_impostor_is_told_by_clause_kept_and_replayed(tmp_path: Path) -> None:
+def test_a_mutant_is_reported_by_clause_kept_and_replayed(tmp_path: Path) -> None:
     wrong = f"{REFERENCE} --fault quota-low-byte"
     result = run("simulation", "--target-command", wrong, "--runs", "25", "--findings", str(tmp_path), *SPOKEN)
 
     assert result.exit_code == 1, result.output
     (found,) = load_all(tmp_path)
-    assert (found.engine, found.clause, found.again) == ("differential", "THR-QUERY-6", (3, 3))
+    assert (found.engine, found.clause, found.reproduced) == ("differential", "THR-QUERY-6", (3, 3))
     assert "THR-QUERY-6" in result.output
-    assert "B unlike the reference" in result.output
+    assert "B differs from the reference" in result.output
     again = CliRunner().invoke(replay, [str(tmp_path / found.id), "--target-command", wrong])
     assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED"), again.output
     right = CliRunner().invoke(replay, [str(tmp_path / found.id), "--target-command", REFERENCE])
@@ -65,17 +65,17 @@ def test_an_impostor_is_told_by_clause_kept_and_replayed(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("simulation",), "expected two or more of TARGET and --target-command; got 1"),
-        (("simulation", "tcp://192.0.2.1:9000"), "is no loopback address: name --allow-remote"),
+        (("simulation", "tcp://192.0.2.1:9000"), "is no loopback address: give --allow-remote"),
         (("simulation", "simulation", "--profile", "9"), "there is no 9 uint16"),
         (("simulation", "tcp://127.0.0.1:1"), "nothing to fuzz at"),
         (("simulation", "nowhere"), "expected tcp://HOST:PORT"),
     ],
 )
-def test_what_cannot_be_compared_is_said(arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_compared_is_reported(arguments: tuple[str, ...], message: str) -> None:
     result = run(*arguments)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output

@@ -5,27 +5,27 @@ from __future__ import annotations
 import pytest
 
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
-from wireproof.fuzz.differential.answer_views import TimeLeft
-from wireproof.fuzz.differential.comparison import Difference, differences
-from wireproof.fuzz.live.canaries import mark
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.differential.answer_views import TimeUntilExpiry
+from wireproof.fuzz.differential.comparison import AnswerDifference, differences
+from wireproof.fuzz.live.canaries import canary
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play
 
-GROUND = Ground("throttr", "7.1.0", "uint16")
-KEY = mark(1) + b"k"
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
+KEY = canary(1) + b"k"
 QUERY, WHOAMI, LIST = b"\x02\x0b" + KEY, b"\x18", b"\x07"
 
 
-def played(*events: tuple[Kind, bytes] | Kind, sent: bytes = QUERY, ground: Ground = GROUND) -> Play:
-    told = [(Kind.OPENED, b""), (Kind.SENT, sent), *((one, b"") if isinstance(one, Kind) else one for one in events)]
-    return Play((), Trace(TraceEvent(0, "a", kind, data) for kind, data in told), ground, 1.0)
+def played(*events: tuple[Kind, bytes] | Kind, sent: bytes = QUERY, context: FuzzContext = CONTEXT) -> Play:
+    message = [(Kind.OPENED, b""), (Kind.SENT, sent), *((one, b"") if isinstance(one, Kind) else one for one in events)]
+    return Play((), Trace(TraceEvent(0, "a", kind, data) for kind, data in message), context, 1.0)
 
 
 def came(data: bytes) -> tuple[Kind, bytes]:
     return Kind.RECEIVED, data
 
 
-def found(one: Play, other: Play) -> Difference | None:
+def found(one: Play, other: Play) -> AnswerDifference | None:
     return next(differences([one, other]), None)
 
 
@@ -93,7 +93,7 @@ def test_what_means_something_else_is_a_difference(one: Play, other: Play, shape
 
 
 def test_a_connection_that_one_server_refuses_is_a_difference() -> None:
-    refused = Play((), Trace(), GROUND, 1.0)
+    refused = Play((), Trace(), CONTEXT, 1.0)
 
     different = found(played(came(b"\x00")), refused)
 
@@ -102,11 +102,11 @@ def test_a_connection_that_one_server_refuses_is_a_difference() -> None:
 
 
 def test_pushes_are_compared_by_what_they_hold() -> None:
-    ground = Ground("throttr", "7.3.2", "uint16")
+    context = FuzzContext("throttr", "7.3.2", "uint16")
     subscribe = b"\x11\x0b" + KEY
     push = b"\x19\x0b\x02\x00" + KEY
-    one, other = (played(came(b"\x01" + push + body), sent=subscribe, ground=ground) for body in (b"hi", b"ho"))
-    none = played(came(b"\x01"), sent=subscribe, ground=ground)
+    one, other = (played(came(b"\x01" + push + body), sent=subscribe, context=context) for body in (b"hi", b"ho"))
+    none = played(came(b"\x01"), sent=subscribe, context=context)
 
     assert [one.shape for one in differences([one, other])] == ["PUSH: PUSH.payload differs"]
     assert [one.shape for one in differences([one, none])] == ["PUSH: PUSH | nothing"]
@@ -115,6 +115,6 @@ def test_pushes_are_compared_by_what_they_hold() -> None:
 def test_time_left_agrees_within_what_a_play_takes_and_a_unit() -> None:
     second, hour = 10**9, 3600 * 10**9
 
-    assert TimeLeft(60 * second, second).agrees(TimeLeft(58 * second, second))
-    assert not TimeLeft(60 * second, second).agrees(TimeLeft(50 * second, second))
-    assert TimeLeft(2 * hour, hour).agrees(TimeLeft(hour, hour))
+    assert TimeUntilExpiry(60 * second, second).agrees(TimeUntilExpiry(58 * second, second))
+    assert not TimeUntilExpiry(60 * second, second).agrees(TimeUntilExpiry(50 * second, second))
+    assert TimeUntilExpiry(2 * hour, hour).agrees(TimeUntilExpiry(hour, hour))

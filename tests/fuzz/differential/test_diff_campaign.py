@@ -8,31 +8,31 @@ import pytest
 
 from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.fuzz.differential import diff_campaign as module
-from wireproof.fuzz.differential.compared_servers import SimulatedSide
+from wireproof.fuzz.differential.compared_servers import SimulatedServer
 from wireproof.fuzz.differential.conversations import Source, sources
-from wireproof.fuzz.differential.diff_campaign import BY_DOCUMENT, LEFT_OPEN, Bounds, DiffCampaign
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.differential.diff_campaign import BY_DOCUMENT, LEFT_OPEN, DiffCampaign, DiffLimits
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.mutants.registry import server_mutants
 
 SUITE = load_suite("throttr")
 Run = Callable[..., DiffCampaign]
 
 
-def side(mutant: str | None = None, profile: str = "7.1.0", told: str = "") -> SimulatedSide:
-    return SimulatedSide(told or mutant or "reference", Ground("throttr", profile, "uint16"), mutant)
+def server(mutant: str | None = None, profile: str = "7.1.0", message: str = "") -> SimulatedServer:
+    return SimulatedServer(message or mutant or "reference", FuzzContext("throttr", profile, "uint16"), mutant)
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return what runs a campaign on the conversations that ask for some requests and no others."""
 
-    def ran(*sides: SimulatedSide, asking: set[str], runs: int = 40, optional: bool = True) -> DiffCampaign:
-        def chosen(ground: Ground, suite: Suite) -> Iterator[Source]:
-            found = (one for one in sources(ground, suite) if one.requests and one.requests <= asking)
+    def ran(*servers: SimulatedServer, asking: set[str], runs: int = 40, optional: bool = True) -> DiffCampaign:
+        def chosen(context: FuzzContext, suite: Suite) -> Iterator[Source]:
+            found = (one for one in sources(context, suite) if one.requests and one.requests <= asking)
             return (one for one in found if optional or not one.optional)
 
         monkeypatch.setattr(module, "sources", chosen)
-        campaign = DiffCampaign(sides, SUITE, bounds=Bounds(runs=runs, findings=1))
+        campaign = DiffCampaign(servers, SUITE, limits=DiffLimits(runs=runs, findings=1))
         campaign.learn()
         assert list(campaign.run()) == list(campaign.found.values())
         return campaign
@@ -41,7 +41,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_equal_servers_show_no_difference(run: Run) -> None:
-    campaign = run(side(), side(), asking={"INSERT", "QUERY", "SET", "GET", "SUBSCRIBE", "PUBLISH"}, runs=25)
+    campaign = run(server(), server(), asking={"INSERT", "QUERY", "SET", "GET", "SUBSCRIBE", "PUBLISH"}, runs=25)
 
     assert (campaign.found, campaign.quirks, campaign.progress.executions) == ({}, {}, 25)
 
@@ -55,57 +55,59 @@ def test_equal_servers_show_no_difference(run: Run) -> None:
     ],
 )
 def test_a_wrong_server_differs_in_the_clause_it_breaks(mutant: str, asking: set[str], run: Run) -> None:
-    campaign = run(side(), side(mutant), asking=asking, runs=200)
+    campaign = run(server(), server(mutant), asking=asking, runs=200)
 
     clauses = {one.clause for one in campaign.found.values()}
     assert clauses & set(server_mutants("throttr")[mutant].clauses), clauses
-    assert {one.odd for one in campaign.found.values()} == {(mutant,)}
+    assert {one.deviating for one in campaign.found.values()} == {(mutant,)}
     assert all(len(one.script) <= 6 for one in campaign.found.values())
 
 
 def test_the_odd_one_of_three_is_named(run: Run) -> None:
-    campaign = run(side(told="a"), side("quota-low-byte", told="b"), side(told="c"), asking={"INSERT", "QUERY"})
+    campaign = run(
+        server(label="a"), server("quota-low-byte", label="b"), server(label="c"), asking={"INSERT", "QUERY"}
+    )
 
     (found,) = campaign.found.values()
-    assert found.odd == ("b",)
-    assert found.difference.told[0] == found.difference.told[2] != found.difference.told[1]
+    assert found.deviating == ("b",)
+    assert found.difference.texts[0] == found.difference.texts[2] != found.difference.texts[1]
 
 
 def test_what_the_document_leaves_open_is_learnt_first(run: Run) -> None:
-    campaign = run(side(), side("legal-set-overwrites"), asking={"SET", "GET"}, runs=60)
+    campaign = run(server(), server("legal-set-overwrites"), asking={"SET", "GET"}, runs=60)
 
     assert campaign.found == {}
     assert [(one.why, one.clause) for one in campaign.quirks.values()] == [(LEFT_OPEN, "THR-SET-18")]
 
 
 def test_without_learning_it_would_be_a_finding(run: Run) -> None:
-    campaign = run(side(), side("legal-set-overwrites"), asking={"SET", "GET"}, runs=60, optional=False)
+    campaign = run(server(), server("legal-set-overwrites"), asking={"SET", "GET"}, runs=60, optional=False)
 
     assert [one.difference.shape for one in campaign.found.values()] == ["SET: STATUS.ok False | True"]
 
 
 def test_what_differs_where_nothing_is_left_open_is_no_quirk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asking = {"INSERT", "UPDATE", "QUERY"}
-    doubting = run(side(), side("ttl-update-ignored"), asking=asking, runs=1)
+    doubting = run(server(), server("ttl-update-ignored"), asking=asking, runs=1)
     monkeypatch.setattr(module, "QUICK", -1.0)
-    trusting = run(side(), side("ttl-update-ignored"), asking=asking, runs=1)
+    trusting = run(server(), server("ttl-update-ignored"), asking=asking, runs=1)
 
     assert "QUERY: QUERY_REPLY.ttl differs" in trusting.quirks
     assert "QUERY: QUERY_REPLY.ttl differs" not in doubting.quirks
 
 
 def test_what_the_documents_say_differently_is_a_quirk(run: Run) -> None:
-    campaign = run(side(), side(profile="7.3.2"), asking={"SET", "GET", "STAT"}, runs=40)
+    campaign = run(server(), server(profile="7.3.2"), asking={"SET", "GET", "STAT"}, runs=40)
 
     assert campaign.found == {}
     assert BY_DOCUMENT in {one.why for one in campaign.quirks.values()}
 
 
 def test_a_server_that_serves_nobody_ends_a_campaign(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_is_served", lambda side, play: False)
-    monkeypatch.setattr(SimulatedSide, "restart", lambda self, why: False)
+    monkeypatch.setattr(module, "_is_served", lambda server, play: False)
+    monkeypatch.setattr(SimulatedServer, "restart", lambda self, why: False)
 
-    campaign = run(side(), side(), asking={"INSERT", "QUERY"})
+    campaign = run(server(), server(), asking={"INSERT", "QUERY"})
 
     assert campaign.progress.executions == 1
-    assert campaign.stopped == "reference serves nobody any more, and it is not ours to start again"
+    assert campaign.stopped == "reference no longer serves anybody and cannot be restarted from here"

@@ -11,30 +11,30 @@ from wireproof.conformance.model.actions import Open, Read, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.run.reference_target import service
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.fuzz.differential.compared_servers import SimulatedSide
+from wireproof.fuzz.differential.compared_servers import SimulatedServer
 from wireproof.fuzz.differential.comparison import differences
 from wireproof.fuzz.differential.conversations import sources
-from wireproof.fuzz.differential.diff_campaign import Bounds, DiffCampaign
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.differential.diff_campaign import DiffCampaign, DiffLimits
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.simulated import carried_out, simulated
-from wireproof.fuzz.live.token_substitution import place
+from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login, Publish, Subscribe
 
-GROUND = Ground("psrt", "1", "standard")
+CONTEXT = FuzzContext("psrt", "1", "standard")
 
 
 def asking(name: str, *requests: object) -> Script:
-    return tuple(one for asked in requests for one in (Write(name, GROUND.encode(asked)), Read(name, 0.02)))  # type: ignore[arg-type]
+    return tuple(one for asked in requests for one in (Write(name, CONTEXT.encode(asked)), Read(name, 0.02)))  # type: ignore[arg-type]
 
 
 SESSION = (
     Open("a"),
     *asking("a", Greeting(0), Login(b"", b"")),
     Open("d", "data"),
-    *asking("d", DataGreeting(0), Attach(place("a", 32), 4)),
+    *asking("d", DataGreeting(0), Attach(placeholder("a", 32), 4)),
     *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
     Read("d", 0.02),
 )
@@ -42,9 +42,9 @@ SESSION = (
 
 def on_another(script: Script, seed: int) -> Play:
     """Return the play on a server that draws other tokens."""
-    made = GROUND.name, {"profile": GROUND.profile, "variant": GROUND.variant, "seed": seed}
+    made = CONTEXT.name, {"profile": CONTEXT.profile, "variant": CONTEXT.variant, "seed": seed}
     server = Simulation(lambda clock: service(made[0], clock=clock, **made[1]))  # type: ignore[arg-type]
-    return Play(script, carried_out(playing(script, GROUND, patience=1.0), server), GROUND, 1.0)
+    return Play(script, carried_out(playing(script, CONTEXT, patience=1.0), server), CONTEXT, 1.0)
 
 
 def test_tokens_may_differ() -> None:
@@ -55,7 +55,7 @@ def test_tokens_may_differ() -> None:
 
 
 def test_a_push_that_is_missing_on_another_line_is_a_difference() -> None:
-    play = simulated(GROUND, SESSION)
+    play = simulated(CONTEXT, SESSION)
     lost = [
         one for one in play.trace if not (one.connection == "d" and one.kind is Kind.RECEIVED and len(one.data) > 4)
     ]
@@ -65,35 +65,35 @@ def test_a_push_that_is_missing_on_another_line_is_a_difference() -> None:
 
 
 def test_what_tls_says_is_not_compared() -> None:
-    play = simulated(GROUND, (Open("a"), *asking("a", Greeting(1)), Write("a", b"no TLS")))
+    play = simulated(CONTEXT, (Open("a"), *asking("a", Greeting(1)), Write("a", b"no TLS")))
     alert = TraceEvent(0, "a", Kind.RECEIVED, bytes.fromhex("15030300020216"))
     at = next(at for at, one in enumerate(play.trace) if one.data == b"no TLS")
-    said = replace(play, trace=type(play.trace)([*play.trace[: at + 1], alert, *play.trace[at + 1 :]]))
+    message = replace(play, trace=type(play.trace)([*play.trace[: at + 1], alert, *play.trace[at + 1 :]]))
 
-    assert said.lines[0].received
-    assert list(differences([play, said])) == []
+    assert message.lines[0].received
+    assert list(differences([play, message])) == []
 
 
 def test_signs_of_life_are_no_difference() -> None:
-    more = simulated(GROUND, (*SESSION, Sleep(3.9), Read("d", 0.02)))
+    more = simulated(CONTEXT, (*SESSION, Sleep(3.9), Read("d", 0.02)))
 
     assert [one.NAME for one, request in more.lines[1].messages if request is None].count("BEACON") == 1
-    assert list(differences([more, simulated(GROUND, SESSION)])) == []
+    assert list(differences([more, simulated(CONTEXT, SESSION)])) == []
 
 
 @pytest.mark.parametrize("mutant", ["attach-time-first", "publish-unanswered"])
-def test_a_wrong_server_is_told_from_the_reference(mutant: str) -> None:
-    sides = [SimulatedSide("simulation", GROUND), SimulatedSide("wrong", GROUND, mutant=mutant)]
-    campaign = DiffCampaign(sides, load_suite("psrt"), bounds=Bounds(runs=40, findings=1, shrink_s=0.5))
+def test_a_wrong_server_is_reported_from_the_reference(mutant: str) -> None:
+    sides = [SimulatedServer("simulation", CONTEXT), SimulatedServer("wrong", CONTEXT, mutant=mutant)]
+    campaign = DiffCampaign(sides, load_suite("psrt"), limits=DiffLimits(runs=40, findings=1, shrink_s=0.5))
     (found, *_) = campaign.run()
 
-    assert found.odd == ("wrong",)
+    assert found.deviating == ("wrong",)
     assert found.clause is not None
 
 
 def test_servers_alike_show_nothing() -> None:
-    sides = [SimulatedSide(one, GROUND) for one in "ab"]
-    campaign = DiffCampaign(sides, load_suite("psrt"), bounds=Bounds(runs=60))
+    sides = [SimulatedServer(one, CONTEXT) for one in "ab"]
+    campaign = DiffCampaign(sides, load_suite("psrt"), limits=DiffLimits(runs=60))
 
     assert list(campaign.run()) == []
-    assert list(sources(GROUND, load_suite("psrt")))
+    assert list(sources(CONTEXT, load_suite("psrt")))

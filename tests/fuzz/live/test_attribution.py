@@ -1,4 +1,6 @@
-"""Attribution: the shortest prefix that shows it, then as few steps and bytes as there can be; flaky ones are told."""
+"""Attribution: the shortest prefix that reproduces a failure, then as few steps and bytes as possible; flaky ones are
+marked.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from typing import Any
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Trace
 from wireproof.fuzz.live.attribution import Attribution, joined
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import death
 from wireproof.fuzz.script import Script, size
 
-GROUND = Ground("throttr", "7.1.0", "uint16")
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
 DEATH = Suspicion("the process stays", "the server died", "died")
 
 
@@ -36,7 +38,7 @@ class Fragile:
         self.deaths += dead
         if dead and self.spared and self.deaths % self.spared == 0:
             dead = False
-        return Play(script, Trace(), GROUND, 1.0, "died" if dead else None)
+        return Play(script, Trace(), CONTEXT, 1.0, "died" if dead else None)
 
 
 def writing(*data: bytes) -> Script:
@@ -64,7 +66,7 @@ def test_what_needs_an_earlier_script_is_one_script_of_both() -> None:
     assert [step for step in found.script if isinstance(step, Write)] == [Write("0.a", b"A"), Write("1.a", b"Z")]
 
 
-def test_what_never_shows_again_and_what_sometimes_does_are_told() -> None:
+def test_what_never_shows_again_and_what_sometimes_does_are_reported() -> None:
     never: Any = Fragile(b"A", b"Z")
     sometimes: Any = Fragile(b"A", b"Z", spared=2)
 

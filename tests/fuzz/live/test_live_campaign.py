@@ -16,12 +16,12 @@ from tests.places import ROOT
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.commands.replay import command as replay
+from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import load, load_all
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import load, load_all
 from wireproof.fuzz.live import live_campaign
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.simulated_target import SimulatedTarget
 from wireproof.fuzz.script import Script, from_json
@@ -44,9 +44,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_campaign, "SAMPLE", 10)
     monkeypatch.setattr(live_campaign, "PATIENCE", 0.5)
     monkeypatch.setattr("wireproof.fuzz.live.attribution.PATIENCE", 0.5)
-    real = live_campaign.Bounds
+    real = live_campaign.CampaignLimits
     monkeypatch.setattr(
-        "wireproof.fuzz.commands.server.Bounds",
+        "wireproof.fuzz.commands.server.CampaignLimits",
         lambda seconds, runs, rate, restarts: real(seconds, runs, rate, 1, restarts, shrink_s=0.5),
     )
 
@@ -57,7 +57,7 @@ def run(*arguments: str) -> Result:
     return result
 
 
-def found_in(command: str, folder: Path) -> tuple[Result, Finding]:
+def found_in(command: str, folder: Path) -> tuple[Result, FuzzFinding]:
     result = run("--target-command", command, "--runs", str(WITHIN), "--findings", str(folder), *SPOKEN)
     found = list(load_all(folder))
     assert len(found) == 1, result.output
@@ -68,7 +68,7 @@ def found_in(command: str, folder: Path) -> tuple[Result, Finding]:
 @pytest.mark.parametrize(
     ("kind", "oracle"),
     [
-        ("is_told_by_a_sanitizer", "a sanitizer is silent"),
+        ("is_reported_by_a_sanitizer", "a sanitizer is silent"),
         ("is_stuck", "a connection is served on"),
         ("grows", "memory is linear in the input"),
         ("spins", "an idle server rests"),
@@ -78,7 +78,7 @@ def test_each_wrongness_is_found(kind: str, oracle: str, tmp_path: Path) -> None
     _, finding = found_in(wrong(kind), tmp_path)
 
     assert finding.oracle == oracle
-    assert finding.again[0] >= 1
+    assert finding.reproduced[0] >= 1
 
 
 def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
@@ -88,25 +88,27 @@ def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
     jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(
         json.loads((place / "finding.json").read_text())
     )
-    assert (finding.oracle, finding.again) == ("the process stays", (3, 3))
-    assert "SIGSEGV" in finding.told
+    assert (finding.oracle, finding.reproduced) == ("the process stays", (3, 3))
+    assert "SIGSEGV" in finding.detail
     assert "ffff" in (place / "exchange.txt").read_text()
     again = CliRunner().invoke(replay, [str(place), "--target-command", wrong("dies")])
     assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED")
-    mended = CliRunner().invoke(replay, [str(place), "--target-command", REFERENCE])
-    assert (mended.exit_code, mended.output.split()[0]) == (0, "GONE")
+    fixed = CliRunner().invoke(replay, [str(place), "--target-command", REFERENCE])
+    assert (fixed.exit_code, fixed.output.split()[0]) == (0, "GONE")
     assert load(place) == finding
 
 
-@pytest.mark.parametrize(("command", "code", "said"), [(wrong("hangs"), 1, "REPRODUCED"), (REFERENCE, 0, "GONE")])
-def test_the_script_of_a_finding_needs_python_alone(command: str, code: int, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "code", "message"), [(wrong("hangs"), 1, "REPRODUCED"), (REFERENCE, 0, "GONE")])
+def test_the_script_of_a_finding_needs_python_alone(command: str, code: int, message: str, tmp_path: Path) -> None:
     script = from_json([
         {"do": "open", "connection": "a"},
         {"do": "write", "connection": "a", "hex": "01ffff041e00017e"},
         {"do": "read", "connection": "a", "seconds": 0.2},
     ])  # fmt: skip
-    finding = Finding("server", "others are served", "told", "unanswered", "throttr", *SPOKEN[1::2], script=script)
-    write_evidence(tmp_path, finding, Ground("throttr", *SPOKEN[1::2]), Trace())
+    finding = FuzzFinding(
+        "server", "others are served", "detail", "unanswered", "throttr", *SPOKEN[1::2], script=script
+    )
+    write_evidence(tmp_path, finding, FuzzContext("throttr", *SPOKEN[1::2]), Trace())
 
     with ServerProcess(parse_command(command)) as server:
         port = str(server.address.port)
@@ -118,10 +120,10 @@ def test_the_script_of_a_finding_needs_python_alone(command: str, code: int, sai
             timeout=30,
         )
 
-    assert (played.returncode, played.stdout.split()[-1]) == (code, said), played.stdout + played.stderr
+    assert (played.returncode, played.stdout.split()[-1]) == (code, message), played.stdout + played.stderr
 
 
-def test_the_reference_shows_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
+def test_the_reference_reports_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
     result = run("--target-command", REFERENCE, "--runs", "40", "--rate", "200", "--findings", str(tmp_path))
 
     assert result.exit_code == 0, result.output
@@ -130,9 +132,9 @@ def test_the_reference_shows_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (("tcp://192.0.2.1:9000",), "is no loopback address: name --allow-remote"),
+        (("tcp://192.0.2.1:9000",), "is no loopback address: give --allow-remote"),
         (("simulation",), "a simulation is no live server"),
         (("tcp://127.0.0.1:1",), "nothing to fuzz at"),
         ((), "expected a TARGET"),
@@ -140,16 +142,16 @@ def test_the_reference_shows_nothing_at_a_bounded_rate(tmp_path: Path) -> None:
         (("tcp://127.0.0.1:1", "--profile", "7.1.0", "--variant", "x"), "--variant: expected auto, uint8"),
     ],
 )
-def test_what_cannot_be_fuzzed_is_said(arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_fuzzed_is_reported(arguments: tuple[str, ...], message: str) -> None:
     result = run(*arguments)
 
     assert result.exit_code == 2
-    assert told in result.output
+    assert message in result.output
 
 
 def test_a_finding_of_a_server_is_replayed_on_one_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "finding.json").write_text(
-        json.dumps(Finding("server", "others are served", "told", "x", "throttr", "7.1.0", "uint16").to_json())
+        json.dumps(FuzzFinding("server", "others are served", "detail", "x", "throttr", "7.1.0", "uint16").to_json())
     )
 
     result = CliRunner().invoke(replay, [str(tmp_path)])
@@ -166,8 +168,10 @@ class Mortal(SimulatedTarget):
 
 
 def test_looking_into_a_death_takes_no_restart_from_the_campaign() -> None:
-    with Mortal(Ground("throttr", "7.1.0", "uint16")) as target:
-        played = live_campaign.Campaign(target, seed=1, bounds=live_campaign.Bounds(runs=20, restarts=3, shrink_s=0.5))
+    with Mortal(FuzzContext("throttr", "7.1.0", "uint16")) as target:
+        played = live_campaign.Campaign(
+            target, seed=1, limits=live_campaign.CampaignLimits(runs=20, restarts=3, shrink_s=0.5)
+        )
         seen = [one.what.seen for one in played.run()]
 
     assert seen == [3]

@@ -8,54 +8,54 @@ import pytest
 
 from tests.fuzz.live.simulated import played
 from wireproof.conformance.model.actions import Shut, Sleep, Write
-from wireproof.fuzz.live.canaries import marks_in
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import canaries_in
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.mutators import MOST_BYTES, MUTATORS, mutated
 from wireproof.fuzz.script import from_json, size, to_json
 from wireproof.protocols.throttr.requests import Insert
 
-GROUND = Ground("throttr", "7.1.0", "uint16")
-GROUND.others.extend(list(GROUND.seeds())[:40])
-INSERT = GROUND.encode(Insert(7, 4, 30, b"~00000001~k"))
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
+CONTEXT.others.extend(list(CONTEXT.seeds())[:40])
+INSERT = CONTEXT.encode(Insert(7, 4, 30, b"~00000001~k"))
 
 
 @pytest.mark.parametrize("name", MUTATORS)
 def test_each_changes_something_and_repeats_itself(name: str) -> None:
     changed = 0
-    for number, script in enumerate(GROUND.others):
-        made = MUTATORS[name](Random(number), script, GROUND)
-        assert made == MUTATORS[name](Random(number), script, GROUND)
+    for number, script in enumerate(CONTEXT.others):
+        made = MUTATORS[name](Random(number), script, CONTEXT)
+        assert made == MUTATORS[name](Random(number), script, CONTEXT)
         assert from_json(to_json(made)) == made
         changed += made != script
 
-    assert changed > len(GROUND.others) // 3
+    assert changed > len(CONTEXT.others) // 3
 
 
 def test_what_is_made_is_playable_and_bounded() -> None:
     random = Random(3)
     for _ in range(60):
-        script = mutated(random, random.choice(GROUND.others), GROUND)
+        script = mutated(random, random.choice(CONTEXT.others), CONTEXT)
         assert size(script) <= MOST_BYTES
-        assert played(GROUND, script).probe is not None
+        assert played(CONTEXT, script).probe is not None
 
 
 def test_empty_scripts_stay_as_they_are() -> None:
     for mutator in (one for name, one in MUTATORS.items() if name != "leave_out"):
-        made = mutator(Random(1), (Sleep(0.0),), GROUND)
-        assert not any(isinstance(step, Write | Shut) and not GROUND.others for step in made)
+        made = mutator(Random(1), (Sleep(0.0),), CONTEXT)
+        assert not any(isinstance(step, Write | Shut) and not CONTEXT.others for step in made)
 
 
 def test_many_of_one_have_names_of_their_own() -> None:
-    data = GROUND.many(INSERT, 50)
+    data = CONTEXT.many(INSERT, 50)
 
     assert len(data) == 50 * len(INSERT)
-    assert len(marks_in(data)) == 50
+    assert len(canaries_in(data)) == 50
 
 
 def test_seeds_are_valid_requests_with_marks() -> None:
     marked = 0
-    for script in GROUND.seeds():
+    for script in CONTEXT.seeds():
         data = b"".join(step.data for step in script if isinstance(step, Write))
-        assert GROUND.requests(data)[1]
-        marked += bool(marks_in(data))
+        assert CONTEXT.requests(data)[1]
+        marked += bool(canaries_in(data))
     assert marked > 900

@@ -1,4 +1,4 @@
-"""The oracles: silent on the faultless server whatever is sent, and each notices what it is there for."""
+"""The oracles: silent on the correct server whatever is sent, and each reports what it is meant for."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tests.fuzz.live.simulated import first_suspicion, played
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.run.processes import Usage
-from wireproof.fuzz.live.canaries import fresh, marks_in, renumbered
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import canaries_in, renumbered, with_fresh_canaries
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.script import Script
 from wireproof.protocols.throttr.requests import Get, Insert, Query, Set
 
-GROUND = Ground("throttr", "7.1.0", "uint16")
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
 KEY = b"~00000001~k"
 
 
 def script(*requests: object) -> Script:
-    return (Open("a"), *(Write("a", GROUND.encode(one)) for one in requests), Read("a", 0.02))  # type: ignore[arg-type]
+    return (Open("a"), *(Write("a", CONTEXT.encode(one)) for one in requests), Read("a", 0.02))  # type: ignore[arg-type]
 
 
 VALID = script(Insert(7, 4, 30, KEY), Query(KEY), Get(KEY))
@@ -44,29 +44,29 @@ def altered(play: Play, kind: Kind, old: bytes, new: bytes | None) -> Play:
 
 
 @pytest.mark.parametrize(("profile", "variant"), [("7.1.0", "uint16"), ("7.3.2", "uint8")])
-def test_the_faultless_server_shows_nothing(profile: str, variant: str) -> None:
-    assert first_suspicion(Ground("throttr", profile, variant), 250) is None
+def test_the_bugless_server_reports_nothing(profile: str, variant: str) -> None:
+    assert first_suspicion(FuzzContext("throttr", profile, variant), 250) is None
 
 
-def test_every_seed_shows_nothing_as_it_is() -> None:
-    for one in list(GROUND.seeds())[::10]:
-        assert spoken(played(GROUND, fresh(one))) is None
+def test_every_seed_reports_nothing_as_it_is() -> None:
+    for one in list(CONTEXT.seeds())[::10]:
+        assert spoken(played(CONTEXT, with_fresh_canaries(one))) is None
 
 
 @pytest.mark.parametrize(
     ("mutant", "oracle"),
     [("quota-low-byte", "answers agree with the model"), ("set-status-inverted", "answers agree with the model")],
 )
-def test_impostors_are_found_within_a_stated_number(mutant: str, oracle: str) -> None:
-    found = first_suspicion(GROUND, 600, mutant=mutant)
+def test_mutants_are_found_within_a_stated_number(mutant: str, oracle: str) -> None:
+    found = first_suspicion(CONTEXT, 600, mutant=mutant)
 
     assert found is not None
     assert found.oracle == oracle
 
 
-def test_a_lost_answer_is_told_from_a_stuck_connection() -> None:
-    play = played(GROUND, fresh(VALID))
-    barrier = GROUND.encode(GROUND.symbols.protocol.link.barrier())
+def test_a_lost_answer_is_reported_from_a_stuck_connection() -> None:
+    play = played(CONTEXT, with_fresh_canaries(VALID))
+    barrier = CONTEXT.encode(CONTEXT.symbols.protocol.link.barrier())
     asked = [TraceEvent(0, "a", Kind.SILENT), TraceEvent(0, "a", Kind.SENT, barrier)]
     short = list(altered(play, Kind.RECEIVED, b"\1\1\7\0", b"\1\7\0").trace)
     at = next(at for at, event in enumerate(short) if event.connection == "~probe")
@@ -80,15 +80,15 @@ def test_a_lost_answer_is_told_from_a_stuck_connection() -> None:
 
 
 def test_what_is_no_reply_is_noticed_with_its_clause() -> None:
-    (found,) = judged(altered(played(GROUND, fresh(VALID)), Kind.RECEIVED, b"\1\1", b"\1\7"))
+    (found,) = judged(altered(played(CONTEXT, with_fresh_canaries(VALID)), Kind.RECEIVED, b"\1\1", b"\1\7"))
 
     assert found.oracle == "replies are well formed"
     assert found.clause is not None
 
 
 def test_bytes_of_others_in_a_reply_are_noticed() -> None:
-    play = played(GROUND, fresh(script(Set(4, 30, KEY, KEY + b"mine"), Get(KEY))))
-    (own,) = marks_in(bytes(play.lines[0].sent))
+    play = played(CONTEXT, with_fresh_canaries(script(Set(4, 30, KEY, KEY + b"mine"), Get(KEY))))
+    (own,) = canaries_in(bytes(play.lines[0].sent))
     changed = altered(play, Kind.RECEIVED, own, b"~0badcafe~")
 
     assert spoken(play) is None
@@ -96,7 +96,7 @@ def test_bytes_of_others_in_a_reply_are_noticed() -> None:
 
 
 def test_an_end_without_a_reason_and_a_probe_without_an_answer_are_noticed() -> None:
-    play = played(GROUND, fresh(VALID))
+    play = played(CONTEXT, with_fresh_canaries(VALID))
     at = next(at for at, event in enumerate(play.trace) if event.connection == "~probe")
     over = [*play.trace[:at], TraceEvent(0, "a", Kind.ENDED), *play.trace[at:]]
     silent = [event for event in play.trace if (event.connection, event.kind) != ("~probe", Kind.RECEIVED)]
@@ -106,8 +106,8 @@ def test_an_end_without_a_reason_and_a_probe_without_an_answer_are_noticed() -> 
     assert spoken(replace(play, trace=type(play.trace)(play.trace[:at]))) == "others are served"
 
 
-def test_processes_are_judged_by_what_they_took_and_said() -> None:
-    play = played(GROUND, fresh(VALID))
+def test_processes_are_judged_by_their_usage_and_output() -> None:
+    play = played(CONTEXT, with_fresh_canaries(VALID))
     measured = [*play.trace, TraceEvent(0, "", Kind.MEASURED, b'{"memory": 90000000}')]
     grown = replace(play, trace=type(play.trace)(measured), before=Usage(10_000_000, 3, 0.0), fed=100)
 
@@ -117,15 +117,15 @@ def test_processes_are_judged_by_what_they_took_and_said() -> None:
     assert spoken(replace(play, idle_cpu=0.1)) is None
     (died,) = judged(replace(play, death="died of SIGSEGV", words=['  File "/a/b.py", line 7, in f', "x"]))
     assert died.shape == 'died of SIGSEGV | File "b.py", line #, in f'
-    (said,) = judged(replace(play, death="exited", words=["SUMMARY: AddressSanitizer: overflow /x/y.c:12 in f"]))
-    assert (said.oracle, said.shape) == ("a sanitizer is silent", "AddressSanitizer: overflow y.c:# in f")
+    (message,) = judged(replace(play, death="exited", words=["SUMMARY: AddressSanitizer: overflow /x/y.c:12 in f"]))
+    assert (message.oracle, message.shape) == ("a sanitizer is silent", "AddressSanitizer: overflow y.c:# in f")
 
 
 def test_marks_are_renewed_across_writes_and_stay_equal() -> None:
     cut: Script = (Open("a"), Write("a", b"x~0000"), Write("a", b"0001~y~00000001~"), Write("b", b"~00000001~"))
-    sent = [one.data for one in fresh(cut) if isinstance(one, Write)]
-    (own,) = marks_in(b"".join(sent[:2]))
+    sent = [one.data for one in with_fresh_canaries(cut) if isinstance(one, Write)]
+    (own,) = canaries_in(b"".join(sent[:2]))
 
     assert own != b"~00000001~"
     assert sent == [b"x" + own[:5], own[5:] + b"y" + own, own]
-    assert marks_in(renumbered(cut, 1)[3].data) == {b"~00000002~"}  # type: ignore[union-attr]
+    assert canaries_in(renumbered(cut, 1)[3].data) == {b"~00000002~"}  # type: ignore[union-attr]

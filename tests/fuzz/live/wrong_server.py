@@ -49,14 +49,14 @@ def ends(connection: Any) -> None:
     connection.connection.transport.close()
 
 
-def is_told_by_a_sanitizer(connection: Any) -> None:
+def is_reported_by_a_sanitizer(connection: Any) -> None:
     print(
         "SUMMARY: AddressSanitizer: heap-buffer-overflow /build/7/store.c:12 in store_put", file=sys.stderr, flush=True
     )
 
 
 WRONG: dict[str, Callable[[Any], None]] = {
-    one.__name__: one for one in (dies, hangs, spins, grows, is_stuck, ends, is_told_by_a_sanitizer)
+    one.__name__: one for one in (dies, hangs, spins, grows, is_stuck, ends, is_reported_by_a_sanitizer)
 }
 
 

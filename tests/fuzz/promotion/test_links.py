@@ -19,11 +19,11 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.fuzz.commands.promote import command
-from wireproof.fuzz.findings.finding import Finding
-from wireproof.fuzz.findings.store import save
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import save
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.simulated import new_server
-from wireproof.fuzz.live.token_substitution import place
+from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.parser_input import combinations
 from wireproof.fuzz.promotion.entry import entry_of
 from wireproof.fuzz.promotion.promoted_steps import steps_of
@@ -33,22 +33,22 @@ from wireproof.protocols.psrt.requests import Attach, Bye, DataGreeting, Greetin
 
 VECTORS = ROOT / "vectors"
 PSRT = "psrt", "1", "standard"
-GROUND = Ground(*PSRT)
+CONTEXT = FuzzContext(*PSRT)
 
 
 def asking(name: str, *requests: object) -> Script:
-    return tuple(one for asked in requests for one in (Write(name, GROUND.encode(asked)), Read(name, 0.02)))  # type: ignore[arg-type]
+    return tuple(one for asked in requests for one in (Write(name, CONTEXT.encode(asked)), Read(name, 0.02)))  # type: ignore[arg-type]
 
 
 SESSION = (
     Open("a"),
     *asking("a", Greeting(0), Login(b"", b"")),
     Open("d", "data"),
-    *asking("d", DataGreeting(0), Attach(place("a", 32), 240)),
+    *asking("d", DataGreeting(0), Attach(placeholder("a", 32), 240)),
     *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
     Read("d", 0.02),
     Open("u", "datagram", "datagram"),
-    *asking("u", GROUND.symbols.protocol.links["datagram"].barrier()),
+    *asking("u", CONTEXT.symbols.protocol.links["datagram"].barrier()),
 )
 
 
@@ -75,11 +75,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def outcome(name: str, mutant: str | None) -> Outcome:
     (case,) = (one for one in load_suite("psrt").cases if one.id == name)
     symbols = Symbols(protocol("psrt"), "1", "standard", case=case.id, namespace="test")
-    return play(Player(case, symbols, delivery=WHOLE), new_server(GROUND, mutant).perform)
+    return play(Player(case, symbols, delivery=WHOLE), new_server(CONTEXT, mutant).perform)
 
 
 def test_the_case_names_links_tokens_and_needs(root: Path, tmp_path: Path) -> None:
-    finding = Finding("server", "replies are well formed", "told", "s", *PSRT, script=SESSION).rerun(3, 3)
+    finding = FuzzFinding("server", "replies are well formed", "detail", "s", *PSRT, script=SESSION).rerun(3, 3)
     kept = save(tmp_path / "findings", finding)
 
     result = CliRunner().invoke(command, [str(kept), "--clause", "PSRT-ATTACH-2", "--id", "found/the-case"])
@@ -95,7 +95,7 @@ def test_the_case_names_links_tokens_and_needs(root: Path, tmp_path: Path) -> No
 
 
 def test_what_is_pushed_is_asked_for_by_its_name() -> None:
-    steps = steps_of((*SESSION, *asking("a", Nop(), Bye())), GROUND)
+    steps = steps_of((*SESSION, *asking("a", Nop(), Bye())), CONTEXT)
 
     assert {"on": "d", "expect": {"MESSAGE": {"priority": 7, "topic": "t", "message": "m"}}} in steps
     assert {"send": "NOP", "expect": {"RESPONSE": {"code": "ok"}}} in steps
@@ -104,10 +104,12 @@ def test_what_is_pushed_is_asked_for_by_its_name() -> None:
 def test_a_stream_is_sent_where_the_reader_stands() -> None:
     number = next(
         number
-        for number, side in enumerate(combinations("psrt"))
-        if side.role == "server" and [one.NAME for one in side.way][-1:] == ["TOKEN"]
+        for number, endpoint in enumerate(combinations("psrt"))
+        if endpoint.role == "server" and [one.NAME for one in endpoint.path][-1:] == ["TOKEN"]
     )
-    finding = Finding("parser", "only named errors", "told", "s", *PSRT, data=bytes([number, 0, 0]) + b"\0\xff\x04")
+    finding = FuzzFinding(
+        "parser", "only named errors", "detail", "s", *PSRT, data=bytes([number, 0, 0]) + b"\0\xff\x04"
+    )
 
     made = entry_of(finding, "PSRT-NOP-1", None)
 

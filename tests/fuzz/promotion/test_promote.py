@@ -24,11 +24,11 @@ from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.yaml_documents import checked
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.findings.finding import Finding
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.findings.shrink import fewer
-from wireproof.fuzz.findings.store import save
-from wireproof.fuzz.live.canaries import mark
-from wireproof.fuzz.live.context import Ground
+from wireproof.fuzz.live.canaries import canary
+from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.oracles import judged
 from wireproof.fuzz.live.simulated import new_server, simulated
 from wireproof.fuzz.parser_input import combinations
@@ -37,8 +37,8 @@ from wireproof.fuzz.script import Script
 from wireproof.protocols import protocol
 
 VECTORS = ROOT / "vectors"
-GROUND = Ground("throttr", "7.1.0", "uint16")
-KEY = mark(1) + b"k"
+CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
+KEY = canary(1) + b"k"
 INSERT = b"\x01\x09\x00\x04\x3c\x00\x0b" + KEY
 QUERY = b"\x02\x0b" + KEY
 
@@ -63,28 +63,28 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     load_suite.cache_clear()
 
 
-def promote(finding: Finding, folder: Path, *arguments: str) -> Result:
+def promote(finding: FuzzFinding, folder: Path, *arguments: str) -> Result:
     place = save(folder / "findings", finding) or folder / "findings" / finding.id
     result = CliRunner().invoke(fuzz, ["promote", str(place), *arguments])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 
 
-def found_on(mutant: str) -> Finding:
-    """Return what the oracles notice first of an impostor, its script made small."""
-    ground = Ground("throttr", "7.1.0", "uint16")
-    seeds = [one for one in ground.seeds() if len(one) < 16]
+def found_on(mutant: str) -> FuzzFinding:
+    """Return the first suspicion about a mutant, with its script reduced."""
+    context = FuzzContext("throttr", "7.1.0", "uint16")
+    seeds = [one for one in context.seeds() if len(one) < 16]
     Random(1).shuffle(seeds)
     for script in seeds:
-        for what in judged(simulated(ground, script, mutant)):
+        for what in judged(simulated(context, script, mutant)):
 
             def shows(some: object, key: tuple[str, str, str] = what.key) -> bool:
-                return any(one.key == key for one in judged(simulated(ground, tuple(some), mutant)))  # type: ignore[call-overload]
+                return any(one.key == key for one in judged(simulated(context, tuple(some), mutant)))  # type: ignore[call-overload]
 
             small = tuple(fewer(script, shows))
-            spoken = ground.name, ground.profile, ground.variant
-            return Finding(
-                "server", what.oracle, what.told, what.shape, *spoken, what.clause, script=small, seed=3
+            spoken = context.name, context.profile, context.variant
+            return FuzzFinding(
+                "server", what.oracle, what.detail, what.shape, *spoken, what.clause, script=small, seed=3
             ).rerun(3, 3)
     raise AssertionError(f"no seed shows {mutant}")
 
@@ -92,11 +92,11 @@ def found_on(mutant: str) -> Finding:
 def outcome(name: str, mutant: str | None) -> Outcome:
     (case,) = (one for one in load_suite("throttr").cases if one.id == name)
     symbols = Symbols(protocol("throttr"), "7.1.0", "uint16", case=case.id, namespace="test")
-    return play(Player(case, symbols, delivery=WHOLE), new_server(GROUND, mutant).perform)
+    return play(Player(case, symbols, delivery=WHOLE), new_server(CONTEXT, mutant).perform)
 
 
 @pytest.mark.parametrize("mutant", ["quota-low-byte", "insert-overwrites-a-counter", "insert-stores-nothing"])
-def test_the_case_passes_on_the_reference_and_fails_on_the_impostor(mutant: str, root: Path, tmp_path: Path) -> None:
+def test_the_case_passes_on_the_reference_and_fails_on_the_mutant(mutant: str, root: Path, tmp_path: Path) -> None:
     finding = found_on(mutant)
 
     result = promote(finding, tmp_path, "--clause", "THR-QUERY-6", "--id", "found/the-case")
@@ -131,33 +131,33 @@ def test_a_case_says_where_it_comes_from(root: Path, tmp_path: Path) -> None:
         "seed": 3,
     }
     again = promote(replace(finding, shape="another"), tmp_path, "--id", case.id)
-    assert f"the id {case.id!r} is taken" in again.output
+    assert f"the id {case.id!r} is already used" in again.output
     assert promote(replace(finding, shape="another"), tmp_path).exit_code == 0
     assert path.read_text().count("  - id: ") == 2
 
 
-SERVER = Finding("server", "x", "told", "x", "throttr", "7.1.0", "uint16", script=(Open("a"), Write("a", QUERY)))
+SERVER = FuzzFinding("server", "x", "detail", "x", "throttr", "7.1.0", "uint16", script=(Open("a"), Write("a", QUERY)))
 
 
 @pytest.mark.parametrize(
-    ("finding", "arguments", "told"),
+    ("finding", "arguments", "message"),
     [
-        (SERVER.rerun(0, 3), ("--clause", "THR-QUERY-6"), "is GONE: it never showed again (3 times tried)"),
-        (SERVER, (), "no clause is known that 'x' breaks here: name one with --clause"),
+        (SERVER.rerun(0, 3), ("--clause", "THR-QUERY-6"), "is GONE: reproduced 0 of 3 times"),
+        (SERVER, (), "the finding names no clause for 'x': give one with --clause"),
         (SERVER, ("--clause", "THR-NONE-1"), "there is no clause 'THR-NONE-1'"),
         (replace(SERVER, script=(Open("a"),)), ("--clause", "THR-QUERY-6"), "the script sends nothing"),
         (replace(SERVER, protocol="other"), (), "throttr, got 'other'"),
         (replace(SERVER, engine="scheduler", script=()), (), "without an input cannot be kept"),
-        (SERVER, ("--clause", "THR-QUERY-6", "--id", "no id"), "cannot take it"),
+        (SERVER, ("--clause", "THR-QUERY-6", "--id", "no id"), "cannot be extended"),
     ],
 )
-def test_what_cannot_be_promoted_is_said(
-    finding: Finding, arguments: tuple[str, ...], told: str, root: Path, tmp_path: Path
+def test_what_cannot_be_promoted_is_reported(
+    finding: FuzzFinding, arguments: tuple[str, ...], message: str, root: Path, tmp_path: Path
 ) -> None:
     result = promote(finding, tmp_path, *arguments)
 
     assert result.exit_code == 1
-    assert told in result.output
+    assert message in result.output
     assert not list((root / "throttr/cases").iterdir())
 
 
@@ -167,14 +167,14 @@ def test_what_the_reference_shows_itself_is_refused(
     finding = found_on("quota-low-byte")
     monkeypatch.setattr(
         "wireproof.fuzz.live.live_reproduction.simulated",
-        lambda ground, script: simulated(ground, script, "quota-low-byte"),
+        lambda context, script: simulated(context, script, "quota-low-byte"),
     )
 
-    assert "the reference server shows it, too" in promote(finding, tmp_path, "--clause", "THR-QUERY-6").output
+    assert "the reference server fails, too" in promote(finding, tmp_path, "--clause", "THR-QUERY-6").output
 
 
 def test_an_input_of_the_scheduler_is_kept_for_campaigns(root: Path, tmp_path: Path) -> None:
-    finding = Finding("scheduler", "x", "told", "x", "throttr", "7.1.0", "uint16", data=b"\1\2\3")
+    finding = FuzzFinding("scheduler", "x", "detail", "x", "throttr", "7.1.0", "uint16", data=b"\1\2\3")
 
     result = promote(finding, tmp_path)
 
@@ -184,8 +184,8 @@ def test_an_input_of_the_scheduler_is_kept_for_campaigns(root: Path, tmp_path: P
 
 def test_what_the_parser_fails_on_is_sent_to_servers(root: Path, tmp_path: Path) -> None:
     number = next(at for at, one in enumerate(combinations("throttr")) if one.role == "server")
-    finding = Finding(
-        "parser", "x", "told", "x", "throttr", "7.1.0", "uint16", data=bytes([number, 0, 0]) + b"\xff\xfe"
+    finding = FuzzFinding(
+        "parser", "x", "detail", "x", "throttr", "7.1.0", "uint16", data=bytes([number, 0, 0]) + b"\xff\xfe"
     )
 
     result = promote(finding, tmp_path, "--clause", "THR-ROBUSTNESS-1")
@@ -199,7 +199,7 @@ def test_what_the_parser_fails_on_is_sent_to_servers(root: Path, tmp_path: Path)
 def test_a_bad_reply_is_a_frame_and_more_than_one_an_input(root: Path, tmp_path: Path) -> None:
     number = next(at for at, one in enumerate(combinations("throttr")) if one.role == "client")
     data = bytes([number, 200, 1, 0]) + b"\x07"
-    finding = Finding("parser", "x", "told", "x", "throttr", "7.1.0", "uint16", data=data)
+    finding = FuzzFinding("parser", "x", "detail", "x", "throttr", "7.1.0", "uint16", data=data)
 
     one = promote(finding, tmp_path, "--clause", "THR-FRAMING-2")
     more = promote(
@@ -219,7 +219,7 @@ def test_steps_wait_for_what_is_due_and_cut_nothing() -> None:
         Write("b", QUERY), Shut("b", "reset"), Open("b"), Write("b", b"\xff"), Shut("b", "half"), Write("b", b"lost"),
     )  # fmt: skip
 
-    steps = steps_of(script, GROUND)
+    steps = steps_of(script, CONTEXT)
 
     own = {"join": ["$m1", "k"]}
     insert = {"INSERT": {"quota": 9, "ttl_type": "seconds", "ttl": 60, "key": own}}
@@ -239,12 +239,12 @@ def test_steps_wait_for_what_is_due_and_cut_nothing() -> None:
 
 
 def test_pushes_are_expected_where_they_come() -> None:
-    channel = mark(7) + b"c"
+    channel = canary(7) + b"c"
     script: Script = (
         Open("a"), Write("a", b"\x11\x0b" + channel), Open("b"), Write("b", b"\x13\x0b\x02\x00" + channel + b"hi"),
     )  # fmt: skip
 
-    steps = steps_of(script, GROUND)
+    steps = steps_of(script, CONTEXT)
 
     own = {"join": ["$m1", "c"]}
     assert steps[1] == {"send": {"SUBSCRIBE": {"channel": own}}, "expect": "ok"}
@@ -256,7 +256,7 @@ def test_pushes_are_expected_where_they_come() -> None:
 
 def test_a_script_that_sends_nothing_is_no_case() -> None:
     with pytest.raises(StepsError, match="sends nothing"):
-        steps_of((Open("a"), Sleep(1)), GROUND)
+        steps_of((Open("a"), Sleep(1)), CONTEXT)
 
 
 def test_what_the_machine_finds_is_a_case_too(root: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Planted faults: the quickest are found in this process, and the table tells what was found and what was not."""
+"""Seeded bugs: the quickest are found in this process, and the table shows which were found."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from click.testing import CliRunner
 
 from tests.places import ROOT
 from wireproof.fuzz import coverage_guided
+from wireproof.fuzz.commands.group import command as group
 from wireproof.fuzz.commands.seeded_bugs import command
 from wireproof.fuzz.seeded_bugs import bug_engines, catalogue, table
-from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, Outcome, Task
+from wireproof.fuzz.seeded_bugs.bug_engines import ENGINES, EngineResult, Task
 from wireproof.fuzz.seeded_bugs.catalogue import all_bugs
-from wireproof.fuzz.seeded_bugs.seeded_bug import Planting
+from wireproof.fuzz.seeded_bugs.seeded_bug import BugEntry
 from wireproof.mutants.registry import server_mutants
 from wireproof.protocols import protocol_names
 
-PAGE = ROOT / "docs" / "planted-faults.md"
+PAGE = ROOT / "docs" / "seeded-bugs.md"
 MUTANTS = {(one.engine, one.mutant): one for one in all_bugs("throttr")}
 
 
@@ -26,7 +27,7 @@ MUTANTS = {(one.engine, one.mutant): one for one in all_bugs("throttr")}
     ("engine", "mutant"),
     [
         ("parser", "blob-over-read"),
-        ("scheduler", "told-twice"),
+        ("scheduler", "delivered-twice"),
         ("machine", "list-names-the-expired"),
         ("server", "one-request-at-a-time"),
     ],
@@ -35,24 +36,26 @@ def test_the_quickest_are_found_without_atheris(engine: str, mutant: str) -> Non
     outcome = ENGINES[engine](Task("throttr", MUTANTS[engine, mutant], 500, 1, guided=False))
 
     assert outcome.executions is not None
-    assert ": " in outcome.told
+    assert ": " in outcome.detail
 
 
 @pytest.mark.parametrize("mutant", ["nop-behind-publish-unanswered", "datagram-reply-of-4-bytes"])
 def test_the_quickest_on_lines_of_several_kinds_are_found(mutant: str) -> None:
-    (planting,) = (one for one in all_bugs("psrt") if one.mutant == mutant)
+    (bug,) = (one for one in all_bugs("psrt") if one.mutant == mutant)
 
-    assert ENGINES["server"](Task("psrt", planting, planting.budget, 1)).executions is not None
+    assert ENGINES["server"](Task("psrt", bug, bug.budget, 1)).executions is not None
 
 
 @pytest.mark.parametrize("engine", ["parser", "scheduler"])
-def test_nothing_is_found_where_nothing_is_planted(engine: str) -> None:
+def test_nothing_is_found_without_a_bug(engine: str) -> None:
     assert ENGINES[engine](Task("throttr", None, 500, 1, guided=False)).executions is None
 
 
 @pytest.mark.skipif(not coverage_guided.is_available(), reason="no atheris here")
-@pytest.mark.parametrize(("engine", "mutant"), [("parser", "header-check-short-by-one"), ("scheduler", "told-twice")])
-def test_a_fault_is_planted_in_the_fuzzers_process(engine: str, mutant: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "mutant"), [("parser", "header-check-short-by-one"), ("scheduler", "delivered-twice")]
+)
+def test_a_bug_is_seeded_in_the_fuzzers_process(engine: str, mutant: str) -> None:
     outcome = ENGINES[engine](Task("throttr", MUTANTS[engine, mutant], 2000, 1))
 
     assert outcome.executions is not None
@@ -67,7 +70,7 @@ def test_what_breaks_nothing_by_itself_was_not_found(monkeypatch: pytest.MonkeyP
     assert ENGINES["parser"](Task("throttr", MUTANTS["parser", "size-signed"], 9, 1)).executions is None
 
 
-def test_every_fault_has_an_engine_and_a_name_of_its_own() -> None:
+def test_every_bug_has_an_engine_and_a_name_of_its_own() -> None:
     by_protocol = {name: all_bugs(name) for name in protocol_names()}
     mutants = [one for some in by_protocol.values() for one in some]
 
@@ -78,13 +81,14 @@ def test_every_fault_has_an_engine_and_a_name_of_its_own() -> None:
         assert all(one.edits or not server_mutants(name)[one.mutant].is_legal for one in some)
 
 
-def planted_two(monkeypatch: pytest.MonkeyPatch, finding: dict[str | None, int | None]) -> None:
-    def engine(task: Task) -> Outcome:
+def with_two_bugs(monkeypatch: pytest.MonkeyPatch, finding: dict[str | None, int | None]) -> None:
+    def engine(task: Task) -> EngineResult:
         done = finding[task.mutant]
-        return Outcome(done, "in|variant: told" if done else "", "nobody")
+        return EngineResult(done, "in|variant: detail" if done else "", "nobody")
 
     mutants = [
-        Planting(mutant=name, told="Does wrong.", part="store", engine="parser", budget=100) for name in ("one", "two")
+        BugEntry(mutant=name, description="Does wrong.", part="store", engine="parser", budget=100)
+        for name in ("one", "two")
     ]
     monkeypatch.setattr(catalogue, "all_bugs", lambda name: mutants)
     monkeypatch.setattr("wireproof.fuzz.commands.seeded_bugs.all_bugs", lambda name: mutants)
@@ -92,41 +96,54 @@ def planted_two(monkeypatch: pytest.MonkeyPatch, finding: dict[str | None, int |
 
 
 @pytest.mark.parametrize(
-    ("finding", "code", "said"),
+    ("finding", "code", "summary"),
     [
-        ({"one": 7, "two": 50, None: None}, 0, "2 of 2 faults found"),
+        ({"one": 7, "two": 50, None: None}, 0, "2 of 2 bugs found"),
         ({"one": 7, "two": None, None: None}, 1, "not within 100"),
-        ({"one": 7, "two": 101, None: None}, 1, "1 of 2 faults found"),
-        ({"one": 7, "two": 50, None: 3}, 1, "2 of 2 faults found"),
+        ({"one": 7, "two": 101, None: None}, 1, "1 of 2 bugs found"),
+        ({"one": 7, "two": 50, None: 3}, 1, "2 of 2 bugs found"),
     ],
 )
 def test_the_exit_code_says_whether_all_were_found_and_nothing_else(
-    finding: dict[str | None, int | None], code: int, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    finding: dict[str | None, int | None], code: int, summary: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    planted_two(monkeypatch, finding)
+    with_two_bugs(monkeypatch, finding)
     out, page = tmp_path / "table.json", tmp_path / "table.md"
 
     result = CliRunner().invoke(command, ["--out", str(out), "--markdown", str(page), "--seed", "5"])
 
     assert result.exit_code == code, result.output
-    assert said in result.output
-    told = json.loads(out.read_text())
-    assert told["rows"][0]["executions"] == 7
-    assert [row["fault"] for row in told["rows"]] == ["one", "two", "nothing"]
+    assert summary in result.output
+    document = json.loads(out.read_text())
+    assert document["rows"][0]["executions"] == 7
+    assert [row["fault"] for row in document["rows"]] == ["one", "two", "nothing"]
     assert "seed 5" in page.read_text()
     assert "| one | store | parser (nobody) | 7 | 100 | Does wrong. | in\\|variant |" in page.read_text()
 
 
-def test_budgets_are_multiplied_and_unknown_faults_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    planted_two(monkeypatch, {"one": 60, "two": None, None: None})
+def test_budgets_are_multiplied_and_unknown_bugs_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_two_bugs(monkeypatch, {"one": 60, "two": None, None: None})
 
-    assert "not within 50" in CliRunner().invoke(command, ["--fault", "one", "--budget-factor", "0.5"]).output
-    assert CliRunner().invoke(command, ["--fault", "three"]).exit_code == 2
+    assert "not within 50" in CliRunner().invoke(command, ["--bug", "one", "--budget-factor", "0.5"]).output
+    assert CliRunner().invoke(command, ["--bug", "three"]).exit_code == 2
 
 
-def test_the_page_in_docs_has_every_fault_found() -> None:
+def test_old_names_are_accepted_with_a_hint_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_two_bugs(monkeypatch, {"one": 60, "two": None, None: None})
+
+    result = CliRunner().invoke(group, ["planted", "--fault=one"])
+
+    assert (result.exit_code, "1 of 1 bugs found" in result.stdout) == (0, True)
+    hints = [line for line in result.stderr.splitlines() if "is now called" in line]
+    assert [line.split(";")[0] for line in hints] == [
+        "wireproof: planted is now called seeded-bugs",
+        "wireproof: --fault is now called --bug",
+    ]
+
+
+def test_the_page_in_docs_has_every_bug_found() -> None:
     lines = [line.split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    rows = {(cells[2].split()[0], cells[0].removeprefix("| ")): cells[3] for cells in lines if cells[0] != "| fault"}
+    rows = {(cells[2].split()[0], cells[0].removeprefix("| ")): cells[3] for cells in lines if cells[0] != "| bug"}
 
     assert {key for key in rows if key[1] != "nothing"} == set(MUTANTS)
     assert not [key for key, result in rows.items() if "not within" in result]

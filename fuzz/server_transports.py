@@ -1,4 +1,4 @@
-"""Where a server is driven step by step: in this process on a virtual clock, or behind an address in real time."""
+"""Transports to a server driven step by step: in this process on a virtual clock, or over sockets in real time."""
 
 from __future__ import annotations
 
@@ -11,35 +11,38 @@ from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
-from wireproof.fuzz.invariants.violation import Violation
+from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Service, seeded_ids
 
-__all__ = ["InProcess", "OverSockets", "Place"]
+__all__ = ["InProcess", "OverSockets", "Transport"]
 
 
-class Place(Protocol):
-    """A server that can be talked to; nothing waits longer than `patience` seconds."""
+class Transport(Protocol):
+    """A connection to one server; no action waits longer than `patience` seconds."""
 
     patience: float
 
     def now_ns(self) -> int:
-        """Return the time, on a clock that never goes back."""
+        """Return the time in ns of a monotonic clock."""
 
     def perform(self, action: Action) -> Answer:
-        """Do as a driver does."""
+        """Perform one action as a driver does."""
 
     def advance(self, ns: int) -> None:
-        """Let time pass."""
+        """Let `ns` nanoseconds pass."""
 
     def close(self) -> None:
-        """Leave every connection."""
+        """Close every connection."""
 
 
 class InProcess:
-    """A reference server of its own; the same steps give the same answers. Raises `Violation` when it breaks."""
+    """A reference server of its own; the same steps give the same answers.
+
+    `perform` and `advance` raise `InvariantError` when the server raises.
+    """
 
     patience = 1.0
 
@@ -57,33 +60,33 @@ class InProcess:
         )
 
     def now_ns(self) -> int:
-        """See `Place`."""
+        """Return the time of the virtual clock in ns."""
         return self._clock.monotonic_ns()
 
     def perform(self, action: Action) -> Answer:
-        """See `Place`."""
+        """Perform one action in simulation. Raises `InvariantError` when the server raises."""
         try:
             return self._simulation.perform(action)
         except Exception as error:
             raise _broken(error) from error
 
     def advance(self, ns: int) -> None:
-        """See `Place`; exact, whatever the number."""
+        """Move the virtual clock by exactly `ns`. Raises `InvariantError` when the server raises."""
         try:
             self._clock.advance(ns)
         except Exception as error:
             raise _broken(error) from error
 
     def close(self) -> None:
-        """See `Place`; there is nothing that outlives it."""
+        """Do nothing: the server ends with this object."""
 
 
-def _broken(error: Exception) -> Violation:
-    return Violation("the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__)
+def _broken(error: Exception) -> InvariantError:
+    return InvariantError("the server stays", f"{type(error).__name__}: {error}"[:300], type(error).__name__)
 
 
 class OverSockets:
-    """The server at an address; raises `OSError` for this machine's own limits."""
+    """The server at an address. Raises `OSError` for limits of this machine."""
 
     def __init__(self, address: Address, patience: float) -> None:
         self.patience = patience
@@ -94,7 +97,7 @@ class OverSockets:
     now_ns = staticmethod(time.monotonic_ns)
 
     def perform(self, action: Action) -> Answer:
-        """See `Place`."""
+        """Perform one action on a socket."""
         answer = self._runner.run(self._session.perform(action))
         if isinstance(action, Open) and answer.kind is Kind.OPENED:
             self._open.add(action.connection)
@@ -103,11 +106,11 @@ class OverSockets:
         return answer
 
     def advance(self, ns: int) -> None:
-        """See `Place`."""
+        """Sleep for `ns` nanoseconds."""
         self.perform(Sleep(ns / 1e9))
 
     def close(self) -> None:
-        """See `Place`."""
+        """Close every connection and the event loop."""
         for name in sorted(self._open):
             self.perform(Shut(name, "close"))
         self._runner.close()

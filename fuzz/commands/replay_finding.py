@@ -1,0 +1,100 @@
+"""`wireproof replay`: is a finding still reproduced?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wireproof.conformance.commands.target_options import target_of
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run.processes import StartError
+from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.commands.server import checked
+from wireproof.fuzz.differential.diff_reproduction import unlike_reference
+from wireproof.fuzz.findings.finding import SCRIPT_ENGINES, FindingError, FuzzFinding
+from wireproof.fuzz.findings.findings_folder import load
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.known_targets import TARGETS
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.live_reproduction import shown
+from wireproof.fuzz.live_settings import broken_now
+from wireproof.protocols import protocol_names
+
+GONE, REPRODUCED = 0, 1
+
+
+@click.command()
+@click.argument("finding", type=click.Path(path_type=Path, exists=True))
+@click.argument("target", required=False)
+@click.option("--target-command", help="Command that starts the server; {port} is replaced by a free port.")
+@click.option(
+    "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
+)
+@click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
+@click.pass_context
+def command(context: click.Context, /, finding: Path, target: str | None, **options: Any) -> None:
+    """Replay FINDING (its directory or finding.json): REPRODUCED exits 1, GONE exits 0, usage errors 2.
+
+    A finding of a live server is replayed on TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command, never on the
+    address in the file. A difference between servers is replayed as a comparison of that server with the reference.
+
+    \b
+    wireproof replay findings/ID
+    wireproof replay findings/ID tcp://127.0.0.1:9000
+    """
+    try:
+        found = load(finding)
+        detail = _shown(found, target, options)
+    except (FindingError, TargetError, StartError) as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.UsageError(f"cannot replay: {error.strerror or error}") from None
+    if detail is not None:
+        click.echo(f"REPRODUCED {found.id}: {detail}")
+        context.exit(REPRODUCED)
+    click.echo(f"GONE {found.id}: {found.oracle} holds for this input")
+    context.exit(GONE)
+
+
+def _shown(found: FuzzFinding, target: str | None, options: Options) -> str | None:
+    """Return what is reproduced, as text; None for nothing."""
+    if found.engine in SCRIPT_ENGINES:
+        return _on_server(found, target, options)
+    return _by_steps(found, target, options) if found.engine == "machine" else _on_own_code(found)
+
+
+def _context(found: FuzzFinding) -> FuzzContext:
+    if found.protocol not in protocol_names():
+        raise FindingError(f"expected a finding of {' or '.join(protocol_names())}, got {found.protocol!r}")
+    return FuzzContext(found.protocol, found.profile, found.variant)
+
+
+def _by_steps(found: FuzzFinding, text: str | None, options: Options) -> str | None:
+    """Replay steps on the named target; without one in this process, where they were found there."""
+    if not found.target and text is None and options["target_command"] is None:
+        return broken_now(found, _context(found), None)
+    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+        checked(target.address, allow_remote=options["allow_remote"])
+        return broken_now(found, _context(found), target)
+
+
+def _on_own_code(found: FuzzFinding) -> str | None:
+    """Return the broken invariant, as text; None for nothing."""
+    if found.engine not in TARGETS:
+        raise FindingError(f"findings of engine {found.engine} cannot be replayed")
+    try:
+        TARGETS[found.engine].check(found.protocol, found.data)
+    except InvariantError as violation:
+        return str(violation)
+    return None
+
+
+def _on_server(found: FuzzFinding, text: str | None, options: Options) -> str | None:
+    context = _context(found)
+    with target_of(text, {**options, "budgets": False, "out": None}) as target:
+        address = checked(target.address, allow_remote=options["allow_remote"])
+        with LiveTarget(context, address, target.server) as live:
+            return shown(live, found) if found.engine == "server" else unlike_reference(live, found)
