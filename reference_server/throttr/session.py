@@ -19,7 +19,7 @@ disconnected.
 #
 # Pushes. A push must not stand between a request without status byte and its answer: the peer would read it as the
 # answer (T37). So pushes are queued and written by `flush` after the current answers, unless the next request in
-# `_data` has such an answer. Pushes of a connection to itself come before the answer to its PUBLISH (T12): `push_to_itself`.
+# `_data` has such an answer. Pushes of a connection to itself come before the answer to its PUBLISH (T12).
 #
 # Ends. `connection_lost` drops all state at once and may be called twice: `end` calls it, and so does the transport.
 
