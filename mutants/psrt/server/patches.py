@@ -40,6 +40,7 @@ __all__ = [
     "miscounted",
     "order",
     "pushing",
+    "refusing",
     "saying",
     "swapped",
     "taking",
@@ -127,6 +128,17 @@ def instead_of_closing(kinds: Kinds, change: Callable[[Ask], Answer]) -> Handler
         return handle
 
     return with_handler(kinds, make)
+
+
+def refusing(kinds: Kinds, where: Answer) -> HandlerPatch:
+    """Close, or drop the datagram, where the answer `where` would be right."""
+
+    def change(answer: Answer, ask: Ask) -> Answer:
+        if answer == where:
+            raise RefusedError("what a correct server answers")
+        return answer
+
+    return with_answer(kinds, change)
 
 
 def both(*patches: HandlerPatch) -> HandlerPatch:
