@@ -6,8 +6,8 @@ copy an import of a copied module finds the copy; every other import finds the m
 errors and whatever else does not depend on the edited place therefore stay the same objects. Exceptions keep their
 identity even in copied modules, because code that is not copied catches them.
 
-A place is named by a class or function at the top of one module (`State.forget`, `normalised`, or `state.State` where
-two modules have the name), so that a row of a table stays short. Nothing is compiled before it is asked for.
+A place is named by a class or function at the top of one module (`State.forget`, `normalised`, or `state.State.forget`
+where two modules have the name), so that a row of a table stays short. Nothing is compiled before it is asked for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Edit", "Edited", "edit"]
+__all__ = ["Edit", "Edited", "after", "before", "edit", "first"]
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -36,11 +36,27 @@ class Edit:
     old: str
     """What is there exactly once; "" stands for the place before the first statement."""
     new: str
+    """Lines, indented from where `old` is."""
 
 
-def edit(place: str, old: str, new: str) -> Edit:
-    """Return the edit of `place` that puts `new` where `old` is; `old` "": before the first statement."""
-    return Edit(place, old, new)
+def edit(place: str, old: str, *new: str) -> Edit:
+    """Return the edit of `place` that puts lines where `old` is."""
+    return Edit(place, old, "\n".join(new))
+
+
+def first(place: str, *new: str) -> Edit:
+    """Return the edit that puts lines before the first statement of `place`."""
+    return Edit(place, "", "\n".join(new))
+
+
+def before(place: str, old: str, *new: str) -> Edit:
+    """Return the edit that puts lines before the statement that begins with `old`."""
+    return edit(place, old, *new, old)
+
+
+def after(place: str, old: str, *new: str) -> Edit:
+    """Return the edit that puts lines after the statement `old`."""
+    return edit(place, old, old, *new)
 
 
 @dataclass(frozen=True)
@@ -151,9 +167,12 @@ def _changed(text: str, place: str, one: Edit) -> str:
     start, stop = definition.lineno - 1, int(definition.end_lineno or 0)
     if not one.old:
         rest = definition.body[ast.get_docstring(definition) is not None :]
-        at = rest[0].lineno - 1 if rest else stop
-        return "".join([*lines[:at], " " * definition.body[0].col_offset, one.new, "\n", *lines[at:]])
+        at, indent = rest[0].lineno - 1 if rest else stop, " " * definition.body[0].col_offset
+        return "".join([*lines[:at], indent, one.new.replace("\n", f"\n{indent}"), "\n", *lines[at:]])
     body = "".join(lines[start:stop])
     if body.count(one.old) != 1:
         raise ValueError(f"{one.place}: expected once, found {body.count(one.old)} times: {one.old!r}")
-    return "".join([*lines[:start], body.replace(one.old, one.new), *lines[stop:]])
+    line = body[body.rfind("\n", 0, body.index(one.old)) + 1 :]
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    new = one.new.replace("\n", f"\n{indent}")
+    return "".join([*lines[:start], body.replace(one.old, new), *lines[stop:]])

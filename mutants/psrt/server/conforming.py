@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wireproof.mutants.edits import Edit
-from wireproof.mutants.psrt.server.mutant import ServerMutant, edit, mutant
+from wireproof.mutants.edits import Edit, after, before, edit, first
+from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 
 __all__ = ["CONFORMING"]
 
@@ -19,33 +19,45 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("attach-refused-by-closing", "A data socket that is refused is closed without a byte.",
            edit("DataRequests.attach", "return ERROR", 'return b""')),
     legal("attach-time-zero-refused", "TIMEOUT_SEC 0 is refused.",
-           edit("DataRequests.attach", "", 'if request.timeout == 0: session.finish(); return b""')),
+           first("DataRequests.attach", 'if request.timeout == 0: session.finish(); return b""')),
     legal("pushes-in-two-pieces", "A push is written in two pieces.",
-           edit("Feed.flush", "self._write(data)", 'stop = data.find(b"\\0", 6) + 1; self._write(data[:stop]); data[stop:] and self._write(data[stop:])')),
+           edit("Feed.flush", "self._write(data)",
+                r'stop = data.find(b"\0", 6) + 1; self._write(data[:stop]); data[stop:] and self._write(data[stop:])')),
     legal("answers-byte-by-byte", "Answers behind the login are written byte by byte.",
-           edit("PsrtSession.flush", "self._write(data)", "[self._write(data[at : at + 1]) for at in range(len(data))] if self.client is not None else self._write(data)")),
+           edit("PsrtSession.flush", "self._write(data)",
+                "[self._write(data[at : at + 1]) for at in range(len(data))] if self.client is not None else "
+                "self._write(data)")),
     legal("pushes-before-answers", "A push is written before the answer to its PUBLISH.",
-           edit("PsrtSession.flush", "", "self.state.flush()")),
+           first("PsrtSession.flush", "self.state.flush()")),
     legal("pushes-late", "Pushes are written 20 ms later.",
            edit("Feed.__init__", 'state.options["data_queue"]', "1 << 20"),
-           edit("Feed.flush", "", 'if self._waiting and not vars(self).get("is_due"): self._state.clock.call_at(self._state.clock.monotonic_ns() + 20_000_000, lambda: (setattr(self, "is_due", True), self.flush(), setattr(self, "is_due", False))); return')),
+           first("Feed.flush",
+                 'if self._waiting and not vars(self).get("is_due"): '
+                 "self._state.clock.call_at(self._state.clock.monotonic_ns() + 20_000_000, lambda: (setattr(self, "
+                 '"is_due", True), self.flush(), setattr(self, "is_due", False))); return')),
     legal("beacons-a-little-more-often", "Beacons come each 0.4 times TIMEOUT_SEC.",
            edit("Feed.interval", "HALF_SECOND_NS", "HALF_SECOND_NS * 4 // 5")),
     legal("closes-a-little-later", "A silent connection is closed 0.2 s after the timeout.",
            edit("PsrtSession.expect", "self.state.timeout_ns", "self.state.timeout_ns + 200_000_000")),
     legal("replication-normalises", "The topic of PUBLISH_REPL is normalised.",
-           edit("ControlRequests.publish_repl", 'text(request.topic, "topic")', 'normalised(text(request.topic, "topic"))')),
+           edit("ControlRequests.publish_repl", 'text(request.topic, "topic")',
+                'normalised(text(request.topic, "topic"))')),
     legal("replication-refuses-masks", "PUBLISH_REPL to a mask is answered FF.",
-           edit("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):", "if is_mask(topic): return ERROR\n        if not self._state.subscriptions.match(topic):")),
+           before("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):",
+                  "if is_mask(topic): return ERROR")),
     legal("sealed-replay-dropped", "A sealed datagram that came before is dropped.",
-           edit("DatagramRequests.sealed", "", 'seen = vars(self).setdefault("seen", set())\n        if (request.nonce, request.sealed) in seen: raise RefusedError("a replay")'),
-           edit("DatagramRequests.sealed", "checked(content, self._state)", "checked(content, self._state); seen.add((request.nonce, request.sealed))")),
+           first("DatagramRequests.sealed", 'seen = vars(self).setdefault("seen", set())',
+                 'if (request.nonce, request.sealed) in seen: raise RefusedError("a replay")'),
+           after("DatagramRequests.sealed", "checked(content, self._state)",
+                 "seen.add((request.nonce, request.sealed))")),
     legal("datagram-priority-00-dropped", "A datagram of priority 00 is dropped.",
-           edit("DatagramRequests.plain", "", 'if request.priority == 0: raise RefusedError("priority 00")')),
+           first("DatagramRequests.plain", 'if request.priority == 0: raise RefusedError("priority 00")')),
     legal("datagram-too-long-dropped", "A datagram that is too long is dropped without an answer.",
-           edit("DatagramRequests._publish", "return ResponseCode.ERROR\n        try:", 'raise RefusedError("too long")\n        try:')),
+           first("DatagramRequests._publish",
+                 'if sender.size > self._state.options["udp_frame_size"]: raise RefusedError("too long")')),
     legal("datagram-password-no-utf-8", "A datagram's password that is no UTF-8 is a wrong one: FE.",
-           edit("DatagramRequests.plain", 'text(request.password, "password")', 'request.password.decode(errors="replace")')),
+           edit("DatagramRequests.plain", 'text(request.password, "password")',
+                'request.password.decode(errors="replace")')),
     legal("idle-counts-for-requests", "The rest of a request must come within the timeout of the one before.",
            rules={"idle_counts_for_operation": True}),
     legal("tokens-begin-alike", "All tokens begin with the same 4 bytes.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.psrt.server.mutant import ServerMutant, edit, mutant
+from wireproof.mutants.edits import after, edit, first
+from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
 
@@ -10,40 +11,64 @@ PIECES = "ROBUSTNESS-4 ROBUSTNESS-6 TIMEOUT-7"
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("answers-backwards", "More than three answers to one segment come last one first.",
            "ORDER-1 ROBUSTNESS-5 FRAMING-6 BYE-4",
-           edit("PsrtSession.flush", "", "if self.client is not None and len(self._out) > 3 and all(len(one) == 1 for one in self._out): self._out.reverse()")),
+           first("PsrtSession.flush",
+                 "if self.client is not None and len(self._out) > 3 and all(len(one) == 1 for one in self._out): "
+                 "self._out.reverse()")),
     mutant("pieces-forgotten", "A request that does not come in one segment is forgotten.",
            f"{PIECES} ROBUSTNESS-9 LIMIT-2",
-           edit("PsrtSession.data_received", "self._work()", "self._work()\n            if self.client is not None and not self.closed and self.feed is None: self.connection._buffer.drop()")),
+           after("PsrtSession.data_received", "self._work()",
+                 "if self.client is not None and not self.closed and self.feed is None: "
+                 "self.connection._buffer.drop()")),
     mutant("single-bytes-forgotten", "A byte of a request that comes alone is forgotten.", f"{PIECES}",
-           edit("PsrtSession.data_received", "", "if len(data) == 1 and self.client is not None and self.connection is not None and self.connection.buffered: return")),
+           first("PsrtSession.data_received",
+                 "if len(data) == 1 and self.client is not None and self.connection is not None and "
+                 "self.connection.buffered: return")),
     mutant("greeting-in-one-piece", "A greeting that does not come in one segment is refused.",
            "ROBUSTNESS-4 GREETING-10 GREETING-2 TIMEOUT-4 ROBUSTNESS-9",
-           edit("PsrtSession.data_received", "", "if self.connection is None and len(data) < 3: self.end(); return")),
+           first("PsrtSession.data_received", "if self.connection is None and len(data) < 3: self.end(); return")),
     mutant("login-in-one-piece", "A login that does not come in one segment is forgotten.",
            "ROBUSTNESS-4 LOGIN-15 LOGIN-1",
-           edit("PsrtSession.data_received", "self._work()", "self._work()\n            if self.client is None and not self.is_data and not self.closed and self.connection.received == 3: self.connection._buffer.drop()")),
+           after("PsrtSession.data_received", "self._work()",
+                 "if self.client is None and not self.is_data and not self.closed and self.connection.received == 3: "
+                 "self.connection._buffer.drop()")),
     mutant("answers-beyond-64-lost", "Of the answers to one segment the first 64 come.",
-           "ROBUSTNESS-10 ROBUSTNESS-5 ROBUSTNESS-13", edit("PsrtSession.data_received", "", "self.taken = 0"),
-           edit("PsrtSession.answer", "self._out.append(answer)", 'self.taken += 1; self._out.append(answer if self.taken <= 64 else b"")')),
+           "ROBUSTNESS-10 ROBUSTNESS-5 ROBUSTNESS-13", first("PsrtSession.data_received", "self.taken = 0"),
+           edit("PsrtSession.answer", "self._out.append(answer)",
+                'self.taken += 1; self._out.append(answer if self.taken <= 64 else b"")')),
     mutant("nop-behind-publish-unanswered", "A NOP behind a PUBLISH is not answered.", "ROBUSTNESS-10 NOP-2 ORDER-1",
-           edit("ControlRequests.publish", "", "session.has_published = True"),
-           edit("ControlRequests.nop", "", 'if vars(session).pop("has_published", False): return b""')),
+           first("ControlRequests.publish", "session.has_published = True"),
+           first("ControlRequests.nop", 'if vars(session).pop("has_published", False): return b""')),
     mutant("part-of-a-publish-published", "What came of a PUBLISH is published when its client goes away.",
            "ROBUSTNESS-7 LIMIT-5 BYE-5",
-           edit("PsrtSession.connection_lost", "", 'if self.client is not None and self.connection is not None and not self.closed and not self.is_data:\n            buffer = self.connection._buffer; rest = bytes(buffer.data[buffer.at : buffer.end]) + bytes(buffer.gathered); topic, found, message = rest[6:].partition(b"\\0")\n            if rest[:1] == b"\\1" and found: self.state.publish(topic.decode(errors="replace"), rest[1], message); self.state.flush()')),
+           first("PsrtSession.connection_lost",
+                 "if self.client is not None and self.connection is not None and not self.closed and not "
+                 "self.is_data:",
+                 "    buffer = self.connection._buffer; rest = bytes(buffer.data[buffer.at : buffer.end]) + "
+                 r'bytes(buffer.gathered); topic, found, message = rest[6:].partition(b"\0")',
+                 r'    if rest[:1] == b"\1" and found: self.state.publish(topic.decode(errors="replace"), rest[1], '
+                 "message); self.state.flush()")),
     mutant("all-wait-for-one", "While a request of one client is not whole nobody is answered.",
            "ROBUSTNESS-9 ROBUSTNESS-8",
-           edit("PsrtSession.flush", "", "if self.client is not None and any(one.connection.buffered for one in self.state.sessions if one is not self and one.client and one.connection): return")),
+           first("PsrtSession.flush",
+                 "if self.client is not None and any(one.connection.buffered for one in self.state.sessions if one "
+                 "is not self and one.client and one.connection): return")),
     mutant("all-wait-for-a-greeting", "While one connection's greeting is not whole nobody is answered.",
-           "ROBUSTNESS-9", edit("PsrtSession.flush", "", "if any(one._first for one in self.state.sessions): return")),
+           "ROBUSTNESS-9", first("PsrtSession.flush", "if any(one._first for one in self.state.sessions): return")),
     mutant("lists-carried-out-later", "SUBSCRIBE and UNSUBSCRIBE are carried out behind what else is in their segment.",
-           "ORDER-2", edit("state.State.__init__", "", "self.later = []"),
-           edit("state.State.flush", "", "later, self.later = self.later, []; [act(client, mask) for act, client, mask in later]"),
-           edit("ControlRequests.subscribe", "subscriptions.add(client, mask)", "self._state.later.append((subscriptions.add, client, mask))"),
-           edit("ControlRequests.unsubscribe", "self._state.subscriptions.remove(_client(session), mask)", "self._state.later.append((self._state.subscriptions.remove, _client(session), mask))")),
+           "ORDER-2", first("state.State.__init__", "self.later = []"),
+           first("state.State.flush",
+                 "later, self.later = self.later, []; [act(client, mask) for act, client, mask in later]"),
+           edit("ControlRequests.subscribe", "subscriptions.add(client, mask)",
+                "self._state.later.append((subscriptions.add, client, mask))"),
+           edit("ControlRequests.unsubscribe", "self._state.subscriptions.remove(_client(session), mask)",
+                "self._state.later.append((self._state.subscriptions.remove, _client(session), mask))")),
     mutant("unsubscribe-drops-messages", "UNSUBSCRIBE drops messages that were published before it.", "ORDER-5 ORDER-2",
-           edit("ControlRequests.unsubscribe", "", "if session.client.data is not None and session.client.data.feed is not None: session.client.data.feed._waiting.clear()")),
+           first("ControlRequests.unsubscribe",
+                 "if session.client.data is not None and session.client.data.feed is not None: "
+                 "session.client.data.feed._waiting.clear()")),
     mutant("subscriptions-of-16", "Beyond 16 subscriptions of all sessions the oldest is forgotten.",
            "ROBUSTNESS-13 SUBSCRIBE-6 MESSAGE-8",
-           edit("Subscriptions.add", "", 'order = vars(self).setdefault("order", [])\n        if text not in self.of(who): order.append((who, text))\n        if len(order) > 16: self.remove(*order.pop(0))')),
+           first("Subscriptions.add", 'order = vars(self).setdefault("order", [])',
+                 "if text not in self.of(who): order.append((who, text))",
+                 "if len(order) > 16: self.remove(*order.pop(0))")),
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.psrt.server.mutant import ServerMutant, edit, mutant
+from wireproof.mutants.edits import after, edit
+from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import (
     field_kind,
     saying,
@@ -24,24 +25,29 @@ MUTANTS: tuple[ServerMutant, ...] = (
            profile=field_kind(Greeting, "mode", U16)),
     mutant("greeting-said-first", "The server greets before it is greeted, and once more then.",
            "GREETING-10 GREETING-2 DATA_GREETING-2 GREETING-5 GREETING-6 DATA_GREETING-4 FRAMING-9 STARTTLS-1 LOGIN-3",
-           edit("PsrtSession.__init__", "self.expect()", 'self.expect()\n        write(b"\\xee\\xaa\\1\\0")')),
+           after("PsrtSession.__init__", "self.expect()", r'write(b"\xee\xaa\1\0")')),
     mutant("greeting-any-header", "A connection that begins with other bytes is a control socket.",
            "GREETING-5 GREETING-7 FRAMING-9",
-           edit("PsrtSession.data_received", 'data, self._first = self._first, b""', 'data, self._first = self._first, b""; data = data if data[:2] in (b"\\xee\\xaa", DATA_HEADER) else b"\\xee\\xaa\\0" + data[3:]')),
+           after("PsrtSession.data_received", 'data, self._first = self._first, b""',
+                 r'data = data if data[:2] in (b"\xee\xaa", DATA_HEADER) else b"\xee\xaa\0" + data[3:]')),
     mutant("greeting-any-mode", "Every mode byte but 01 means plain.", "GREETING-6 DATA_GREETING-4",
-           edit("PsrtSession.data_received", 'data, self._first = self._first, b""', 'data, self._first = self._first, b""; data = data[:2] + b"\\0" + data[3:] if data[2] > 1 else data')),
+           after("PsrtSession.data_received", 'data, self._first = self._first, b""',
+                 r'data = data[:2] + b"\0" + data[3:] if data[2] > 1 else data')),
     mutant("greeting-alone", "What comes in one segment with a greeting is lost.",
            "GREETING-8 DATA_GREETING-5 ROBUSTNESS-5 ROBUSTNESS-6 LOGIN-1",
            edit("PsrtSession.data_received", "self._first += data", "self._first += data if self._first else data[:3]")),
     mutant("data-greeting-alone", "What comes in one segment with the greeting of a data socket is lost.",
            "DATA_GREETING-5 ROBUSTNESS-5",
-           edit("PsrtSession.data_received", "self._first += data", "self._first += data[:3] if not self._first and data.startswith(DATA_HEADER) else data")),
+           edit("PsrtSession.data_received", "self._first += data",
+                "self._first += data[:3] if not self._first and data.startswith(DATA_HEADER) else data")),
     mutant("data-sockets-are-control-sockets", "Whatever a connection begins with, it is a control socket.",
            "GREETING-7 DATA_GREETING-2 DATA_GREETING-1 ATTACH-1 ATTACH-2 FRAMING-8 STARTTLS-3",
-           edit("PsrtSession.data_received", 'data, self._first = self._first, b""', 'data, self._first = self._first, b""; data = data.replace(DATA_HEADER, b"\\xee\\xaa", 1) if data.startswith(DATA_HEADER) else data')),
+           after("PsrtSession.data_received", 'data, self._first = self._first, b""',
+                 r'data = data.replace(DATA_HEADER, b"\xee\xaa", 1) if data.startswith(DATA_HEADER) else data')),
     mutant("data-sockets-elsewhere", "A data socket is closed: there is another port for them.",
            "FRAMING-8 GREETING-7 DATA_GREETING-2 DATA_GREETING-1 STARTTLS-3 STARTTLS-9",
-           edit("PsrtSession", "control_type, data_type = ControlServer, DataServer", "control_type = data_type = ControlServer")),
+           edit("PsrtSession", "control_type, data_type = ControlServer, DataServer",
+                "control_type = data_type = ControlServer")),
     mutant("data-greeting-without-version", "The greeting of a data socket is answered with its header alone.",
            "DATA_GREETING-2 DATA_GREETING-3 STARTTLS-3", handlers=saying(DataGreeting, b"\xee\xab")),
     mutant("data-greeting-version-0", "The version of a data socket is 0.", "DATA_GREETING-3 STARTTLS-3",

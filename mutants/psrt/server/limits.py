@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.psrt.server.mutant import ServerMutant, edit, mutant
+from wireproof.mutants.edits import after, before, edit, first
+from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
+from wireproof.mutants.psrt.server.patches import (
+    counted,
+)
 
 __all__ = ["MUTANTS"]
 
@@ -32,16 +36,26 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("PsrtSession.met", "max(topics, message) + SPARE", "1 << 50")),
     mutant("limit-of-signed-lengths", "A LEN above 7FFFFFFF counts as 0.",
            "LIMIT-2 LIMIT-3 LIMIT-5 LOGIN-15 FRAMING-2 ATTACH-15 STARTTLS-4 LOGIN-9 PUBLISH-13",
-           edit("PsrtServer._decode_next", "", "stop = at + self.codec.layout(self._expected(data, at)).fixed_size\n        if end >= stop and data[stop - 1] > 127 and self._expected(data, at) in self._most: data = data[: stop - 4] + bytes(4) + data[stop:]")),
+           counted("LEN if LEN < 1 << 31 else 0", "LOGIN", "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH")),
     mutant("limit-looked-at-late", "Limits are looked at once the request is whole.",
            "LIMIT-2 LIMIT-3 LIMIT-5 LIMIT-6 LIMIT-7 LOGIN-15 ATTACH-15 ROBUSTNESS-3",
-           edit("PsrtSession.met", "kind: type[ControlServer]", "self.most = {one: most for one, most in {Login: 1024, **limits}.items() if True}; limits |= dict.fromkeys(self.most, 1 << 40)\n        kind: type[ControlServer]"),
+           before("PsrtSession.met", "kind: type[ControlServer]",
+                  "self.most = {one: most for one, most in {Login: 1024, **limits}.items() if True}; limits |= "
+                  "dict.fromkeys(self.most, 1 << 40)"),
            edit("PsrtSession.met", "max(topics, message) + SPARE", "1 << 50"),
-           edit("PsrtSession.take", "", 'size = len(self.state.codec.encode(request)) - self.state.codec.layout(type(request)).fixed_size\n        is_long = size > self.most.get(type(request), 1 << 50)\n        if is_long: self.refuse("too long"); return')),
+           first("PsrtSession.take",
+                 "size = len(self.state.codec.encode(request)) - self.state.codec.layout(type(request)).fixed_size",
+                 "is_long = size > self.most.get(type(request), 1 << 50)",
+                 'if is_long: self.refuse("too long"); return')),
     mutant("limit-passed-is-published", "A PUBLISH that is too long is published before the connection is closed.",
            "LIMIT-5",
-           edit("PsrtSession.met", "kind: type[ControlServer]", "self.most = {one: most for one, most in {Login: 1024, **limits}.items() if one is Publish}; limits |= dict.fromkeys(self.most, 1 << 40)\n        kind: type[ControlServer]"),
+           before("PsrtSession.met", "kind: type[ControlServer]",
+                  "self.most = {one: most for one, most in {Login: 1024, **limits}.items() if one is Publish}; "
+                  "limits |= dict.fromkeys(self.most, 1 << 40)"),
            edit("PsrtSession.met", "max(topics, message) + SPARE", "1 << 50"),
-           edit("PsrtSession.take", "", "size = len(self.state.codec.encode(request)) - self.state.codec.layout(type(request)).fixed_size\n        is_long = size > self.most.get(type(request), 1 << 50)"),
-           edit("PsrtSession.take", "self.answer(request, answer)", 'self.answer(request, answer)\n        if is_long: self._out.clear(); self.refuse("too long")')),
+           first("PsrtSession.take",
+                 "size = len(self.state.codec.encode(request)) - self.state.codec.layout(type(request)).fixed_size",
+                 "is_long = size > self.most.get(type(request), 1 << 50)"),
+           after("PsrtSession.take", "self.answer(request, answer)",
+                 'if is_long: self._out.clear(); self.refuse("too long")')),
 )  # fmt: skip

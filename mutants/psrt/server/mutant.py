@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wireproof.mutants.edits import Edit, Edited, edit
+from wireproof.mutants.edits import Edit, Edited
 from wireproof.mutants.mutant import Mutant
 from wireproof.reference_server.psrt.patch import HandlerPatch, Patch, ProfilePatch
 from wireproof.reference_server.psrt.state import Handler, Handlers, State
 
-__all__ = ["HandlerPatch", "ProfilePatch", "ServerMutant", "edit", "mutant"]
+__all__ = ["HandlerPatch", "ProfilePatch", "ServerMutant", "mutant"]
 
 SERVER = "wireproof.reference_server.psrt"
 PACKAGES = ("wireproof.protocols.psrt", SERVER)

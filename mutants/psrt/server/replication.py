@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.psrt.server.mutant import ServerMutant, edit, mutant
+from wireproof.mutants.edits import edit, first
+from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import (
+    counted,
     field_kind,
-    miscounted,
     saying,
     taking,
     with_answer,
@@ -23,26 +24,29 @@ ASKED = "PUBLISH_REPL-4 PUBLISH_REPL-1 PUBLISH_REPL-5 PUBLISH_REPL-8 LIMIT-6 LIM
 DATA = "REPL_DATA-1 REPL_DATA-2 REPL_DATA-3 REPL_DATA-4 REPL_DATA-5 REPL_DATA-6 LIMIT-7"
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("replication-topic-with-00", "A 00 ends the topic of PUBLISH_REPL, beyond its LEN.",
-           f"PUBLISH_REPL-1 {ASKED} PUBLISH_REPL-2 PUBLISH_REPL-3",
-           session=miscounted(PublishRepl, lambda size: size + 1)),
+           f"PUBLISH_REPL-1 {ASKED} PUBLISH_REPL-2 PUBLISH_REPL-3", counted("LEN + 1", "PUBLISH_REPL")),
     mutant("replication-of-anybody", "Everybody may replicate.", "PUBLISH_REPL-2 ACL-12",
            edit("ControlRequests.publish_repl", "if not client.rights.replicator:", "if False:")),
     mutant("replication-with-rights", "A replicator must have the right to publish, too.",
            f"PUBLISH_REPL-8 {ASKED} PUBLISH_REPL-3 ACL-13",
-           edit("ControlRequests.publish_repl", "if not client.rights.replicator:", "if not (client.rights.replicator and client.rights.may_publish(normalised(topic))):")),
+           edit("ControlRequests.publish_repl", "if not client.rights.replicator:",
+                "if not (client.rights.replicator and client.rights.may_publish(normalised(topic))):")),
     mutant("replication-unwanted-answered-ff", "PUBLISH_REPL to a topic without subscriber is answered FF.",
            "PUBLISH_REPL-3",
            handlers=with_answer(PublishRepl, lambda answer, ask: ERROR if answer == UNWANTED else answer)),
     mutant("replication-needs-data-socket", "PUBLISH_REPL is answered E0 where no subscriber has a data socket.",
            "PUBLISH_REPL-5",
-           edit("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):", "if not any(one.data for one in self._state.subscriptions.match(topic)):")),
+           edit("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):",
+                "if not any(one.data for one in self._state.subscriptions.match(topic)):")),
     mutant("replication-not-by-masks", "PUBLISH_REPL is answered E0 where masks alone match.", "PUBLISH_REPL-4",
-           edit("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):", "if not any(topic in self._state.subscriptions.of(one) for one in self._state.clients.values()):")),
+           edit("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):",
+                "if not any(topic in self._state.subscriptions.of(one) for one in self._state.clients.values()):")),
     mutant("replicated-unanswered", "A replicated message is not answered, as the document has it.",
            "REPL_DATA-2 REPL_DATA-5", handlers=saying(ReplData, b"")),
     mutant("replicated-once-a-time", "A message that is not newer than the last is dropped.",
            "REPL_DATA-4 REPL_DATA-3 REPL_DATA-6",
-           edit("ControlRequests.repl_data", "", 'if request.timestamp <= vars(self).get("last", 0): return OK\n        self.last = request.timestamp')),
+           first("ControlRequests.repl_data", 'if request.timestamp <= vars(self).get("last", 0): return OK',
+                 "self.last = request.timestamp")),
     mutant("replicated-timestamp-of-4-bytes", "The timestamp of a replicated message has 4 bytes.",
            f"REPL_DATA-1 {DATA} PUBLISH_REPL-4 PUBLISH_REPL-8 PUBLISH_REPL-5",
            profile=field_kind(ReplData, "timestamp", U32)),
@@ -55,7 +59,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=taking(ReplData, message=lambda message: message.partition(b"\0")[0])),
     mutant("replicated-to-the-first-topic", "Every replicated message goes to the topic of the first.",
            "REPL_DATA-3 PUBLISH_REPL-1 REPL_DATA-5",
-           edit("ControlRequests.repl_data", "_client(session).waiting_for", 'vars(self).setdefault("first", _client(session).waiting_for)')),
+           edit("ControlRequests.repl_data", "_client(session).waiting_for",
+                'vars(self).setdefault("first", _client(session).waiting_for)')),
     mutant("replicated-closes", "The connection is closed once a message was replicated.", "REPL_DATA-5 REPL_DATA-2",
-           edit("ControlRequests.repl_data", "", "session.finish()")),
+           first("ControlRequests.repl_data", "session.finish()")),
 )  # fmt: skip

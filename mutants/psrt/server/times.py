@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.psrt.server.mutant import ServerMutant, edit, mutant
+from wireproof.mutants.edits import after, before, edit, first
+from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import (
     lead,
 )
@@ -16,27 +17,32 @@ MUTANTS: tuple[ServerMutant, ...] = (
            f"TIMEOUT-2 {ALIVE} ATTACH-9 BEACON-2 STARTTLS-13 TIMEOUT-4 TIMEOUT-5 TIMEOUT-6",
            edit("PsrtSession.expect", "self.state.timeout_ns", "self.state.timeout_ns // 2")),
     mutant("timeout-not-of-greetings", "A connection that greets nobody stays open.", "TIMEOUT-4",
-           edit("PsrtSession.expect", "", "if self.connection is None: self._deadline.clear(); return")),
+           first("PsrtSession.expect", "if self.connection is None: self._deadline.clear(); return")),
     mutant("timeout-not-of-logins", "A connection that was greeted and does not log in stays open.",
            "TIMEOUT-5 STARTTLS-8",
-           edit("PsrtSession.expect", "", "if self.connection is not None and self.client is None and not self.is_data: self._deadline.clear(); return")),
+           first("PsrtSession.expect",
+                 "if self.connection is not None and self.client is None and not self.is_data: "
+                 "self._deadline.clear(); return")),
     mutant("timeout-not-of-tokens", "A data socket that shows no token stays open.", "TIMEOUT-6 STARTTLS-8",
-           edit("PsrtSession.expect", "", "if self.is_data: self._deadline.clear(); return")),
+           first("PsrtSession.expect", "if self.is_data: self._deadline.clear(); return")),
     mutant("timeout-not-of-sessions", "A session that is silent stays open.",
            "TIMEOUT-1 TIMEOUT-7 TIMEOUT-10 ATTACH-6 STARTTLS-13",
-           edit("PsrtSession.expect", "", "if self.client is not None and not self.is_data: self._deadline.clear(); return")),
+           first("PsrtSession.expect",
+                 "if self.client is not None and not self.is_data: self._deadline.clear(); return")),
     mutant("timeout-begun-anew-by-nop", "Only NOP begins the timeout anew.", "TIMEOUT-3 TIMEOUT-11 TIMEOUT-2",
-           edit("PsrtSession.take", "self._begun = False\n        self.expect()", 'self._begun = False\n        if self.client is None or self.feed is not None or request.NAME == "NOP": self.expect()')),
+           edit("PsrtSession.take", "self._begun = False\n        self.expect()", "self._begun = False",
+                'if self.client is None or self.feed is not None or request.NAME == "NOP": self.expect()')),
     mutant("timeout-not-begun-anew-by-errors", "A request answered FE or FF does not begin the timeout anew.",
            "TIMEOUT-11 TIMEOUT-3",
-           edit("PsrtSession.take", "self._begun = False\n        self.expect()", 'self._begun = False\n        if self.client is None or self.feed is not None or getattr(answer, "code", 1) < 0xFE: self.expect()')),
+           edit("PsrtSession.take", "self._begun = False\n        self.expect()", "self._begun = False",
+                'if self.client is None or self.feed is not None or getattr(answer, "code", 1) < 0xFE: self.expect()')),
     mutant("timeout-begun-anew-by-each-byte", "Each byte begins the timeout anew.",
            "TIMEOUT-7 TIMEOUT-4 TIMEOUT-5 TIMEOUT-6",
-           edit("PsrtSession.data_received", "self._work()", "self._work(); self.closed or self.expect()"),
-           edit("PsrtSession.data_received", "if len(self._first) <", "self.expect()\n            if len(self._first) <")),
+           after("PsrtSession.data_received", "self._work()", "self.closed or self.expect()"),
+           before("PsrtSession.data_received", "if len(self._first) <", "self.expect()")),
     mutant("timeout-told", "FF is sent before a connection is closed for its silence.",
            "TIMEOUT-1 TIMEOUT-4 TIMEOUT-5 TIMEOUT-6 TIMEOUT-7 STARTTLS-8 STARTTLS-13 FRAMING-9",
-           edit("PsrtSession.too_late", "", 'self._write(b"\\xff")')),
+           first("PsrtSession.too_late", r'self._write(b"\xff")')),
     mutant("timeout-of-data-sockets", "A data socket that sends nothing is closed after the server timeout.",
            "TIMEOUT-9 BEACON-2 BEACON-3 BEACON-7", edit("PsrtSession.expect", "if self.feed is None:", "if True:")),
     mutant("beacon-too-often", "A beacon is sent each tenth of TIMEOUT_SEC.", "BEACON-4 BEACON-3",
@@ -47,11 +53,15 @@ MUTANTS: tuple[ServerMutant, ...] = (
            profile=lead(Beacon, 0, 1)),
     mutant("beacon-wants-an-answer", "A data socket whose client does not answer a beacon is closed.",
            "BEACON-7 BEACON-2 TIMEOUT-9 BEACON-3 BEACON-4",
-           edit("Feed.wake", "self._write(self._beacon)", 'if vars(self).get("is_unanswered"): self._too_slow(); return\n            self.is_unanswered = True; self._write(self._beacon)'),
-           edit("PsrtSession.data_received", "", "if self.feed is not None: self.feed.is_unanswered = False")),
+           edit("Feed.wake", "self._write(self._beacon)",
+                'if vars(self).get("is_unanswered"): self._too_slow(); return',
+                "self.is_unanswered = True; self._write(self._beacon)"),
+           first("PsrtSession.data_received", "if self.feed is not None: self.feed.is_unanswered = False")),
     mutant("beacon-until-a-message", "No beacons are sent once a message came.", "BEACON-2 BEACON-3",
-           edit("Feed.flush", "self._write(data)", "self._write(data); self._timer.cancel()")),
+           after("Feed.flush", "self._write(data)", "self._timer.cancel()")),
     mutant("beacon-within-a-push", "A beacon stands within a push.",
            "BEACON-5 MESSAGE-4 MESSAGE-6 MESSAGE-3 SUBSCRIBE-6",
-           edit("Feed.push", "", 'if len(frame) > 6 and not hasattr(self, "is_torn"): self.is_torn = True; frame = frame[:6] + b"\\0" + frame[6:]')),
+           first("Feed.push",
+                 'if len(frame) > 6 and not hasattr(self, "is_torn"): self.is_torn = True; frame = frame[:6] + '
+                 r'b"\0" + frame[6:]')),
 )  # fmt: skip

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from wireproof.mutants.psrt.server.mutant import HandlerPatch, ServerMutant, edit, mutant
+from wireproof.mutants.edits import edit
+from wireproof.mutants.psrt.server.mutant import HandlerPatch, ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import (
     both,
     taking,
@@ -144,7 +145,8 @@ def _composed(topic: bytes) -> bytes:
 
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("publish-runs-kept", "PUBLISH keeps runs of / in a topic.", "TOPIC-2 MESSAGE-6 TOPIC-7 TOPIC-3 ACL-2",
-           edit("ControlRequests.publish", 'normalised(text(request.topic, "topic"))', 'text(request.topic, "topic").removeprefix("/")')),
+           edit("ControlRequests.publish", 'normalised(text(request.topic, "topic"))',
+                'text(request.topic, "topic").removeprefix("/")')),
     mutant("publish-leading-slash-kept", "PUBLISH keeps a / at the beginning of a topic.",
            "TOPIC-3 TOPIC-6 MESSAGE-6 TOPIC-7 TOPIC-2 ACL-2",
            edit("ControlRequests.publish", "normalised(", '"/" * request.topic.startswith(b"/") + normalised(')),
