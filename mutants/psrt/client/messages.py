@@ -9,7 +9,8 @@ __all__ = ["MUTANTS"]
 
 MUTANTS = (
     mutant("denied-is-error", "FE is reported as FF.", "CLIENT-5",
-           edit("accepted", "if code is ResponseCode.ERR_ACCESS:", "if False:")),
+           edit("accepted", 'raise AccessError(f"{what}: access denied", reply)',
+                'raise RefusedError(f"{what}: the server answered ERROR", Response(ResponseCode.ERROR))')),
     mutant("denied-is-ok", "FE is reported as success.", "CLIENT-5",
            edit("accepted", 'raise AccessError(f"{what}: access denied", reply)', "return ResponseCode.OK")),
     mutant("denied-ends-session", "On FE the client closes.", "CLIENT-5",
@@ -21,7 +22,7 @@ MUTANTS = (
            first("accepted", "return ResponseCode.OK")),
     mutant("error-is-denied", "Every answer but 01 is reported as access denied.", "CLIENT-5",
            edit("accepted", 'raise RefusedError(f"{what}: the server answered {code.name}", reply)',
-                'raise AccessError(f"{what}: access denied", reply)')),
+                'raise AccessError(f"{what}: access denied", Response(ResponseCode.ERR_ACCESS))')),
     mutant("waiting-is-ok", "02 and E0 are success for every operation.", "CLIENT-6",
            first("accepted",
                  "if reply.code in (ResponseCode.OK_WAITING, ResponseCode.NOT_REQUIRED) and not also: return "
