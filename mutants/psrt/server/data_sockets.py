@@ -1,4 +1,4 @@
-"""Faults of data sockets: the token, what it opens, and what becomes of it."""
+"""Mutants of data sockets: the token, what it opens, and what becomes of it."""
 
 from __future__ import annotations
 

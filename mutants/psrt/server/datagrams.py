@@ -1,4 +1,4 @@
-"""Faults of datagrams in clear: what is read, what is published, what is answered."""
+"""Mutants of datagrams in clear: what is read, what is published, what is answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of how requests come and answers go: segments, order, and what others feel of it."""
+"""Mutants of how requests come and answers go: segments, order, and what others feel of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of greetings, on control and data sockets."""
+"""Mutants of greetings, on control and data sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of limits: where they lie, what they count, and when they are looked at."""
+"""Mutants of limits: where they lie, what they count, and when they are looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that need a process of their own behind real sockets: it ends, or meets who does not read."""
+"""Mutants that need a process of their own behind real sockets: it ends, or meets who does not read."""
 
 from __future__ import annotations
 

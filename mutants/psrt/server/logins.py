@@ -1,4 +1,4 @@
-"""Faults of logging in: who is let in, what is said to whom is not, and the token."""
+"""Mutants of logging in: who is let in, what is said to whom is not, and the token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of pushes: how they are laid out, what is in them, who gets them, and in which order."""
+"""Mutants of pushes: how they are laid out, what is in them, who gets them, and in which order."""
 
 from __future__ import annotations
 

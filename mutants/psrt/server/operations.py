@@ -1,4 +1,4 @@
-"""Faults of NOP, BYE, the numbers and codes of all requests, and of what closes a connection."""
+"""Mutants of NOP, BYE, the numbers and codes of all requests, and of what closes a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The patches that faults are made of: on a request before it is handled, on the answer after, on what all share.
+"""The patches that mutants are made of beside edits: on a request before it is handled, on the answer after, on what all share.
 
 A change takes what it changes and an `Ask` (who asks, what, when, on which server) and returns what it becomes; it may
 raise `RefusedError`: then the stream is closed, the datagram dropped.

@@ -1,4 +1,4 @@
-"""Faults of PUBLISH: how it is read, what is refused and how, and who is answered what."""
+"""Mutants of PUBLISH: how it is read, what is refused and how, and who is answered what."""
 
 from __future__ import annotations
 

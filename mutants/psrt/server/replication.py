@@ -1,4 +1,4 @@
-"""Faults of replication: PUBLISH_REPL and the message behind it."""
+"""Mutants of replication: PUBLISH_REPL and the message behind it."""
 
 from __future__ import annotations
 

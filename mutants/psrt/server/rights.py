@@ -1,4 +1,4 @@
-"""Faults of rights: what an account's lists grant."""
+"""Mutants of rights: what an account's lists grant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of sealed datagrams: keys, nonces, tags, and what is not to be opened."""
+"""Mutants of sealed datagrams: keys, nonces, tags, and what is not to be opened."""
 
 from __future__ import annotations
 

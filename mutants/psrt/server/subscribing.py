@@ -1,4 +1,4 @@
-"""Faults of SUBSCRIBE and UNSUBSCRIBE: lists, answers, and what is subscribed after them."""
+"""Mutants of SUBSCRIBE and UNSUBSCRIBE: lists, answers, and what is subscribed after them."""
 
 from __future__ import annotations
 

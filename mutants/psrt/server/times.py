@@ -1,4 +1,4 @@
-"""Faults of time: the server timeout on control sockets, and beacons on data sockets."""
+"""Mutants of time: the server timeout on control sockets, and beacons on data sockets."""
 
 from __future__ import annotations
 

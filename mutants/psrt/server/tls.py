@@ -1,4 +1,4 @@
-"""Faults of STARTTLS: when TLS begins, what is said before, and what is taken for what came inside."""
+"""Mutants of STARTTLS: when TLS begins, what is said before, and what is taken for what came inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of topics: how they are made alike, how deep they may be, and what a mask matches."""
+"""Mutants of topics: how they are made alike, how deep they may be, and what a mask matches."""
 
 from __future__ import annotations
 
