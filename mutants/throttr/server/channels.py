@@ -15,15 +15,13 @@ from wireproof.mutants.throttr.server.patches import (
     order,
     swapped,
     with_answer,
-    with_request,
     with_rows,
 )
 from wireproof.mutants.throttr.server.subscriptions import SESSION_ID, keeping
-from wireproof.protocols.fields import U32, U64, Repeated
+from wireproof.protocols.fields import U32, Repeated
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.throttr.replies import ChannelsFragment, ChannelsReply, ChannelsRow
 from wireproof.protocols.throttr.requests import Channels as Asked
-from wireproof.protocols.throttr.requests import Publish
 from wireproof.reference_server.throttr.channels import Channels, Subscription
 from wireproof.reference_server.throttr.listings import row_size
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -43,8 +41,6 @@ def _listed(change: Callable[[list[Any], Ask], list[Any]]) -> HandlerPatch:
     return with_rows(Asked, change)
 
 
-def _subscribers(row: Any, ask: Ask) -> tuple[Subscription, ...]:
-    return ask.state.channels.of(row.channel)
 
 
 def _is_automatic(name: bytes) -> bool:
@@ -72,10 +68,6 @@ class _Remembering(Channels):
         return super().remove(name, session)
 
 
-class _RememberingLeft(_Remembering):
-    """Lists the channels that their last subscriber unsubscribed from."""
-
-    closed = False
 
 
 class _RememberingClosed(_Remembering):
@@ -84,16 +76,8 @@ class _RememberingClosed(_Remembering):
     unsubscribed = False
 
 
-class _RememberingPublished(_Remembering):
-    """Lists the channels that were only published to."""
-
-    closed = unsubscribed = False
 
 
-def _noted(request: Publish, ask: Ask) -> Publish:
-    if isinstance(ask.state.channels, _RememberingPublished):
-        ask.state.channels.idle.add(request.channel)
-    return request
 
 
 class _Counting(Channels):
@@ -162,64 +146,43 @@ def _per_profile(suffix: str, starts: str, row: str, count: str) -> tuple[Server
     )  # fmt: skip
 
 
+# fmt: off
 _LAYOUT = (
-    mutant("channels-type-26", "CHANNELS is asked with byte 26.", "CHANNELS-1", "FRAMING-7", "FRAMING-8",
-          profile=lead(Asked, 0x26)),
-    mutant("channels-takes-2-bytes", "CHANNELS takes the byte behind its own for a part of itself.", "CHANNELS-1",
-          "FRAMING-3", profile=lead(Asked, 0x16, 0)),
-    mutant("channels-with-status", "CHANNELS is answered with a status byte before the fragment count.", "CHANNELS-2",
-          "FRAMING-9", profile=lead(ChannelsReply, 1)),
-    mutant("channels-without-status", "CHANNELS is answered without a status byte.", "CHANNELS-3", "FRAMING-10",
-          profile=lead(ChannelsReply)),
-    mutant("channels-row-of-25-bytes", "A row of CHANNELS is 25 bytes, as in a later release.", "CHANNELS-4",
-          "CHANNELS-9", profile=field_kind(ChannelsRow, "subscribed_connections", U64)),
-    mutant("channels-row-of-21-bytes", "A row of CHANNELS is 21 bytes, as in the document.", "CHANNELS-5",
-          "CHANNELS-10", profile=field_kind(ChannelsRow, "subscribed_connections", U32)),
+    mutant("channels-takes-2-bytes", "CHANNELS takes the byte behind its own for a part of itself.", "CHANNELS-1", "FRAMING-3",
+           profile=lead(Asked, 0x16, 0)),
+    mutant("channels-without-status", "CHANNELS is answered without a status byte.", "CHANNELS-3", "FRAMING-10", profile=lead(ChannelsReply)),
+    mutant("channels-row-of-21-bytes", "A row of CHANNELS is 21 bytes, as in the document.", "CHANNELS-5", "CHANNELS-10",
+           profile=field_kind(ChannelsRow, "subscribed_connections", U32)),
     *_per_profile("", "CHANNELS-2", "CHANNELS-4", "CHANNELS-9"),
     *_per_profile("-7.3.2", "CHANNELS-3", "CHANNELS-5", "CHANNELS-10"),
-    mutant("channels-names-within-rows", "Each channel name stands behind its row.", "CHANNELS-11", "CHANNELS-4",
-          "CHANNELS-5", "FRAGMENT-2", "FRAGMENT-7", handlers=with_answer(Asked, _interleaved)),
-    mutant("channels-names-reversed", "The channel names stand in the opposite order of their rows.", "CHANNELS-11",
-          "FRAGMENT-7", handlers=with_answer(Asked, _names_reversed)),
-    mutant("channels-names-with-00", "A byte 00 ends each channel name, and the size counts it.", "CHANNELS-6",
-          "CHANNELS-11", "CHANNELS-12", "CHANNELS-15", "FRAGMENT-7",
-          handlers=_shown(channel=lambda row, ask: (row.channel + b"\0")[:255])),
+    mutant("channels-names-within-rows", "Each channel name stands behind its row.", "CHANNELS-11", "CHANNELS-4", "CHANNELS-5", "FRAGMENT-2",
+           "FRAGMENT-7", handlers=with_answer(Asked, _interleaved)),
+    mutant("channels-names-reversed", "The channel names stand in the opposite order of their rows.", "CHANNELS-11", "FRAGMENT-7",
+           handlers=with_answer(Asked, _names_reversed)),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _FIELDS = (
-    mutant("channels-names-up-to-126", "CHANNELS cuts names at 126 bytes.", "CHANNELS-6", "CHANNELS-12",
-          handlers=_cut(126)),
-    mutant("channels-names-up-to-253", "CHANNELS cuts names at 253 bytes.", "CHANNELS-6", "CHANNELS-12",
-          handlers=_cut(253)),
-    mutant("channels-size-of-7-bits", "CHANNELS writes 7 bits of a name's size, and as much of the name.", "CHANNELS-6",
-          "CHANNELS-12", handlers=_shown(channel=lambda row, ask: row.channel[: len(row.channel) & 0x7F])),
+    mutant("channels-names-up-to-126", "CHANNELS cuts names at 126 bytes.", "CHANNELS-6", "CHANNELS-12", handlers=_cut(126)),
+    mutant("channels-names-up-to-253", "CHANNELS cuts names at 253 bytes.", "CHANNELS-6", "CHANNELS-12", handlers=_cut(253)),
     mutant("channels-without-names-of-1-byte", "CHANNELS leaves out names of 1 byte.", "CHANNELS-6", "CHANNELS-12",
-          handlers=_listed(lambda rows, ask: [row for row in rows if len(row.channel) != 1 or row.channel == b"*"])),
-    mutant("channels-read-bytes-are-subscribers", "READ BYTES of CHANNELS shows the number of subscribers.",
-          "CHANNELS-7", handlers=_shown(read_bytes=lambda row, ask: row.subscribed_connections)),
-    mutant("channels-write-bytes-are-read-bytes", "WRITE BYTES of CHANNELS shows what was read.", "CHANNELS-8",
-          handlers=_shown(write_bytes=lambda row, ask: row.read_bytes)),
-    mutant("channels-write-bytes-are-subscribers", "WRITE BYTES of CHANNELS shows the number of subscribers.",
-          "CHANNELS-8", handlers=_shown(write_bytes=lambda row, ask: row.subscribed_connections)),
+           handlers=_listed(lambda rows, ask: [row for row in rows if len(row.channel) != 1 or row.channel == b"*"])),
+    mutant("channels-write-bytes-are-subscribers", "WRITE BYTES of CHANNELS shows the number of subscribers.", "CHANNELS-8",
+           handlers=_shown(write_bytes=lambda row, ask: row.subscribed_connections)),
     mutant("channels-write-before-read", "WRITE BYTES stands before READ BYTES in CHANNELS.", "CHANNELS-8", "CHANNELS-7",
-          profile=order(ChannelsRow, "channel", "write_bytes", "read_bytes", "subscribed_connections")),
+           profile=order(ChannelsRow, "channel", "write_bytes", "read_bytes", "subscribed_connections")),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _LISTED = (
-    mutant("channels-of-the-asking", "CHANNELS names only channels that the asking connection holds.", "CHANNELS-12",
-          "CHANNELS-15", "FRAGMENT-8", handlers=_listed(
-              lambda rows, ask: [row for row in rows if row.channel in ask.session.subscriptions])),
-    mutant("channels-once-a-subscriber", "CHANNELS has a row for each subscription.", "CHANNELS-12", "FRAGMENT-8",
-          handlers=_listed(lambda rows, ask: [row for row in rows for _ in _subscribers(row, ask)])),
-    mutant("channels-without-the-last", "CHANNELS leaves out the last of more than 8 rows.", "CHANNELS-12", "FRAGMENT-8",
-          handlers=_listed(lambda rows, ask: rows[:-1] if len(rows) > 8 else rows)),
-    mutant("channels-with-those-left", "CHANNELS lists channels that were left.", "CHANNELS-13", "CHANNELS-14",
-          state=keeping(_RememberingLeft)),
-    mutant("channels-with-those-closed", "CHANNELS lists channels whose subscribers are gone.", "CHANNELS-13",
-          "CHANNELS-14", "ROBUSTNESS-21", state=keeping(_RememberingClosed)),
-    mutant("channels-with-those-published-to", "CHANNELS lists channels that were only published to.", "CHANNELS-13",
-          "CHANNELS-14", state=keeping(_RememberingPublished), handlers=with_request(Publish, _noted)),
-    mutant("channels-with-star", "CHANNELS lists the channel * though nobody is subscribed to it.", "CHANNELS-14",
-          "CHANNELS-13", "FRAGMENT-14", handlers=_listed(lambda rows, ask: [*rows, ChannelsRow(b"*", 0, 0, 0)])),
+    mutant("channels-of-the-asking", "CHANNELS names only channels that the asking connection holds.", "CHANNELS-12", "CHANNELS-15", "FRAGMENT-8",
+           handlers=_listed(lambda rows, ask: [row for row in rows if row.channel in ask.session.subscriptions])),
+    mutant("channels-with-those-closed", "CHANNELS lists channels whose subscribers are gone.", "CHANNELS-13", "CHANNELS-14", "ROBUSTNESS-21",
+           state=keeping(_RememberingClosed)),
+    mutant("channels-with-star", "CHANNELS lists the channel * though nobody is subscribed to it.", "CHANNELS-14", "CHANNELS-13", "FRAGMENT-14",
+           handlers=_listed(lambda rows, ask: [*rows, ChannelsRow(b"*", 0, 0, 0)])),
     mutant("channels-without-automatic", "CHANNELS leaves out the automatic channels.", "CHANNELS-15", "CHANNELS-12",
-          handlers=_listed(lambda rows, ask: [row for row in rows if not _is_automatic(row.channel)])),
+           handlers=_listed(lambda rows, ask: [row for row in rows if not _is_automatic(row.channel)])),
 )  # fmt: skip
+# fmt: on
 MUTANTS = _LAYOUT + _FIELDS + _LISTED

@@ -167,30 +167,31 @@ def _uncounted(correct: Handlers, state: State) -> Handlers:
     return both(shown(**{name: total(name) for name in names}), with_handler(Event, carrying))(correct, state)
 
 
+# fmt: off
 _ORDER = (
     mutant("legal-list-newest-first", "LIST and STATS show the newest record first.", handlers=_reversed(RECORDS)),
-    mutant("legal-list-by-key", "LIST and STATS are in the order of the keys.",
-          handlers=_ordered(RECORDS, lambda row: row.key)),
-    mutant("legal-list-by-length", "LIST and STATS show long keys first.",
-          handlers=_ordered(RECORDS, lambda row: (-len(row.key), row.key[::-1]))),
+    mutant("legal-list-by-key", "LIST and STATS are in the order of the keys.", handlers=_ordered(RECORDS, lambda row: row.key)),
+    mutant("legal-list-by-length", "LIST and STATS show long keys first.", handlers=_ordered(RECORDS, lambda row: (-len(row.key), row.key[::-1]))),
     mutant("legal-channels-descending", "CHANNELS is in descending order of the names.", handlers=_reversed(Channels)),
     mutant("legal-connections-newest-first", "CONNECTIONS shows the newest first, and indexes count so.",
-          handlers=both(_reversed(Connections), with_request(ConnectionByIndex, _turned_index))),
+           handlers=both(_reversed(Connections), with_request(ConnectionByIndex, _turned_index))),
     mutant("legal-connections-by-id", "CONNECTIONS is in the order of the ids, and indexes count so.",
-          handlers=both(_ordered(Connections, lambda row: row.id), with_request(ConnectionByIndex, _sorted_index))),
-    mutant("legal-channel-newest-first", "CHANNEL shows the newest subscription first.", handlers=with_found(
-        Channel, lambda reply, ask: changed(reply, subscribers=reply.subscribers[::-1]))),
+           handlers=both(_ordered(Connections, lambda row: row.id), with_request(ConnectionByIndex, _sorted_index))),
+    mutant("legal-channel-newest-first", "CHANNEL shows the newest subscription first.",
+           handlers=with_found(Channel, lambda reply, ask: changed(reply, subscribers=reply.subscribers[::-1]))),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _FRAGMENTS = (
     mutant("legal-one-row-a-fragment", "Every fragment has one row.", handlers=with_rows(TABLES, size=1)),
-    mutant("legal-seven-rows-a-fragment", "Every fragment but the last has seven rows.",
-          handlers=with_rows(TABLES, size=7)),
+    mutant("legal-seven-rows-a-fragment", "Every fragment but the last has seven rows.", handlers=with_rows(TABLES, size=7)),
     mutant("legal-one-fragment", "All rows are in one fragment.", handlers=with_rows(TABLES, size=1 << 30)),
-    mutant("legal-one-empty-fragment", "Where there is nothing there is one empty fragment.",
-          handlers=with_reply(TABLES, _one_empty)),
+    mutant("legal-one-empty-fragment", "Where there is nothing there is one empty fragment.", handlers=with_reply(TABLES, _one_empty)),
     mutant("legal-fragments-from-0", "Fragments are counted from 0.", handlers=_numbered(TABLES, 0)),
     mutant("legal-fragments-from-100", "Fragments are counted from 100.", handlers=_numbered(TABLES, 100)),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _PACE = (
     mutant("legal-written-byte-by-byte", "Every byte is written by itself.", session=SplitSession),
     mutant("legal-written-in-halves", "Everything is written in two pieces, 3 ms apart.", session=HalvedSession),
@@ -199,35 +200,28 @@ _PACE = (
     mutant("legal-200-ms-an-answer", "The answers to each segment take 200 ms.", session=SlowSession),
     mutant("legal-pushes-late", "Pushes are written 20 ms later than they could.", session=LatePushSession),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _SHOWN = (
     mutant("legal-version-of-16-bytes", "VERSION fills its 16 bytes.", handlers=_version(b"1.22.333-beta.45")),
     mutant("legal-version-empty", "VERSION is empty.", handlers=_version(b"")),
-    mutant("legal-addresses-in-ipv6", "IP is shown as IPv6.", handlers=shown(
-        ip=lambda row, ask: b"::ffff:127.0.0.1", ip_version=lambda row, ask: 6)),
-    mutant("legal-addresses-as-bytes", "IP is four bytes and zero bytes.",
-          handlers=shown(ip=lambda row, ask: bytes([127, 0, 0, 1, *bytes(12)]))),
-    mutant("legal-instants-in-seconds", "CONNECTED AT, SUBSCRIBED_AT and RUNNING SINCE are in seconds.", handlers=both(
-        shown(connected_at=lambda row, ask: row.connected_at // 10**9), _subscribed(lambda at: at // 10**9),
-        _info(running_since=lambda reply, ask: reply.running_since // 10**9))),
+    mutant("legal-addresses-in-ipv6", "IP is shown as IPv6.", handlers=shown(ip=lambda row, ask: b"::ffff:127.0.0.1", ip_version=lambda row, ask: 6)),
+    mutant("legal-addresses-as-bytes", "IP is four bytes and zero bytes.", handlers=shown(ip=lambda row, ask: bytes([127, 0, 0, 1, *bytes(12)]))),
+    mutant("legal-instants-in-seconds", "CONNECTED AT, SUBSCRIBED_AT and RUNNING SINCE are in seconds.",
+           handlers=both(shown(connected_at=lambda row, ask: row.connected_at // 10 ** 9), _subscribed(lambda at: at // 10 ** 9), _info(running_since=lambda reply, ask: reply.running_since // 10 ** 9))),
     mutant("legal-timestamp-in-milliseconds", "TIMESTAMP is in milliseconds.",
-          handlers=_info(timestamp=lambda reply, ask: ask.state.clock.wall_ns() // 10**6)),
-    mutant("legal-time-points-in-seconds", "The time points of LIST are in seconds.", handlers=with_rows(
-        List, lambda rows, ask: [changed(row, time_point=row.time_point // 10**9) for row in rows])),
-    mutant("legal-no-traffic-counted", "No bytes are counted, in INFO and in connection rows.", handlers=both(
-        _info(**dict.fromkeys((
-            "total_read_bytes", "read_bytes_per_minute", "total_write_bytes", "write_bytes_per_minute",
-            "allocated_bytes_on_counters", "allocated_bytes_on_buffers"), _none)),
-        shown(**dict.fromkeys(("read_bytes", "write_bytes", "published_bytes", "received_bytes"), _none)))),
-    mutant("legal-memory-accounted-for", "ALLOCATED and CONSUMED BYTES are not 0.", handlers=shown(
-        allocated_bytes=lambda row, ask: 8192, consumed_bytes=lambda row, ask: row.read_bytes)),
-    mutant("legal-connections-uncounted", "CONNECTION and CONNECTIONS are not yet counted in the rows they show.",
-          handlers=_uncounted),
-    mutant("legal-info-uncounted", "INFO is not yet counted in its own answer.", handlers=_info(
-        total_info=lambda reply, ask: reply.total_info - 1,
-        total_requests=lambda reply, ask: reply.total_requests - 1)),
-    mutant("legal-ttl-stands-still", "The TTL shown is the one asked for, not what is left.", profiles=V710,
-          state=_RemembersTTL, handlers=both(
-              with_answer((Insert, Set), _remember_ttl), with_answer((Update, Purge), _forget_ttl),
-              with_found((Query, Get), _as_asked))),
+           handlers=_info(timestamp=lambda reply, ask: ask.state.clock.wall_ns() // 10**6)),
+    mutant("legal-time-points-in-seconds", "The time points of LIST are in seconds.",
+           handlers=with_rows(List, lambda rows, ask: [changed(row, time_point=row.time_point // 10 ** 9) for row in rows])),
+    mutant("legal-no-traffic-counted", "No bytes are counted, in INFO and in connection rows.",
+           handlers=both(_info(**dict.fromkeys(("total_read_bytes", "read_bytes_per_minute", "total_write_bytes", "write_bytes_per_minute", "allocated_bytes_on_counters", "allocated_bytes_on_buffers"), _none)), shown(**dict.fromkeys(("read_bytes", "write_bytes", "published_bytes", "received_bytes"), _none)))),
+    mutant("legal-memory-accounted-for", "ALLOCATED and CONSUMED BYTES are not 0.",
+           handlers=shown(allocated_bytes=lambda row, ask: 8192, consumed_bytes=lambda row, ask: row.read_bytes)),
+    mutant("legal-connections-uncounted", "CONNECTION and CONNECTIONS are not yet counted in the rows they show.", handlers=_uncounted),
+    mutant("legal-info-uncounted", "INFO is not yet counted in its own answer.",
+           handlers=_info(total_info=lambda reply, ask: reply.total_info - 1, total_requests=lambda reply, ask: reply.total_requests - 1)),
+    mutant("legal-ttl-stands-still", "The TTL shown is the one asked for, not what is left.", profiles=V710, state=_RemembersTTL,
+           handlers=both(with_answer((Insert, Set), _remember_ttl), with_answer((Update, Purge), _forget_ttl), with_found((Query, Get), _as_asked))),
 )  # fmt: skip
+# fmt: on
 CONFORMING: tuple[ServerMutant, ...] = _ORDER + _FRAGMENTS + _PACE + _SHOWN

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, ServerMutant, mutant
 from wireproof.mutants.throttr.server.patches import (
@@ -14,48 +13,20 @@ from wireproof.mutants.throttr.server.patches import (
     swapped,
     with_answer,
     with_found,
-    with_handler,
     with_request,
 )
-from wireproof.protocols.fields import U16, U64, Raw
+from wireproof.protocols.fields import Raw
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.throttr.replies import ConnectionRow
 from wireproof.protocols.throttr.requests import ConnectionById, ConnectionByIndex
-from wireproof.reference_server.throttr.session import ThrottrSession
-from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED
 
 __all__ = ["MUTANTS"]
 
 ONE = (ConnectionByIndex, ConnectionById)
 
 
-class _Remembers(State):
-    """Those who are gone are kept apart."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.gone: dict[bytes, ThrottrSession] = {}
-
-    def forget(self, session: ThrottrSession) -> None:
-        """See `State`."""
-        self.gone[session.id] = session
-        super().forget(session)
 
 
-def _finds_the_gone(correct: Handler, state: State) -> Handler:
-    """Look among those who are gone where nobody is found."""
-    assert isinstance(state, _Remembers)
-
-    def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
-        answer = correct(request, session, now)
-        if answer == DENIED:
-            state.sessions |= state.gone
-            answer = correct(request, session, now)
-            for one in state.gone:
-                del state.sessions[one]
-        return answer
-
-    return handle
 
 
 def _index(change: Callable[[int, list[bytes]], int]) -> HandlerPatch:
@@ -100,65 +71,38 @@ def _rows_of_one(suffix: str, clause: str) -> tuple[ServerMutant, ...]:
     )  # fmt: skip
 
 
+# fmt: off
 _REQUEST = (
-    mutant("connection-type-25", "CONNECTION is asked with byte 25.", "CONNECTION-1", "FRAMING-7", "FRAMING-8",
-          profile=_asked_with(0x25)),
-    mutant("connection-index-of-2-bytes", "CONNECTION takes an index of 2 bytes.",
-          "CONNECTION-2", profile=field_kind(ConnectionByIndex, "index", U16)),
-    mutant("connection-index-of-8-bytes", "CONNECTION takes an index of 8 bytes.", "CONNECTION-2",
-          profile=field_kind(ConnectionByIndex, "index", U64), handlers=_index(lambda index, ids: index)),
-    mutant("connection-index-big-endian", "CONNECTION reads its index as a big-endian number.",
-          "CONNECTION-2", "FRAMING-1", handlers=_index(lambda index, ids: swapped(index, 4))),
-    mutant("connection-index-of-16-bits", "CONNECTION ignores the two upper bytes of its index.",
-          "CONNECTION-2", "CONNECTION-7", handlers=_index(lambda index, ids: index & 0xFFFF)),
-    mutant("connection-id-of-8-bytes", "CONNECTION takes an id of 8 bytes.",
-          "CONNECTION-3", profile=field_kind(ConnectionById, "id", Raw(8))),
-    mutant("connection-id-of-20-bytes", "CONNECTION takes an id of 20 bytes.",
-          "CONNECTION-3", profile=field_kind(ConnectionById, "id", Raw(20))),
+    mutant("connection-type-25", "CONNECTION is asked with byte 25.", "CONNECTION-1", "FRAMING-7", "FRAMING-8", profile=_asked_with(0x25)),
+    mutant("connection-index-big-endian", "CONNECTION reads its index as a big-endian number.", "CONNECTION-2", "FRAMING-1",
+           handlers=_index(lambda index, ids: swapped(index, 4))),
+    mutant("connection-id-of-8-bytes", "CONNECTION takes an id of 8 bytes.", "CONNECTION-3", profile=field_kind(ConnectionById, "id", Raw(8))),
+    mutant("connection-id-of-20-bytes", "CONNECTION takes an id of 20 bytes.", "CONNECTION-3", profile=field_kind(ConnectionById, "id", Raw(20))),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _ANSWER = (
-    mutant("connection-without-status", "CONNECTION answers a row without status byte.", "CONNECTION-4",
-          "CONNECTION-5", "CONNECTION-6", "FRAMING-9", "FRAMING-10", profile=lead(ConnectionRow)),
-    mutant("connection-unknown-has-a-blank-row", "CONNECTION answers 00 and an empty row where nobody is found.",
-          "CONNECTION-4", "CONNECTION-7", "CONNECTION-8", "FRAMING-6", handlers=with_answer(
-              ONE, lambda answer, ask: DENIED + bytes(235) if answer == DENIED else answer)),
-    mutant("connection-always-refused", "CONNECTION answers 00 whoever is there.",
-          "CONNECTION-4", "CONNECTION-5", "CONNECTION-6", "CONNECTION-9", "CONNECTION-10", "CONNECTION-11",
-          handlers=with_answer(ONE, lambda answer, ask: DENIED)),
+    mutant("connection-always-refused", "CONNECTION answers 00 whoever is there.", "CONNECTION-4", "CONNECTION-5", "CONNECTION-6", "CONNECTION-9",
+           "CONNECTION-10", "CONNECTION-11", handlers=with_answer(ONE, lambda answer, ask: DENIED)),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _FOUND = (
-    mutant("connection-index-beyond-is-the-last", "CONNECTION answers the last row to any index beyond.",
-          "CONNECTION-7", "CONNECTION-4", handlers=_index(lambda index, ids: min(index, len(ids) - 1))),
-    mutant("connection-index-one-beyond-is-the-last", "An index equal to the number of connections finds the last one.",
-          "CONNECTION-7", handlers=_index(lambda index, ids: index - (index == len(ids)))),
-    mutant("connection-index-signed", "An index above 7fffffff counts from the end.",
-          "CONNECTION-7", "CONNECTION-4", handlers=_index(
-              lambda index, ids: index if index < 1 << 31 else max(index + len(ids) - (1 << 32), 0))),
-    mutant("connection-index-from-one", "Indexes are counted from 1.",
-          "CONNECTION-9", "CONNECTION-4", "CONNECTION-7", "CONNECTION-10",
-          handlers=_index(lambda index, ids: (index - 1) % (1 << 32))),
-    mutant("connection-index-newest-first", "Indexes count from the newest connection, CONNECTIONS from the oldest.",
-          "CONNECTION-9", handlers=_index(lambda index, ids: len(ids) - 1 - index if index < len(ids) else index)),
-    mutant("connection-index-by-id", "Indexes count in the order of the ids, CONNECTIONS does not.",
-          "CONNECTION-9", handlers=_index(
-              lambda index, ids: ids.index(sorted(ids)[index]) if index < len(ids) else index)),
-    mutant("connection-index-within-a-fragment", "Indexes find only what stands in the first fragment.", "CONNECTION-9",
-          "CONNECTION-10", handlers=_index(lambda index, ids: index % 8 if index < len(ids) else index)),
-    mutant("connection-index-skips-the-second", "Indexes 1 and 2 name the same connection.", "CONNECTION-10",
-          "CONNECTION-9", handlers=_index(lambda index, ids: 2 if index == 1 and len(ids) > 2 else index)),
-    mutant("connection-unknown-id-is-the-asking", "CONNECTION answers the asking connection's row to an unknown id.",
-          "CONNECTION-8", "CONNECTION-4", "CONNECTION-12",
-          handlers=_by_id(lambda one, ask: one if one in ask.state.sessions else ask.session.id)),
-    mutant("connection-zero-id-is-the-asking", "CONNECTION takes 16 zero bytes for the asking connection.",
-          "CONNECTION-8", "CONNECTION-4", handlers=_by_id(lambda one, ask: one if any(one) else ask.session.id)),
-    mutant("connection-id-by-its-first-byte", "CONNECTION compares only the first byte of ids.",
-          "CONNECTION-8", handlers=_by_id(_alike(1))),
-    mutant("connection-own-id-is-the-oldest", "CONNECTION finds the oldest connection for one's own id.",
-          "CONNECTION-11", handlers=_by_id(
-              lambda one, ask: next(iter(ask.state.sessions)) if one == ask.session.id else one)),
-    mutant("connection-own-id-refused", "CONNECTION does not find the connection that asks.", "CONNECTION-11",
-          "CONNECTION-4", handlers=_by_id(lambda one, ask: bytes(16) if one == ask.session.id else one)),
-    mutant("connection-finds-the-gone", "CONNECTION still finds connections that are gone.", "CONNECTION-12",
-          "CONNECTION-7", "CONNECTION-8", state=_Remembers, handlers=with_handler(ONE, _finds_the_gone)),
+    mutant("connection-index-one-beyond-is-the-last", "An index equal to the number of connections finds the last one.", "CONNECTION-7",
+           handlers=_index(lambda index, ids: index - (index == len(ids)))),
+    mutant("connection-index-by-id", "Indexes count in the order of the ids, CONNECTIONS does not.", "CONNECTION-9",
+           handlers=_index(lambda index, ids: ids.index(sorted(ids)[index]) if index < len(ids) else index)),
+    mutant("connection-index-skips-the-second", "Indexes 1 and 2 name the same connection.", "CONNECTION-10", "CONNECTION-9",
+           handlers=_index(lambda index, ids: 2 if index == 1 and len(ids) > 2 else index)),
+    mutant("connection-unknown-id-is-the-asking", "CONNECTION answers the asking connection's row to an unknown id.", "CONNECTION-8", "CONNECTION-4",
+           "CONNECTION-12", handlers=_by_id(lambda one, ask: one if one in ask.state.sessions else ask.session.id)),
+    mutant("connection-zero-id-is-the-asking", "CONNECTION takes 16 zero bytes for the asking connection.", "CONNECTION-8", "CONNECTION-4",
+           handlers=_by_id(lambda one, ask: one if any(one) else ask.session.id)),
+    mutant("connection-id-by-its-first-byte", "CONNECTION compares only the first byte of ids.", "CONNECTION-8", handlers=_by_id(_alike(1))),
+    mutant("connection-own-id-is-the-oldest", "CONNECTION finds the oldest connection for one's own id.", "CONNECTION-11",
+           handlers=_by_id(lambda one, ask: next(iter(ask.state.sessions)) if one == ask.session.id else one)),
+    mutant("connection-own-id-refused", "CONNECTION does not find the connection that asks.", "CONNECTION-11", "CONNECTION-4",
+           handlers=_by_id(lambda one, ask: bytes(16) if one == ask.session.id else one)),
 )  # fmt: skip
+# fmt: on
 MUTANTS = _REQUEST + _ANSWER + _rows_of_one("", "CONNECTION-5") + _rows_of_one("-by-id", "CONNECTION-6") + _FOUND

@@ -18,7 +18,7 @@ from wireproof.mutants.throttr.server.patches import (
     with_found,
     with_rows,
 )
-from wireproof.protocols.fields import ABSENT, U8, U32, Repeated
+from wireproof.protocols.fields import ABSENT, U32, Repeated
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr.replies import ConnectionRow, ConnectionsFragment, ConnectionsReply
 from wireproof.protocols.throttr.requests import (
@@ -58,8 +58,6 @@ def shown(**fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
     return both(_listed(change), with_found((ConnectionByIndex, ConnectionById), change))
 
 
-def _with_type_and_kind(profile: Profile) -> Profile:
-    return field_kind(ConnectionRow, "kind", U8)(field_kind(ConnectionRow, "type", U8)(profile))
 
 
 def _without_type_and_kind(profile: Profile) -> Profile:
@@ -92,85 +90,55 @@ def _with_the_next_id(rows: list[Any], ask: Ask) -> list[Any]:
     return [changed(row, id=rows[place - 1].id) for place, row in enumerate(rows)]
 
 
-def _connected_latest(row: Any, ask: Ask) -> int:
-    return max(session.connected_at for session in ask.state.sessions.values())
 
 
 SMALL_COUNT = field_kind(ConnectionsReply, "fragments", Repeated(ConnectionsFragment, U32))
-ROW_SIZES = ("CONNECTIONS-4", "CONNECTIONS-5", "CONNECTION-5", "CONNECTION-6")
 
+# fmt: off
 _LAYOUT = (
-    mutant("connections-type-24", "CONNECTIONS is asked with byte 24.", "CONNECTIONS-1", "FRAMING-7", "FRAMING-8",
-          profile=lead(Connections, 0x24)),
-    mutant("connections-takes-two-bytes", "CONNECTIONS takes the byte behind its own for a part of itself.",
-          "CONNECTIONS-1", "FRAMING-3", profile=lead(Connections, 0x14, 0)),
-    mutant("connections-with-status", "CONNECTIONS is answered with a status byte before the fragment count.",
-          "CONNECTIONS-2", "FRAMING-9", profile=lead(ConnectionsReply, 1)),
-    mutant("connections-without-status", "CONNECTIONS is answered without a status byte.",
-          "CONNECTIONS-3", "FRAMING-10", profile=lead(ConnectionsReply)),
-    mutant("connections-count-of-4-bytes", "The fragment count of CONNECTIONS has 4 bytes.",
-          "CONNECTIONS-2", profile=SMALL_COUNT),
-    mutant("connections-count-of-4-bytes-behind-status", "The fragment count of CONNECTIONS has 4 bytes.",
-          "CONNECTIONS-3", profile=SMALL_COUNT),
-    mutant("connection-row-of-237-bytes", "Connection rows show type and kind, as in a later release.",
-          "CONNECTIONS-4", "CONNECTION-5", profile=_with_type_and_kind),
-    mutant("connection-row-of-235-bytes", "Connection rows show neither type nor kind.",
-          "CONNECTIONS-5", "CONNECTIONS-7", "CONNECTIONS-8", "CONNECTION-6", profile=_without_type_and_kind),
-    mutant("connection-port-of-4-bytes", "PORT has 4 bytes.", "CONNECTIONS-11", *ROW_SIZES,
-          profile=field_kind(ConnectionRow, "port", U32)),
-    mutant("connection-row-begins-with-type", "Type stands before the id in a connection row.",
-          "CONNECTIONS-6", "CONNECTIONS-5", "CONNECTIONS-7", "WHOAMI-6", "CONNECTION-11", profiles=("7.3.2",),
-          profile=order(ConnectionRow, "type", "id", "kind", *FIELDS[3:])),
-    mutant("connections-addresses-follow", "The addresses of a fragment are repeated behind its rows.",
-          "CONNECTIONS-30", "FRAGMENT-1", handlers=with_answer(Connections, lambda answer, ask: answer + b"127.0.0.1")),
+    mutant("connections-takes-two-bytes", "CONNECTIONS takes the byte behind its own for a part of itself.", "CONNECTIONS-1", "FRAMING-3",
+           profile=lead(Connections, 0x14, 0)),
+    mutant("connections-without-status", "CONNECTIONS is answered without a status byte.", "CONNECTIONS-3", "FRAMING-10",
+           profile=lead(ConnectionsReply)),
+    mutant("connections-count-of-4-bytes", "The fragment count of CONNECTIONS has 4 bytes.", "CONNECTIONS-2", profile=SMALL_COUNT),
+    mutant("connections-count-of-4-bytes-behind-status", "The fragment count of CONNECTIONS has 4 bytes.", "CONNECTIONS-3", profile=SMALL_COUNT),
+    mutant("connection-row-of-235-bytes", "Connection rows show neither type nor kind.", "CONNECTIONS-5", "CONNECTIONS-7", "CONNECTIONS-8",
+           "CONNECTION-6", profile=_without_type_and_kind),
+    mutant("connection-row-begins-with-type", "Type stands before the id in a connection row.", "CONNECTIONS-6", "CONNECTIONS-5", "CONNECTIONS-7",
+           "WHOAMI-6", "CONNECTION-11", profiles=("7.3.2",), profile=order(ConnectionRow, "type", "id", "kind", *FIELDS[3:])),
+    mutant("connections-addresses-follow", "The addresses of a fragment are repeated behind its rows.", "CONNECTIONS-30", "FRAGMENT-1",
+           handlers=with_answer(Connections, lambda answer, ask: answer + b"127.0.0.1")),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _FIELDS = (
-    mutant("connections-id-reversed", "A row of CONNECTIONS shows the bytes of the id in the opposite order.",
-          "CONNECTIONS-6", "WHOAMI-6", handlers=_listed(lambda row, ask: changed(row, id=row.id[::-1]))),
-    mutant("connections-ids-moved-on", "Each row of CONNECTIONS shows the id that belongs to the row before it.",
-          "CONNECTIONS-6", handlers=with_rows(Connections, _with_the_next_id)),
-    mutant("connection-type-agent", "Every client is shown as an agent.",
-          "CONNECTIONS-7", handlers=shown(type=lambda row, ask: 1)),
-    mutant("connection-type-from-one", "Type is counted from 1: 01 for a client, 02 for an agent.",
-          "CONNECTIONS-7", handlers=shown(type=lambda row, ask: row.type + 1)),
-    mutant("connection-kind-inverted", "Kind is 01 for TCP and 00 for a UNIX stream socket.",
-          "CONNECTIONS-8", handlers=shown(kind=lambda row, ask: 1 - row.kind)),
-    mutant("connection-ip-version-zero", "IP VERSION is 0.",
-          "CONNECTIONS-9", profiles=("7.3.2",), handlers=shown(ip_version=lambda row, ask: 0)),
-    mutant("connection-ip-version-as-a-digit", "IP VERSION is the ASCII digit.",
-          "CONNECTIONS-9", profiles=("7.3.2",), handlers=shown(ip_version=lambda row, ask: row.ip_version + 0x30)),
+    mutant("connections-id-reversed", "A row of CONNECTIONS shows the bytes of the id in the opposite order.", "CONNECTIONS-6", "WHOAMI-6",
+           handlers=_listed(lambda row, ask: changed(row, id=row.id[::-1]))),
+    mutant("connections-ids-moved-on", "Each row of CONNECTIONS shows the id that belongs to the row before it.", "CONNECTIONS-6",
+           handlers=with_rows(Connections, _with_the_next_id)),
+    mutant("connection-type-agent", "Every client is shown as an agent.", "CONNECTIONS-7", handlers=shown(type=lambda row, ask: 1)),
+    mutant("connection-type-from-one", "Type is counted from 1: 01 for a client, 02 for an agent.", "CONNECTIONS-7",
+           handlers=shown(type=lambda row, ask: row.type + 1)),
+    mutant("connection-kind-inverted", "Kind is 01 for TCP and 00 for a UNIX stream socket.", "CONNECTIONS-8",
+           handlers=shown(kind=lambda row, ask: 1 - row.kind)),
+    mutant("connection-ip-version-zero", "IP VERSION is 0.", "CONNECTIONS-9", profiles=("7.3.2",), handlers=shown(ip_version=lambda row, ask: 0)),
+    mutant("connection-ip-version-as-a-digit", "IP VERSION is the ASCII digit.", "CONNECTIONS-9", profiles=("7.3.2",),
+           handlers=shown(ip_version=lambda row, ask: row.ip_version + 0x30)),
     mutant("connection-port-big-endian", "PORT is big-endian.", "CONNECTIONS-11", "FRAMING-1",
-          handlers=shown(port=lambda row, ask: swapped(row.port, 2))),
-    mutant("connection-port-of-15-bits", "PORT loses its highest bit.",
-          "CONNECTIONS-11", handlers=shown(port=lambda row, ask: row.port & 0x7FFF)),
-    mutant("connection-port-of-the-server", "PORT is the server's own.",
-          "CONNECTIONS-11", handlers=shown(port=lambda row, ask: 9000)),
-    mutant("connection-port-of-the-asking", "Every row shows the port of the connection that asks.",
-          "CONNECTIONS-11", handlers=shown(port=lambda row, ask: ask.session.peer.port)),
-    mutant("connected-at-is-now", "CONNECTED AT is the time of asking.",
-          "CONNECTIONS-13", handlers=shown(connected_at=lambda row, ask: ask.state.wall(ask.now))),
+           handlers=shown(port=lambda row, ask: swapped(row.port, 2))),
     mutant("connected-at-is-an-age", "CONNECTED AT is how long the connection is open.", "CONNECTIONS-13",
-          handlers=shown(connected_at=lambda row, ask: ask.state.wall(ask.now) - row.connected_at)),
-    mutant("connected-at-of-the-latest", "CONNECTED AT of every row is that of the latest connection.",
-          "CONNECTIONS-13", handlers=shown(connected_at=_connected_latest)),
+           handlers=shown(connected_at=lambda row, ask: ask.state.wall(ask.now) - row.connected_at)),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _LISTED = (
-    mutant("connections-without-the-asking", "CONNECTIONS leaves out the connection that asks.", "CONNECTIONS-27",
-          "WHOAMI-6", "FRAGMENT-8", handlers=_rows(
-              lambda rows, ask: [row for row in rows if row.id != ask.session.id])),
-    mutant("connections-with-the-asking-twice", "CONNECTIONS has a second row of the connection that asks.",
-          "CONNECTIONS-27", "WHOAMI-6", "FRAGMENT-8", handlers=_rows(
-              lambda rows, ask: rows + [row for row in rows if row.id == ask.session.id])),
-    mutant("connections-with-a-phantom", "CONNECTIONS has a row of a connection that is not open.", "CONNECTIONS-27",
-          "CONNECTIONS-28", handlers=_rows(lambda rows, ask: [*rows, changed(rows[0], id=bytes(16))])),
-    mutant("connections-without-the-silent", "CONNECTIONS leaves out who never asked anything.",
-          "CONNECTIONS-27", handlers=_rows(lambda rows, ask: [row for row in rows if not _silent(row)])),
-    mutant("connections-without-the-tenth", "CONNECTIONS leaves out the row behind the ninth.",
-          "CONNECTIONS-27", "FRAGMENT-8", handlers=_rows(lambda rows, ask: rows[:9] + rows[10:])),
-    mutant("connections-at-most-16", "CONNECTIONS has at most 16 rows.",
-          "CONNECTIONS-27", "FRAGMENT-8", handlers=_rows(lambda rows, ask: rows[-16:])),
-    mutant("connections-with-the-last-gone", "Whoever went last keeps a row in CONNECTIONS.",
-          "CONNECTIONS-28", "CONNECTIONS-27", "CONNECTION-7", "CONNECTION-8", "CONNECTION-10", "CONNECTION-12",
-          "INFO-31", "ROBUSTNESS-21", state=_KeepsOne),
+    mutant("connections-without-the-asking", "CONNECTIONS leaves out the connection that asks.", "CONNECTIONS-27", "WHOAMI-6", "FRAGMENT-8",
+           handlers=_rows(lambda rows, ask: [row for row in rows if row.id != ask.session.id])),
+    mutant("connections-without-the-silent", "CONNECTIONS leaves out who never asked anything.", "CONNECTIONS-27",
+           handlers=_rows(lambda rows, ask: [row for row in rows if not _silent(row)])),
+    mutant("connections-at-most-16", "CONNECTIONS has at most 16 rows.", "CONNECTIONS-27", "FRAGMENT-8", handlers=_rows(lambda rows, ask: rows[-16:])),
+    mutant("connections-with-the-last-gone", "Whoever went last keeps a row in CONNECTIONS.", "CONNECTIONS-28", "CONNECTIONS-27", "CONNECTION-7",
+           "CONNECTION-8", "CONNECTION-10", "CONNECTION-12", "INFO-31", "ROBUSTNESS-21", state=_KeepsOne),
 )  # fmt: skip
+# fmt: on
 MUTANTS = _LAYOUT + _FIELDS + _LISTED

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.graves import Haunted, answering, buried
+from wireproof.mutants.throttr.server.graves import Haunted, answering
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import Ask, both, with_answer
 from wireproof.protocols.throttr.requests import Get, Insert, Query, Set
 from wireproof.reference_server.clock import Clock
-from wireproof.reference_server.throttr.records import Buffer, Counter, Record
+from wireproof.reference_server.throttr.records import Record
 from wireproof.reference_server.throttr.state import ACCEPTED, State
 from wireproof.reference_server.throttr.store import Store
 
@@ -60,22 +60,10 @@ class _Hasty(_Watched):
             self.remove(record)
 
 
-class _Tenth(_Hasty):
-    def early(self, record: Record, span: int) -> int:
-        """See `_Hasty`."""
-        return span // 10
 
 
-class _HastyCounters(_Hasty):
-    def early(self, record: Record, span: int) -> int:
-        """See `_Hasty`."""
-        return span // 4 if isinstance(record, Counter) else 0
 
 
-class _HastyBuffers(_Hasty):
-    def early(self, record: Record, span: int) -> int:
-        """See `_Hasty`."""
-        return span // 4 if isinstance(record, Buffer) else 0
 
 
 class _ByKey(_Watched):
@@ -92,17 +80,6 @@ class _ByKey(_Watched):
             self.remove(held)
 
 
-class _Longest(_Watched):
-    """A key keeps the latest instant that any of its records had."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(clock)
-        self.latest: dict[bytes, int] = {}
-
-    def add(self, record: Record, due: int) -> None:
-        """See `Store`."""
-        self.latest[record.key] = max(due, self.latest.get(record.key, due))
-        super().add(record, self.latest[record.key])
 
 
 class _First(_Watched):
@@ -139,10 +116,6 @@ def _younger_lives(record: Record, ask: Ask) -> bool:
     return any(order[other.key] > order[record.key] for other in ask.state.store.live(ask.now))
 
 
-def _in_crowd(record: Record, ask: Ask) -> bool:
-    """Whether sixteen others expired with it, of which it is none of the first."""
-    together = [other for other in buried(ask) if abs(other.due - record.due) < SECOND // 10]
-    return record in together[16:]
 
 
 class _Ordered(Haunted):
@@ -164,47 +137,18 @@ def _lingering(when: Callable[[Record, Ask], bool]) -> HandlerPatch:
     return both(with_answer((Insert, Set), _numbering), answering(Query, when), answering(Get, when))
 
 
-def _second(round_up: bool) -> Callable[[Record, Ask], int]:
-    """Return the whole second before or after the right instant, on the server's clock."""
-
-    def due(record: Record, ask: Ask) -> int:
-        wall = record.due + ask.state.wall_offset
-        return (-(-wall // SECOND) if round_up else wall // SECOND) * SECOND - ask.state.wall_offset
-
-    return due
 
 
 STORING = (Insert, Set)
 # fmt: off
 MUTANTS = (
-    mutant("expires-a-quarter-early", "Records go when three quarters of their time are over.",
-          "EXPIRY-11", state=_keeping_in(_Hasty)),
-    mutant("expires-a-tenth-early", "Records go when nine tenths of their time are over.",
-          "EXPIRY-11", state=_keeping_in(_Tenth)),
-    mutant("counters-expire-early", "Counters go when three quarters of their time are over.",
-          "EXPIRY-11", state=_keeping_in(_HastyCounters)),
-    mutant("buffers-expire-early", "Buffers go when three quarters of their time are over.",
-          "EXPIRY-11", state=_keeping_in(_HastyBuffers)),
-    mutant("expires-with-the-second", "Records go at the full second before their instant.",
-          "EXPIRY-11", "TTL-7", "INSERT-4", "SET-3",
-          handlers=restamped(STORING, _second(round_up=False))),
-    mutant("expires-behind-the-second", "Records go at the full second behind their instant.",
-          "TTL-7", "INSERT-4", "SET-3", *LATE,
-          handlers=restamped(STORING, _second(round_up=True))),
-    mutant("lives-a-second-at-least", "A record lives for one second at least.",
-          "EXPIRY-1", *LATE[1:], "TTL-7", "TTL-16", "INSERT-4", "SET-3",
-          handlers=restamped(STORING, lambda record, ask: max(record.due, ask.now + SECOND))),
-    mutant("expires-in-turn", "QUERY and GET find what expired as long as an older record lives.",
-          "EXPIRY-12", "EXPIRY-1", "EXPIRY-2", state=_Ordered, handlers=_lingering(_older_lives)),
-    mutant("expires-with-the-newest", "QUERY and GET find what expired as long as a younger record lives.",
-          "EXPIRY-12", "EXPIRY-1", "EXPIRY-2", state=_Ordered, handlers=_lingering(_younger_lives)),
-    mutant("expires-sixteen-at-once", "Of many records that expire together QUERY and GET still find all but sixteen.",
-          "EXPIRY-12", "EXPIRY-1", "EXPIRY-2", state=_Ordered, handlers=_lingering(_in_crowd)),
-    mutant("expires-by-key", "The expiry of a purged record ends the next one of its key.",
-          "EXPIRY-13", "EXPIRY-11", state=_keeping_in(_ByKey)),
-    mutant("expires-with-the-longest", "A record lives as long as the longest-lived its key ever had.",
-          "EXPIRY-13", "EXPIRY-9", "EXPIRY-1", "PURGE-8", state=_keeping_in(_Longest)),
-    mutant("expires-like-the-first", "A record lives as long as the first of its key was given.",
-          "EXPIRY-13", "EXPIRY-11", "EXPIRY-9", "EXPIRY-10", "PURGE-8",
-          state=_keeping_in(_First)),
+    mutant("expires-a-quarter-early", "Records go when three quarters of their time are over.", "EXPIRY-11", state=_keeping_in(_Hasty)),
+    mutant("expires-in-turn", "QUERY and GET find what expired as long as an older record lives.", "EXPIRY-12", "EXPIRY-1", "EXPIRY-2",
+           state=_Ordered, handlers=_lingering(_older_lives)),
+    mutant("expires-with-the-newest", "QUERY and GET find what expired as long as a younger record lives.", "EXPIRY-12", "EXPIRY-1", "EXPIRY-2",
+           state=_Ordered, handlers=_lingering(_younger_lives)),
+    mutant("expires-by-key", "The expiry of a purged record ends the next one of its key.", "EXPIRY-13", "EXPIRY-11", state=_keeping_in(_ByKey)),
+    mutant("expires-like-the-first", "A record lives as long as the first of its key was given.", "EXPIRY-13", "EXPIRY-11", "EXPIRY-9", "EXPIRY-10",
+           "PURGE-8", state=_keeping_in(_First)),
 )
+# fmt: on

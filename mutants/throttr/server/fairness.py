@@ -6,13 +6,13 @@ from typing import Any
 
 from wireproof.mutants.throttr.server.connections import shown
 from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, with_answer, with_handler, with_reply, with_request
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_answer, with_handler
 from wireproof.mutants.throttr.server.sessions import Waiting, World, waiting
 from wireproof.protocols.throttr import Attribute, Change
-from wireproof.protocols.throttr.requests import Info, Insert, Publish, Set, Update
+from wireproof.protocols.throttr.requests import Publish, Set, Update
 from wireproof.reference_server.throttr.records import Counter, Record
 from wireproof.reference_server.throttr.session import ThrottrSession
-from wireproof.reference_server.throttr.state import ACCEPTED, Handler, State
+from wireproof.reference_server.throttr.state import Handler, State
 from wireproof.reference_server.throttr.store import Store
 
 __all__ = ["MUTANTS"]
@@ -96,20 +96,6 @@ class _LeavesOneInSixteen(State):
             self.sessions[session.id] = session
 
 
-class _LeavesSubscriptions(State):
-    """The channels of every sixteenth connection that goes stay."""
-
-    gone = 0
-
-    def forget(self, session: ThrottrSession) -> None:
-        """See `State`."""
-        self.gone += 1
-        if self.gone % 16 == 0:
-            held, session.subscriptions = session.subscriptions, {}
-            super().forget(session)
-            session.subscriptions = held
-        else:
-            super().forget(session)
 
 
 def _from_a_copy(correct: Handler, state: State) -> Handler:
@@ -132,20 +118,6 @@ def _from_a_copy(correct: Handler, state: State) -> Handler:
     return handle
 
 
-def _both_win(correct: Handler, state: State) -> Handler:
-    """Accept an INSERT of a key that another connection inserted in the same millisecond."""
-    latest: dict[bytes, tuple[bytes, int]] = {}
-
-    def handle(request: Insert, session: ThrottrSession, now: int) -> bytes:
-        owner, since = latest.get(request.key, (session.id, 0))
-        answer = correct(request, session, now)
-        if answer == ACCEPTED:
-            latest[request.key] = session.id, now
-        elif owner != session.id and now - since < 1_000_000:
-            return ACCEPTED
-        return answer
-
-    return handle
 
 
 def _with_leftovers(correct: Handler, state: State) -> Handler:
@@ -174,31 +146,23 @@ def _long_answers(session: Any, data: bytes) -> float:
     return len(data) * 0.01 if len(data) > 500 and set(data) == {0x08} else 0.0
 
 
+# fmt: off
 MUTANTS = (
-    mutant("subscriber-behind-is-skipped", "A subscriber with 120 pushes waiting misses the next ones.", "ROBUSTNESS-15",
-          "PUSH-4", "SUBSCRIBE-5", session=_Skipped),
-    mutant("publisher-waits-for-subscribers", "A publisher is not answered while a subscriber has 100 pushes to take.",
-          "ROBUSTNESS-16", "ROBUSTNESS-5", session=_Throttled, handlers=with_answer(Publish, _waits_for_subscribers)),
-    mutant("long-answers-hold-up-everybody", "While many INFO are answered nobody else is served.", "ROBUSTNESS-17",
-          "ROBUSTNESS-19", **waiting(_long_answers)),
-    mutant("expiry-holds-up-everybody", "Removing an expired record takes 20 ms in which nobody is served.",
-          "ROBUSTNESS-20", state=_SlowWorld, session=Waiting),
-    mutant("version-with-leftovers", "Behind VERSION stand bytes left from elsewhere.", "ROBUSTNESS-18",
-          handlers=with_reply(Info, lambda reply, ask: changed(reply, version=reply.version[:14] + b"\xc3\x7f"))),
+    mutant("subscriber-behind-is-skipped", "A subscriber with 120 pushes waiting misses the next ones.", "ROBUSTNESS-15", "PUSH-4", "SUBSCRIBE-5",
+           session=_Skipped),
+    mutant("publisher-waits-for-subscribers", "A publisher is not answered while a subscriber has 100 pushes to take.", "ROBUSTNESS-16",
+           "ROBUSTNESS-5", session=_Throttled, handlers=with_answer(Publish, _waits_for_subscribers)),
+    mutant("long-answers-hold-up-everybody", "While many INFO are answered nobody else is served.", "ROBUSTNESS-17", "ROBUSTNESS-19",
+           **waiting(_long_answers)),
+    mutant("expiry-holds-up-everybody", "Removing an expired record takes 20 ms in which nobody is served.", "ROBUSTNESS-20", state=_SlowWorld,
+           session=Waiting),
     mutant("address-with-leftovers", "Behind IP stand bytes left from elsewhere.", "ROBUSTNESS-18",
-          handlers=shown(ip=lambda row, ask: row.ip[:-1] + b"\xc3")),
-    mutant("value-with-leftovers", "A value after a long one under its key ends as that one did.",
-          "ROBUSTNESS-18", "SET-8", handlers=with_handler(Set, _with_leftovers)),
-    mutant("payload-with-leftovers", "A payload of 1 byte after a long one ends as that one did.", "ROBUSTNESS-18",
-          "PUSH-7", "PUBLISH-14", handlers=with_request(Publish, _padded)),
-    mutant("one-in-sixteen-stays-listed", "Every sixteenth connection that goes keeps its row.", "ROBUSTNESS-21",
-          "CONNECTIONS-27", "CONNECTIONS-28", "INFO-31", state=_LeavesOneInSixteen),
-    mutant("one-in-sixteen-stays-subscribed", "Every sixteenth connection that goes keeps its subscriptions.",
-          "ROBUSTNESS-21", "SUBSCRIBE-7", "CHANNELS-13", "PUBLISH-13", "INFO-26", "INFO-27",
-          state=_LeavesSubscriptions),
-    mutant("increases-from-a-copy", "Each connection counts from a copy of the quota of its own.", "ROBUSTNESS-22",
-          "CONCURRENCY-1", "CONCURRENCY-2", "CONCURRENCY-3", "RECORD-7",
-          handlers=with_handler(Update, _from_a_copy)),
-    mutant("two-inserts-at-once-succeed", "Of INSERTs of two connections in the same millisecond both succeed.",
-          "ROBUSTNESS-22", "INSERT-9", "CONCURRENCY-1", handlers=with_handler(Insert, _both_win)),
+           handlers=shown(ip=lambda row, ask: row.ip[:-1] + b"\xc3")),
+    mutant("value-with-leftovers", "A value after a long one under its key ends as that one did.", "ROBUSTNESS-18", "SET-8",
+           handlers=with_handler(Set, _with_leftovers)),
+    mutant("one-in-sixteen-stays-listed", "Every sixteenth connection that goes keeps its row.", "ROBUSTNESS-21", "CONNECTIONS-27", "CONNECTIONS-28",
+           "INFO-31", state=_LeavesOneInSixteen),
+    mutant("increases-from-a-copy", "Each connection counts from a copy of the quota of its own.", "ROBUSTNESS-22", "CONCURRENCY-1", "CONCURRENCY-2",
+           "CONCURRENCY-3", "RECORD-7", handlers=with_handler(Update, _from_a_copy)),
 )  # fmt: skip
+# fmt: on

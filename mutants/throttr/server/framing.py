@@ -9,25 +9,20 @@ from wireproof.mutants.throttr.server.patches import (
     Ask,
     byte_order,
     changed,
-    held,
     with_answer,
     with_request,
-    with_rows,
 )
 from wireproof.protocols.messages import Request
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.throttr import Attribute
 from wireproof.protocols.throttr.replies import (
     ChannelsReply,
     ConnectionsReply,
     InfoReply,
     ListReply,
-    ListRow,
     StatsReply,
     WhoamiReply,
 )
-from wireproof.protocols.throttr.requests import Get, Insert, List, Publish, Purge, Query, Set, Stat, Update
-from wireproof.reference_server.throttr.records import Buffer
+from wireproof.protocols.throttr.requests import Get, Insert, Publish, Purge, Query, Set, Stat, Update
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import DENIED, State
 
@@ -46,10 +41,6 @@ class _Greeting(ThrottrSession):
         write(self.greeting)
 
 
-class _Banner(_Greeting):
-    """Says what it is."""
-
-    greeting = b"throttr\r\n"
 
 
 class _Handshake(ThrottrSession):
@@ -111,8 +102,6 @@ def _counted(kind: type[Request], field: str) -> Any:
     return with_request(kind, change)
 
 
-def _listed_in_characters(rows: list[ListRow], ask: Ask) -> list[ListRow]:
-    return [changed(row, key=row.key[: _characters(row.key)]) for row in rows]
 
 
 TYPES = ("STATS", "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH", "CONNECTIONS", "CONNECTION")
@@ -120,10 +109,6 @@ TABLES = ("LIST", "STATS", "INFO", "CONNECTIONS", "CHANNELS", "WHOAMI")
 BARE = (ListReply, StatsReply, InfoReply, ConnectionsReply, ChannelsReply, WhoamiReply)
 
 
-def _no_quota(answer: bytes, ask: Ask) -> bytes:
-    """Answer 02 where the only record has no quota."""
-    lonely = len(ask.state.store) == 1 and isinstance(held(ask), Buffer)
-    return b"\2" if lonely and ask.request.attribute == Attribute.QUOTA else answer
 
 
 def _moved(profile: Profile) -> Profile:
@@ -139,36 +124,20 @@ def _led_by(*first: int) -> ProfilePatch:
     return lambda profile: profile.derive(profile.name, leads={reply: bytes(first) for reply in BARE})
 
 
+# fmt: off
 MUTANTS = (
     mutant("numbers-big-endian", "All numbers are big-endian.", "FRAMING-1", profile=byte_order(">")),
     mutant("greets-with-00", "A byte 00 is sent to every new connection.", "FRAMING-2", session=_Greeting),
-    mutant("greets-with-a-banner", "A line of text is sent to every new connection.", "FRAMING-2", session=_Banner),
-    mutant("takes-a-version-first", "The first byte of a connection is taken for a version.", "FRAMING-2",
-          session=_Handshake),
-    mutant("requests-padded-to-512", "Behind a PUBLISH of 500 to 511 bytes one byte is skipped.", "FRAMING-3",
-          "PUBLISH-5", handlers=with_answer(Publish, _padded)),
-    mutant("closes-after-a-refusal", "The connection is closed behind an answer 00.", "FRAMING-4",
-          handlers=with_answer(REFUSABLE, _ends)),
-    mutant("closes-after-200-requests", "The connection is closed behind its 200th request.", "FRAMING-4",
-          "ROBUSTNESS-5", session=_ShortLived),
-    mutant("insert-counts-characters", "INSERT counts the characters of its key, not the bytes.", "FRAMING-11",
-          "INSERT-5", "INSERT-6", handlers=_counted(Insert, "key")),
-    mutant("list-counts-characters", "LIST counts the characters of its keys, not the bytes.", "FRAMING-11",
-          handlers=with_rows(List, _listed_in_characters)),
-    mutant("publish-counts-characters", "PUBLISH counts the characters of its payload, not the bytes.", "FRAMING-11",
-          "PUBLISH-3", "PUBLISH-14", "PUSH-7", handlers=_counted(Publish, "payload")),
-    mutant("update-of-no-quota-is-02", "UPDATE of a lone buffer's quota is answered with 02.", "FRAMING-5",
-          "UPDATE-21",
-          handlers=with_answer(Update, _no_quota)),
-    mutant("refusals-filled-up", "QUERY of a key that no record holds is answered with 00 and zero bytes.", "FRAMING-6",
-          "QUERY-4", "QUERY-9", handlers=with_answer(
-              Query, lambda answer, ask: bytes(2 + 2 * ask.state.value_size) if answer == DENIED else answer)),
-    mutant("types-10-to-15-are-0a-to-0f", "The request types 10 to 15 are 0a to 0f.", "FRAMING-7",
-          *(f"{name}-1" for name in TYPES), profile=_moved),
-    mutant("types-10-to-15-are-0a-to-0f-with-event", "The request types 10 to 15 are 0a to 0f.", "FRAMING-8",
-          *(f"{name}-1" for name in TYPES), profile=_moved),
-    mutant("every-answer-with-status", "All answers have a status byte, as in a later release.", "FRAMING-9",
-          *(f"{name}-2" for name in TABLES), profile=_led_by(1)),
-    mutant("six-answers-without-status", "INFO, WHOAMI and the tables have no status byte, as in the document.",
-          "FRAMING-10", *(f"{name}-3" for name in TABLES), profile=_led_by()),
+    mutant("takes-a-version-first", "The first byte of a connection is taken for a version.", "FRAMING-2", session=_Handshake),
+    mutant("requests-padded-to-512", "Behind a PUBLISH of 500 to 511 bytes one byte is skipped.", "FRAMING-3", "PUBLISH-5",
+           handlers=with_answer(Publish, _padded)),
+    mutant("closes-after-a-refusal", "The connection is closed behind an answer 00.", "FRAMING-4", handlers=with_answer(REFUSABLE, _ends)),
+    mutant("closes-after-200-requests", "The connection is closed behind its 200th request.", "FRAMING-4", "ROBUSTNESS-5", session=_ShortLived),
+    mutant("insert-counts-characters", "INSERT counts the characters of its key, not the bytes.", "FRAMING-11", "INSERT-5", "INSERT-6",
+           handlers=_counted(Insert, "key")),
+    mutant("types-10-to-15-are-0a-to-0f-with-event", "The request types 10 to 15 are 0a to 0f.", "FRAMING-8", *(f"{name}-1" for name in TYPES),
+           profile=_moved),
+    mutant("six-answers-without-status", "INFO, WHOAMI and the tables have no status byte, as in the document.", "FRAMING-10",
+           *(f"{name}-3" for name in TABLES), profile=_led_by()),
 )  # fmt: skip
+# fmt: on

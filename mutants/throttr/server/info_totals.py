@@ -20,11 +20,6 @@ TYPES = (
     "publish", "channel", "channels", "whoami", "connection", "connections",
 )  # fmt: skip
 """The pairs of INFO, in its order."""
-ROW_TYPES = (
-    "insert", "set", "query", "get", "update", "purge", "list", "info", "stat", "stats", "publish", "subscribe",
-    "unsubscribe", "connections", "connection", "channels", "channel", "whoami",
-)  # fmt: skip
-"""The order of a connection row."""
 PAIRS = tuple(f"INFO-{number}" for number in range(8, 17))
 TYPE_BYTES = {name: RequestType[name.upper()] for name in TYPES}
 
@@ -110,39 +105,17 @@ MUTANTS = (
           ("list", "info", "INFO-11"), ("stats", "stat", "INFO-12"), ("subscribe", "unsubscribe", "INFO-13"),
           ("unsubscribe", "publish", "INFO-13"), ("channel", "channels", "INFO-14"),
           ("whoami", "connection", "INFO-15", "INFO-16"), ("connection", "connections", "INFO-16"))),
-    mutant("info-types-as-in-rows", "INFO tells the types in the order of a connection row.",
-          *PAIRS, handlers=_moved(dict(zip(TYPES, ROW_TYPES, strict=True)))),
-    mutant("info-minute-before-total", "INFO tells the last minute of a type before its total.",
-          *PAIRS, "METRICS-13", handlers=_each(lambda total, minute: (minute, total))),
-    mutant("info-types-counted-in-a-byte", "INFO tells the low byte of the total of each type.",
-          "INFO-8", "METRICS-13", handlers=_each(lambda total, minute: (total & 0xFF, minute))),
-    mutant("info-types-without-refused", "The totals of INFO leave requests out that were refused.",
-          "INFO-8", "METRICS-13", state=Refusals,
-          handlers=both(_counting_refusals, with_found(Info, _without_refused))),
-    mutant("info-types-of-the-connection", "The totals of types in INFO are those of the asking connection.",
-          "INFO-8", "METRICS-13", "METRICS-15", handlers=with_found(Info, _of_the_connection)),
-    mutant("info-minute-not-cleared", "INFO tells what is left in memory as requests of the last minute.",
-          "INFO-7", "INFO-8", handlers=both(
-              description(requests_per_minute=lambda reply, ask: 0xA5A5A5A5A5),
-              _each(lambda total, minute: (total, 0xA5A5A5)))),
-    mutant("info-minute-of-types-not-cleared", "INFO tells what is left in memory as the last minute of each type.",
-          "INFO-8", handlers=_each(lambda total, minute: (total, 0xA5A5A5))),
-    mutant("info-minute-big-endian", "What INFO tells of the last minute is big-endian.",
-          "INFO-7", "INFO-8", "FRAMING-1", handlers=both(
-              description(requests_per_minute=lambda reply, ask: swapped(reply.requests_per_minute, 8)),
-              _each(lambda total, minute: (total, swapped(minute, 8))))),
-    mutant("info-minute-and-requests-exchanged", "INFO tells the requests of the last minute before all requests.",
-          "INFO-6", "INFO-7", "METRICS-13", handlers=description(
-              total_requests=lambda reply, ask: reply.requests_per_minute,
-              requests_per_minute=lambda reply, ask: reply.total_requests)),
-    mutant("info-requests-of-the-connection", "TOTAL REQUESTS counts those of the asking connection.",
-          "INFO-6", "METRICS-13", "METRICS-15",
-          handlers=description(total_requests=lambda reply, ask: sum(ask.session.counts))),
-    mutant("info-requests-without-refused", "TOTAL REQUESTS leaves requests out that were refused.",
-          "INFO-6", "METRICS-13", state=Refusals, handlers=both(_counting_refusals, description(
-              total_requests=lambda reply, ask: reply.total_requests - sum(_refused(ask))))),
-    mutant("info-requests-without-whoami", "TOTAL REQUESTS leaves WHOAMI out.",
-          "INFO-6", handlers=description(total_requests=lambda reply, ask: reply.total_requests - reply.total_whoami)),
-    mutant("info-requests-in-a-byte", "TOTAL REQUESTS is counted in a byte.",
-          "INFO-6", "METRICS-13", handlers=description(total_requests=lambda reply, ask: reply.total_requests & 0xFF)),
+    mutant("info-minute-before-total", "INFO tells the last minute of a type before its total.", *PAIRS, "METRICS-13",
+           handlers=_each(lambda total, minute: (minute, total))),
+    mutant("info-types-without-refused", "The totals of INFO leave requests out that were refused.", "INFO-8", "METRICS-13", state=Refusals,
+           handlers=both(_counting_refusals, with_found(Info, _without_refused))),
+    mutant("info-types-of-the-connection", "The totals of types in INFO are those of the asking connection.", "INFO-8", "METRICS-13", "METRICS-15",
+           handlers=with_found(Info, _of_the_connection)),
+    mutant("info-minute-big-endian", "What INFO tells of the last minute is big-endian.", "INFO-7", "INFO-8", "FRAMING-1",
+           handlers=both(description(requests_per_minute=lambda reply, ask: swapped(reply.requests_per_minute, 8)), _each(lambda total, minute: (total, swapped(minute, 8))))),
+    mutant("info-requests-of-the-connection", "TOTAL REQUESTS counts those of the asking connection.", "INFO-6", "METRICS-13", "METRICS-15",
+           handlers=description(total_requests=lambda reply, ask: sum(ask.session.counts))),
+    mutant("info-requests-in-a-byte", "TOTAL REQUESTS is counted in a byte.", "INFO-6", "METRICS-13",
+           handlers=description(total_requests=lambda reply, ask: reply.total_requests & 0xFF)),
 )
+# fmt: on

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.patches import Ask, eating_a_byte, field_kind, lead, order, taking, with_answer
+from wireproof.mutants.throttr.server.patches import Ask, eating_a_byte, taking, with_answer
 from wireproof.mutants.throttr.server.shared import (
     HALF_A_SECOND,
     WIDE,
-    backwards,
     bit_7_lost,
     by_owner,
     cut,
@@ -20,10 +19,8 @@ from wireproof.mutants.throttr.server.shared import (
     renew,
     ttls_misread,
     type_forgotten,
-    type_less_one,
     undone,
 )
-from wireproof.protocols.fields import U16, Blob
 from wireproof.protocols.throttr.requests import Insert, Query
 from wireproof.reference_server.throttr.records import Buffer, Counter
 from wireproof.reference_server.throttr.state import ACCEPTED, DENIED
@@ -33,11 +30,8 @@ __all__ = ["MUTANTS"]
 QUOTA = ("INSERT-2", "WIDTH-10")
 TTL = ("INSERT-4", "EXPIRY-11", "TTL-7")
 ECHOED = ("TTL-1", "TTL-2", "TTL-3", "TTL-5", "TTL-6")
-REFUSALS = ("INSERT-9", "INSERT-10")
 
 
-def _zero_refused(answer: bytes, ask: Ask) -> bytes:
-    return answer if ask.request.quota else undone(answer, ask) and DENIED
 
 
 def _set_quota(record: Counter, ask: Ask) -> None:
@@ -53,166 +47,35 @@ def _accepted(request: Any, age: int) -> bytes | None:
     return ACCEPTED
 
 
+# fmt: off
 MUTANTS = (
-    mutant("insert-type-byte-0a", "INSERT is known by the type byte 0a.", "INSERT-1", profile=lead(Insert, 0x0A)),
-    mutant(
-        "insert-quota-and-ttl-swapped",
-        "INSERT takes the first field for the TTL and the third for the quota.",
-        *("INSERT-2", "INSERT-4", "WIDTH-10"),
-        profile=order(Insert, "ttl", "ttl_type", "quota", "key"),
-    ),
-    mutant(
-        "insert-quota-big-endian",
-        "INSERT reads the quota with its most significant byte first.",
-        *(*QUOTA, "FRAMING-1"),
-        variants=WIDE,
-        handlers=taking(Insert, quota=backwards),
-    ),
-    mutant(
-        "insert-quota-low-bits-lost",
-        "INSERT rounds the quota down to a multiple of 4.",
-        *QUOTA,
-        handlers=taking(Insert, quota=low_bits_lost),
-    ),
-    mutant(
-        "insert-quota-bit-7-lost",
-        "INSERT loses the top bit of the quota's low byte.",
-        *QUOTA,
-        handlers=taking(Insert, quota=bit_7_lost),
-    ),
-    mutant(
-        "insert-quota-ends-at-zero-byte",
-        "INSERT takes a quota whose low byte is zero for 0.",
-        *QUOTA,
-        variants=WIDE,
-        handlers=taking(Insert, quota=ends_at_zero_byte),
-    ),
-    mutant(
-        "insert-quota-zero-refused",
-        "INSERT of a quota of 0 answers 00 and stores nothing.",
-        *("INSERT-11", "INSERT-8"),
-        handlers=with_answer(Insert, _zero_refused),
-    ),
-    mutant(
-        "insert-quota-zero-unlimited",
-        "INSERT takes a quota of 0 for the largest there is.",
-        *("INSERT-11", *QUOTA),
-        handlers=taking(Insert, quota=lambda quota, ask: quota or ask.state.value_max),
-    ),
-    mutant(
-        "insert-ttl-before-its-type",
-        "INSERT reads the TTL first and its type behind it.",
-        *("INSERT-3", "INSERT-4", "INSERT-8"),
-        profile=order(Insert, "quota", "ttl", "ttl_type", "key"),
-    ),
-    mutant(
-        "insert-ttl-type-forgotten",
-        "INSERT stores the right instant and tells every TTL in seconds.",
-        *("INSERT-3", "QUERY-7", "TTL-12", *ECHOED),
-        handlers=with_answer(Insert, type_forgotten),
-    ),
-    mutant(
-        "insert-ttl-type-less-one",
-        "INSERT stores the right instant and tells the TTL in the unit before its own.",
-        *("INSERT-3", "QUERY-7", "TTL-12", *ECHOED, "TTL-4"),
-        handlers=with_answer(Insert, type_less_one),
-    ),
+    mutant("insert-quota-low-bits-lost", "INSERT rounds the quota down to a multiple of 4.", *QUOTA, handlers=taking(Insert, quota=low_bits_lost)),
+    mutant("insert-quota-bit-7-lost", "INSERT loses the top bit of the quota's low byte.", *QUOTA, handlers=taking(Insert, quota=bit_7_lost)),
+    mutant("insert-quota-ends-at-zero-byte", "INSERT takes a quota whose low byte is zero for 0.", *QUOTA, variants=WIDE,
+           handlers=taking(Insert, quota=ends_at_zero_byte)),
+    mutant("insert-ttl-type-forgotten", "INSERT stores the right instant and tells every TTL in seconds.", "INSERT-3", "QUERY-7", "TTL-12", *ECHOED,
+           handlers=with_answer(Insert, type_forgotten)),
     *ttls_misread(Insert, *TTL),
-    mutant(
-        "insert-key-size-of-two-bytes",
-        "INSERT reads a key size of 2 bytes.",
-        *("INSERT-5", "INSERT-6", "WIDTH-7"),
-        profile=field_kind(Insert, "key", Blob(U16)),
-    ),
     *(cut(Insert, size, "INSERT-6", "INSERT-5", "INSERT-8") for size in (62, 127, 254)),
-    mutant(
-        "insert-eats-a-byte",
-        "INSERT takes the byte behind its key for a part of itself, where one has come.",
-        *("INSERT-6", "ROBUSTNESS-5", "ROBUSTNESS-7"),
-        handlers=eating_a_byte(Insert),
-    ),
-    mutant(
-        "insert-eats-a-byte-when-refused",
-        "INSERT that is refused takes the byte behind its key for a part of itself, where one has come.",
-        *("INSERT-6", "ROBUSTNESS-5", "ROBUSTNESS-7"),
-        handlers=eating_a_byte(Insert, lambda answer: answer == DENIED),
-    ),
-    mutant(
-        "insert-status-inverted",
-        "INSERT answers 00 when the counter was stored and 01 when not.",
-        *("INSERT-7", "INSERT-8", *REFUSALS, "FRAMING-5"),
-        handlers=with_answer(Insert, lambda answer, ask: DENIED if answer == ACCEPTED else ACCEPTED),
-    ),
-    mutant(
-        "insert-answers-two-bytes",
-        "INSERT answers its status and a zero byte.",
-        *("INSERT-7", "FRAMING-6"),
-        handlers=with_answer(Insert, lambda answer, ask: answer + b"\0"),
-    ),
-    mutant(
-        "insert-refused-with-two-bytes",
-        "INSERT that is refused answers 00 twice.",
-        *("INSERT-7", *REFUSALS, "FRAMING-6"),
-        handlers=with_answer(Insert, lambda answer, ask: answer if answer == ACCEPTED else answer * 2),
-    ),
-    mutant(
-        "insert-refused-without-an-answer",
-        "INSERT answers nothing where it stores nothing.",
-        *("INSERT-7", *REFUSALS, "ROBUSTNESS-5"),
-        handlers=with_answer(Insert, lambda answer, ask: answer if answer == ACCEPTED else b""),
-    ),
-    mutant(
-        "insert-stores-nothing",
-        "INSERT answers 01 and stores nothing.",
-        *("INSERT-7", "INSERT-8", "INSERT-2", "INSERT-3"),
-        handlers=with_answer(Insert, undone),
-    ),
-    mutant(
-        "insert-seen-late-by-others",
-        "QUERY finds a new counter only from the connection that stored it, for half a second.",
-        *("INSERT-8", "RECORD-7"),
-        handlers=by_owner(Insert, Query, others=_hidden_while_young),
-    ),
-    mutant(
-        "insert-overwrites-a-counter",
-        "INSERT replaces a live counter and answers 01.",
-        "INSERT-9",
-        handlers=making_room(Insert, lambda record: isinstance(record, Counter)),
-    ),
-    mutant(
-        "insert-overwrites-a-spent-counter",
-        "INSERT replaces a live counter whose quota is 0.",
-        "INSERT-9",
-        handlers=making_room(Insert, lambda record: isinstance(record, Counter) and not record.quota),
-    ),
-    mutant(
-        "insert-accepted-from-others",
-        "INSERT from another connection on a live counter answers 01 and changes nothing.",
-        *("INSERT-9", "INSERT-7"),
-        handlers=by_owner(Insert, others=_accepted),
-    ),
-    mutant(
-        "insert-refused-sets-the-quota",
-        "INSERT on a live counter answers 00 and stores the new quota.",
-        *("INSERT-9", "RECORD-9", "INSERT-7"),
-        handlers=refused(Insert, Counter, _set_quota),
-    ),
-    mutant(
-        "insert-refused-renews-a-counter",
-        "INSERT on a live counter answers 00 and gives it the new TTL.",
-        *("INSERT-9", "RECORD-9"),
-        handlers=refused(Insert, Counter, renew),
-    ),
-    mutant(
-        "insert-overwrites-a-buffer",
-        "INSERT replaces a live buffer and answers 01.",
-        *("INSERT-10", "RECORD-1"),
-        handlers=making_room(Insert, lambda record: isinstance(record, Buffer)),
-    ),
-    mutant(
-        "insert-refused-renews-a-buffer",
-        "INSERT on a live buffer answers 00 and gives it the new TTL.",
-        *("INSERT-10", "RECORD-9"),
-        handlers=refused(Insert, Buffer, renew),
-    ),
+    mutant("insert-eats-a-byte-when-refused", "INSERT that is refused takes the byte behind its key for a part of itself, where one has come.",
+           "INSERT-6", "ROBUSTNESS-5", "ROBUSTNESS-7", handlers=eating_a_byte(Insert, lambda answer: answer == DENIED)),
+    mutant("insert-stores-nothing", "INSERT answers 01 and stores nothing.", "INSERT-7", "INSERT-8", "INSERT-2", "INSERT-3",
+           handlers=with_answer(Insert, undone)),
+    mutant("insert-seen-late-by-others", "QUERY finds a new counter only from the connection that stored it, for half a second.", "INSERT-8",
+           "RECORD-7", handlers=by_owner(Insert, Query, others=_hidden_while_young)),
+    mutant("insert-overwrites-a-counter", "INSERT replaces a live counter and answers 01.", "INSERT-9",
+           handlers=making_room(Insert, lambda record: isinstance(record, Counter))),
+    mutant("insert-overwrites-a-spent-counter", "INSERT replaces a live counter whose quota is 0.", "INSERT-9",
+           handlers=making_room(Insert, lambda record: isinstance(record, Counter) and not record.quota)),
+    mutant("insert-accepted-from-others", "INSERT from another connection on a live counter answers 01 and changes nothing.", "INSERT-9", "INSERT-7",
+           handlers=by_owner(Insert, others=_accepted)),
+    mutant("insert-refused-sets-the-quota", "INSERT on a live counter answers 00 and stores the new quota.", "INSERT-9", "RECORD-9", "INSERT-7",
+           handlers=refused(Insert, Counter, _set_quota)),
+    mutant("insert-refused-renews-a-counter", "INSERT on a live counter answers 00 and gives it the new TTL.", "INSERT-9", "RECORD-9",
+           handlers=refused(Insert, Counter, renew)),
+    mutant("insert-overwrites-a-buffer", "INSERT replaces a live buffer and answers 01.", "INSERT-10", "RECORD-1",
+           handlers=making_room(Insert, lambda record: isinstance(record, Buffer))),
+    mutant("insert-refused-renews-a-buffer", "INSERT on a live buffer answers 00 and gives it the new TTL.", "INSERT-10", "RECORD-9",
+           handlers=refused(Insert, Buffer, renew)),
 )
+# fmt: on

@@ -114,3 +114,4 @@ MUTANTS = (
     *(mutant(f"{name}-wants-text", f"{name.upper()} of a key that is not UTF-8 is refused.",
             "RECORD-4", handlers=refusing(kind, lambda ask: not _is_text(ask))) for name, (kind, _) in NAMED.items()),
 )
+# fmt: on

@@ -6,43 +6,17 @@ from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch
 from wireproof.mutants.throttr.server.patches import both, with_handler
-from wireproof.mutants.throttr.server.races import MILLISECOND, Crowd
+from wireproof.mutants.throttr.server.races import Crowd
 from wireproof.protocols.throttr import Attribute
 from wireproof.protocols.throttr.requests import Insert, Purge, Query, Update
 from wireproof.reference_server.throttr.records import Counter
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, Handler
 
-__all__ = ["Hiding", "hidden_updates", "reads_cached"]
-
-CACHED = 5 * MILLISECOND
+__all__ = ["Hiding", "hidden_updates", ]
 
 
-def reads_cached(correct: Any, state: Any) -> Any:
-    """Answer QUERY in a crowd as the same connection was answered a while ago, unless it changed the record itself."""
-    kept: dict[tuple[bytes, bytes], tuple[bytes, int]] = {}
 
-    def reading(query: Handler, state: Any) -> Handler:
-        def handle(request: Query, session: ThrottrSession, now: int) -> bytes:
-            if not state.crowded(session, request.key):
-                return query(request, session, now)
-            answer, until = kept.get((session.id, request.key), (b"", 0))
-            if now >= until:
-                answer = query(request, session, now)
-                kept[session.id, request.key] = answer, now + CACHED
-            return answer
-
-        return handle
-
-    def writing(handler: Handler, state: Any) -> Handler:
-        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
-            state.crowded(session, request.key)
-            kept.pop((session.id, request.key), None)
-            return handler(request, session, now)
-
-        return handle
-
-    return both(with_handler(Query, reading), with_handler((Insert, Update, Purge), writing))(correct, state)
 
 
 class Hiding(Crowd):

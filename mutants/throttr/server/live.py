@@ -32,9 +32,11 @@ class _Blocking(ThrottrSession):
             time.sleep(STANDSTILL)
 
 
+# fmt: off
 MUTANTS = (
-    mutant("process-ends-at-nonsense", "The process ends when bytes cannot be framed.", "ROBUSTNESS-1", "ROBUSTNESS-2",
-          "ROBUSTNESS-12", "ROBUSTNESS-13", session=_Fatal, live=True),
-    mutant("process-waits-for-the-rest", "The process stands still for 400 ms where a request is not whole.",
-          "ROBUSTNESS-19", "ROBUSTNESS-3", session=_Blocking, live=True),
+    mutant("process-ends-at-nonsense", "The process ends when bytes cannot be framed.", "ROBUSTNESS-1", "ROBUSTNESS-2", "ROBUSTNESS-12",
+           "ROBUSTNESS-13", session=_Fatal, live=True),
+    mutant("process-waits-for-the-rest", "The process stands still for 400 ms where a request is not whole.", "ROBUSTNESS-19", "ROBUSTNESS-3",
+           session=_Blocking, live=True),
 )  # fmt: skip
+# fmt: on

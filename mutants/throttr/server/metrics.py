@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import Ask, both, changed, with_found, with_handler, with_rows
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_handler, with_rows
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr.enums import RequestType
 from wireproof.protocols.throttr.requests import Connections, Info
@@ -17,8 +17,6 @@ from wireproof.reference_server.throttr.tally import no_requests
 __all__ = ["MUTANTS"]
 
 
-def _field(kind: type[Request]) -> str:
-    return kind.NAME.lower()
 
 
 class Forgetful(State):
@@ -31,25 +29,8 @@ class Forgetful(State):
             self.tally.totals[kind] -= number
 
 
-class OneTable(State):
-    """A server that gives the counts of a connection that is gone to the next one."""
-
-    left: list[int] | None = None
-
-    def forget(self, session: ThrottrSession) -> None:
-        """See `State`."""
-        super().forget(session)
-        self.left = session.counts
 
 
-class Inheriting(ThrottrSession):
-    """A connection that counts on where another one ended."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        state = self._state
-        assert isinstance(state, OneTable)
-        self.counts, state.left = state.left or no_requests(), None
 
 
 class Slots(State):
@@ -95,9 +76,6 @@ def _with_every_request(note: Callable[[Ask], None]) -> HandlerPatch:
     return patch
 
 
-def _note_last(ask: Ask) -> None:
-    assert isinstance(ask.session, LastAsked)
-    ask.session.last = type(ask.request)
 
 
 def _uncount_behind_info(ask: Ask) -> None:
@@ -110,15 +88,6 @@ def _uncount_behind_info(ask: Ask) -> None:
         session.info_in = session._data, session._at
 
 
-def _one_behind(reply: Any, ask: Ask) -> Any:
-    """Leave the last request of every other connection out."""
-    wrong = {"total_requests": reply.total_requests}
-    for session in ask.state.sessions.values():
-        if session is not ask.session and isinstance(session, LastAsked) and session.last is not None:
-            name = f"total_{_field(session.last)}"
-            wrong["total_requests"] -= 1
-            wrong[name] = wrong.get(name, getattr(reply, name)) - 1
-    return changed(reply, **wrong)
 
 
 def _rows(change: Callable[[Any, Ask], Any]) -> HandlerPatch:
@@ -133,26 +102,17 @@ def _in_tens(row: Any, ask: Ask) -> Any:
     return changed(row, **{name: getattr(row, name) // 10 * 10 or getattr(row, name) for name in _counts(row)})
 
 
-def _queries_of_all(row: Any, ask: Ask) -> Any:
-    return changed(row, query_requests=ask.state.tally.totals[RequestType.QUERY])
 
 
 # fmt: off
 MUTANTS = (
-    mutant("info-one-request-behind", "INFO counts a request of another connection when that one asks again.",
-          "METRICS-13", "INFO-6", "INFO-8", session=LastAsked,
-          handlers=both(_with_every_request(_note_last), with_found(Info, _one_behind))),
-    mutant("rows-count-in-tens", "A connection row counts on in steps of ten once it has reached ten.",
-          "METRICS-13", "CONNECTIONS-22", handlers=_rows(_in_tens)),
-    mutant("requests-behind-info-not-counted", "Requests that came in one segment behind an INFO are not counted.",
-          "METRICS-13", "INFO-6", "INFO-8", "CONNECTIONS-22", session=LastAsked,
-          handlers=_with_every_request(_uncount_behind_info)),
-    mutant("rows-count-queries-of-all", "A connection row counts the QUERYs of all connections.",
-          "METRICS-14", "CONNECTIONS-22", handlers=_rows(_queries_of_all)),
-    mutant("rows-inherit", "A connection row counts on where that of a connection that is gone ended.",
-          "METRICS-14", "CONNECTIONS-22", state=OneTable, session=Inheriting),
-    mutant("rows-of-8-slots", "Connections share their counts with the eighth one after them.",
-          "METRICS-14", "CONNECTIONS-22", state=Slots, session=Slotted),
-    mutant("info-forgets-the-gone", "INFO's totals lose the requests of connections that are gone.",
-          "METRICS-15", "INFO-6", "INFO-8", state=Forgetful),
+    mutant("rows-count-in-tens", "A connection row counts on in steps of ten once it has reached ten.", "METRICS-13", "CONNECTIONS-22",
+           handlers=_rows(_in_tens)),
+    mutant("requests-behind-info-not-counted", "Requests that came in one segment behind an INFO are not counted.", "METRICS-13", "INFO-6", "INFO-8",
+           "CONNECTIONS-22", session=LastAsked, handlers=_with_every_request(_uncount_behind_info)),
+    mutant("rows-of-8-slots", "Connections share their counts with the eighth one after them.", "METRICS-14", "CONNECTIONS-22", state=Slots,
+           session=Slotted),
+    mutant("info-forgets-the-gone", "INFO's totals lose the requests of connections that are gone.", "METRICS-15", "INFO-6", "INFO-8",
+           state=Forgetful),
 )
+# fmt: on

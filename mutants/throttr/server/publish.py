@@ -11,8 +11,6 @@ from wireproof.mutants.throttr.server.patches import (
     Ask,
     both,
     changed,
-    eating_a_byte,
-    field_kind,
     lead,
     with_answer,
     with_handler,
@@ -20,7 +18,6 @@ from wireproof.mutants.throttr.server.patches import (
 )
 from wireproof.mutants.throttr.server.subscriptions import keeping, name_faults
 from wireproof.protocols.errors import MalformedFrameError
-from wireproof.protocols.fields import U8, U16, U64, Blob
 from wireproof.protocols.throttr.requests import Publish, Subscribe
 from wireproof.reference_server.throttr.channels import Channels
 from wireproof.reference_server.throttr.record_requests import RecordRequests
@@ -99,9 +96,6 @@ def _carried_out(correct: Handler, state: State) -> Handler:
     return handle
 
 
-def _count(answer: bytes, ask: Ask) -> bytes:
-    """Answer how many receive it."""
-    return bytes([len([one for one in ask.state.channels.of(ask.request.channel) if one.session is not ask.session])])
 
 
 def _unless_subscribed(correct: Handler, state: State) -> Handler:
@@ -120,73 +114,50 @@ def _payload(change: Callable[[bytes], bytes]) -> HandlerPatch:
     return with_request(Publish, lambda request, ask: changed(request, payload=change(request.payload)))
 
 
-def _channel(change: Callable[[bytes], bytes]) -> HandlerPatch:
-    return with_request(Publish, lambda request, ask: changed(request, channel=change(request.channel)))
 
 
 _WIDE = ("uint16", "uint32", "uint64")
+# fmt: off
 _REQUEST = (
-    mutant("publish-type-33", "PUBLISH is asked with byte 33.", "PUBLISH-1", "FRAMING-7", "FRAMING-8",
-          profile=lead(Publish, 0x33)),
-    mutant("publish-channel-size-of-2-bytes", "PUBLISH takes a channel size of 2 bytes.", "PUBLISH-2", "PUBLISH-3",
-          "PUBLISH-4", "PUBLISH-5", profile=field_kind(Publish, "channel", Blob(U16))),
+    mutant("publish-type-33", "PUBLISH is asked with byte 33.", "PUBLISH-1", "FRAMING-7", "FRAMING-8", profile=lead(Publish, 0x33)),
     *name_faults(Publish, "PUBLISH-2", "SUBSCRIBE-12", "SUBSCRIBE-5", "PUSH-4", "PUBLISH-7", "PUBLISH-11"),
-    mutant("publish-payload-size-of-1-byte", "PUBLISH takes a payload size of 1 byte.", "PUBLISH-3", "PUBLISH-4",
-          "PUBLISH-5", variants=_WIDE, profile=field_kind(Publish, "payload", Blob(U8))),
-    mutant("publish-payload-size-of-8-bytes", "PUBLISH takes a payload size of 8 bytes.", "PUBLISH-3", "PUBLISH-4",
-          "PUBLISH-5", variants=("uint8", "uint16", "uint32"), profile=field_kind(Publish, "payload", Blob(U64))),
-    mutant("publish-payload-size-of-8-bits", "PUBLISH ignores all but the low byte of the payload size.", "PUBLISH-3",
-          "PUSH-7", "PUBLISH-14", variants=_WIDE, handlers=_payload(lambda payload: payload[: len(payload) & 0xFF])),
-    mutant("publish-payload-size-of-12-bits", "PUBLISH ignores the upper bits of the payload size.", "PUBLISH-3",
-          "PUSH-7", "PUBLISH-14", variants=_WIDE, handlers=_payload(lambda payload: payload[: len(payload) & 0xFFF])),
-    mutant("publish-payload-size-of-7-bits", "PUBLISH ignores the highest bit of a payload size up to 255.", "PUBLISH-3",
-          "PUSH-7", "PUBLISH-14", handlers=_payload(lambda payload: payload[: len(payload) & ~0x80])),
+    mutant("publish-payload-size-of-12-bits", "PUBLISH ignores the upper bits of the payload size.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",
+           variants=_WIDE, handlers=_payload(lambda payload: payload[: len(payload) & 0xFFF])),
+    mutant("publish-payload-size-of-7-bits", "PUBLISH ignores the highest bit of a payload size up to 255.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",
+           handlers=_payload(lambda payload: payload[: len(payload) & ~0x80])),
     mutant("publish-payload-up-to-126", "PUBLISH cuts payloads at 126 bytes.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",
-          handlers=_payload(lambda payload: payload[:126])),
-    mutant("publish-payload-up-to-253", "PUBLISH cuts payloads at 253 bytes.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",
-          handlers=_payload(lambda payload: payload[:253])),
-    mutant("publish-payload-up-to-254", "PUBLISH cuts payloads at 254 bytes.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",
-          variants=_WIDE, handlers=_payload(lambda payload: payload[:254])),
-    mutant("publish-payload-of-1-byte-is-none", "PUBLISH takes a payload of 1 byte for an empty one.", "PUBLISH-3",
-          "PUSH-7", "PUBLISH-14", handlers=_payload(lambda payload: payload[len(payload) == 1 :])),
-    mutant("publish-payload-before-channel", "PUBLISH takes the payload before the channel.", "PUBLISH-4", "PUBLISH-5",
-          "PUBLISH-7", "PUSH-4", "PUSH-7", handlers=with_request(Publish, _payload_first)),
-    mutant("publish-eats-a-byte", "PUBLISH takes the byte behind the payload for its end.", "PUBLISH-5", "FRAMING-3",
-          handlers=eating_a_byte(Publish)),
-    mutant("publish-carries-its-payload-out", "A payload that is a request about a record is carried out.", "PUBLISH-5",
-          "PUBLISH-14", handlers=with_handler(Publish, _carried_out)),
+           handlers=_payload(lambda payload: payload[:126])),
+    mutant("publish-payload-of-1-byte-is-none", "PUBLISH takes a payload of 1 byte for an empty one.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",
+           handlers=_payload(lambda payload: payload[len(payload) == 1 :])),
+    mutant("publish-payload-before-channel", "PUBLISH takes the payload before the channel.", "PUBLISH-4", "PUBLISH-5", "PUBLISH-7", "PUSH-4",
+           "PUSH-7", handlers=with_request(Publish, _payload_first)),
+    mutant("publish-carries-its-payload-out", "A payload that is a request about a record is carried out.", "PUBLISH-5", "PUBLISH-14",
+           handlers=with_handler(Publish, _carried_out)),
     mutant("publish-payload-ends-at-00", "A payload ends at its first byte 00.", "PUBLISH-14", "PUSH-7",
-          handlers=_payload(lambda payload: payload.split(b"\0")[0])),
-    mutant("publish-payload-without-line-ends", "Line ends at the end of a payload are dropped.", "PUBLISH-14",
-          "PUSH-7", handlers=_payload(lambda payload: payload.rstrip(b"\r\n"))),
+           handlers=_payload(lambda payload: payload.split(b"\0")[0])),
+    mutant("publish-payload-without-line-ends", "Line ends at the end of a payload are dropped.", "PUBLISH-14", "PUSH-7",
+           handlers=_payload(lambda payload: payload.rstrip(b"\r\n"))),
     mutant("publish-payload-of-7-bits", "The highest bit of each byte of a payload is cleared.", "PUBLISH-14", "PUSH-7",
-          handlers=_payload(lambda payload: bytes(one & 0x7F for one in payload))),
-    mutant("publish-payload-of-graphic-characters", "Bytes of a payload that are no graphic characters become ?.",
-          "PUBLISH-14", "PUSH-7", handlers=_payload(
-              lambda payload: bytes(one if 0x20 <= one < 0x7F else 0x3F for one in payload))),
+           handlers=_payload(lambda payload: bytes(one & 0x7F for one in payload))),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _STATUS = (
-    mutant("publish-answers-twice", "PUBLISH is answered with two bytes.", "PUBLISH-6",
-          handlers=with_answer(Publish, lambda answer, ask: answer * 2)),
-    mutant("publish-unanswered", "PUBLISH that reaches somebody is not answered, as in an early release.", "PUBLISH-6",
-          "PUBLISH-7", "PUBLISH-11", "FRAMING-7", handlers=with_answer(
-              Publish, lambda answer, ask: b"" if answer == ACCEPTED else answer)),
-    mutant("publish-answers-the-count", "PUBLISH is answered with the number of those who receive the message.",
-          "PUBLISH-6", "FRAMING-5", handlers=with_answer(Publish, _count)),
-    mutant("publish-accepted-is-00", "PUBLISH answers 00 though others receive the message.", "PUBLISH-7", "PUBLISH-11",
-          "FRAMING-5", handlers=with_answer(Publish, lambda answer, ask: DENIED)),
-    mutant("publish-accepted-from-two", "PUBLISH answers 00 where only one connection receives the message.",
-          "PUBLISH-7", "PUBLISH-11", handlers=with_answer(Publish, _of_two)),
-    mutant("publish-always-accepted", "PUBLISH answers 01 though nobody is subscribed.", "PUBLISH-8", "PUBLISH-13",
-          "FRAMING-5", handlers=with_answer(Publish, lambda answer, ask: ACCEPTED)),
+    mutant("publish-answers-twice", "PUBLISH is answered with two bytes.", "PUBLISH-6", handlers=with_answer(Publish, lambda answer, ask: answer * 2)),
+    mutant("publish-unanswered", "PUBLISH that reaches somebody is not answered, as in an early release.", "PUBLISH-6", "PUBLISH-7", "PUBLISH-11",
+           "FRAMING-7", handlers=with_answer(Publish, lambda answer, ask: b"" if answer == ACCEPTED else answer)),
+    mutant("publish-accepted-from-two", "PUBLISH answers 00 where only one connection receives the message.", "PUBLISH-7", "PUBLISH-11",
+           handlers=with_answer(Publish, _of_two)),
+    mutant("publish-always-accepted", "PUBLISH answers 01 though nobody is subscribed.", "PUBLISH-8", "PUBLISH-13", "FRAMING-5",
+           handlers=with_answer(Publish, lambda answer, ask: ACCEPTED)),
     mutant("publish-to-star-refused", "PUBLISH to * is delivered and answered with 00.", "PUBLISH-11", "PUBLISH-7",
-          handlers=with_answer(Publish, lambda answer, ask: DENIED if ask.request.channel == b"*" else answer)),
-    mutant("publish-only-by-subscribers", "PUBLISH by a connection that is not subscribed is refused.", "PUBLISH-12",
-          "PUBLISH-7", "SUBSCRIBE-5", "PUSH-4", handlers=with_handler(Publish, _unless_subscribed)),
-    mutant("publish-to-channels-that-were", "PUBLISH answers 01 for every channel there ever was.", "PUBLISH-13",
-          "PUBLISH-8", state=keeping(_Lasting), handlers=with_answer(Publish, _was_there)),
-    mutant("publish-stores-the-last", "The last message of a channel is delivered to whoever subscribes later.",
-          "PUBLISH-16", "PUSH-6", state=keeping(_Storing),
-          handlers=both(with_handler(Publish, _stores), with_handler(Subscribe, _delivers_stored))),
+           handlers=with_answer(Publish, lambda answer, ask: DENIED if ask.request.channel == b"*" else answer)),
+    mutant("publish-only-by-subscribers", "PUBLISH by a connection that is not subscribed is refused.", "PUBLISH-12", "PUBLISH-7", "SUBSCRIBE-5",
+           "PUSH-4", handlers=with_handler(Publish, _unless_subscribed)),
+    mutant("publish-to-channels-that-were", "PUBLISH answers 01 for every channel there ever was.", "PUBLISH-13", "PUBLISH-8",
+           state=keeping(_Lasting), handlers=with_answer(Publish, _was_there)),
+    mutant("publish-stores-the-last", "The last message of a channel is delivered to whoever subscribes later.", "PUBLISH-16", "PUSH-6",
+           state=keeping(_Storing), handlers=both(with_handler(Publish, _stores), with_handler(Subscribe, _delivers_stored))),
 )  # fmt: skip
+# fmt: on
 MUTANTS = _REQUEST + _STATUS

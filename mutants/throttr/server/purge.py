@@ -7,16 +7,12 @@ from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import (
-    both,
     changed,
     eating_a_byte,
-    field_kind,
-    lead,
     with_answer,
     with_handler,
 )
-from wireproof.mutants.throttr.server.shared import HALF_A_SECOND, by_owner, cut, status_inverted
-from wireproof.protocols.fields import U16, Blob
+from wireproof.mutants.throttr.server.shared import cut
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr.requests import Insert, Purge, Set
 from wireproof.reference_server.throttr.records import Buffer, Counter, Record
@@ -42,13 +38,6 @@ def _instead(where: Callable[[Record], bool], answer: bytes) -> HandlerPatch:
     return with_handler(Purge, make)
 
 
-def _twice_for_buffers(correct: Handler, state: State) -> Handler:
-    def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
-        record = state.store.find(request.key, now)
-        answer = correct(request, session, now)
-        return answer * 2 if isinstance(record, Buffer) else answer
-
-    return handle
 
 
 def _and_also(others: Callable[[bytes, list[bytes]], Iterable[bytes]]) -> HandlerPatch:
@@ -132,145 +121,30 @@ def _with_tail(old: Record, request: Set) -> Set:
     return changed(request, value=request.value + old.value[len(request.value) :])
 
 
-def _of_others(request: Any, age: int) -> bytes | None:
-    return DENIED if isinstance(request, Purge) else None
 
 
+# fmt: off
 MUTANTS = (
-    mutant("purge-type-byte-0e", "PURGE is known by the type byte 0e.", "PURGE-1", profile=lead(Purge, 0x0E)),
-    mutant(
-        "purge-key-size-of-two-bytes",
-        "PURGE reads a key size of 2 bytes.",
-        *("PURGE-2", "PURGE-3", "WIDTH-7"),
-        profile=field_kind(Purge, "key", Blob(U16)),
-    ),
     *(cut(Purge, size, "PURGE-3", "PURGE-2", "PURGE-5", "PURGE-6") for size in (62, 127, 254)),
-    mutant(
-        "purge-eats-a-byte",
-        "PURGE takes the byte behind its key for a part of itself, where one has come.",
-        *HUNGER,
-        handlers=eating_a_byte(Purge),
-    ),
-    mutant(
-        "purge-eats-a-byte-when-done",
-        "PURGE that removes a record takes the byte behind its key for a part of itself, where one has come.",
-        *HUNGER,
-        handlers=eating_a_byte(Purge, lambda answer: answer == ACCEPTED),
-    ),
-    mutant(
-        "purge-status-inverted",
-        "PURGE answers 00 when a record was removed and 01 when not.",
-        *("PURGE-4", "PURGE-5", "PURGE-6", "PURGE-7", "FRAMING-5"),
-        handlers=with_answer(Purge, status_inverted),
-    ),
-    mutant(
-        "purge-answers-two-bytes",
-        "PURGE answers its status and a zero byte.",
-        *("PURGE-4", "FRAMING-6"),
-        handlers=with_answer(Purge, lambda answer, ask: answer + b"\0"),
-    ),
-    mutant(
-        "purge-refused-with-two-bytes",
-        "PURGE of a missing key answers 00 twice.",
-        *("PURGE-4", "PURGE-6", "FRAMING-6"),
-        handlers=with_answer(Purge, lambda answer, ask: answer * 2 if answer == DENIED else answer),
-    ),
-    mutant(
-        "purge-answers-two-bytes-when-done",
-        "PURGE that removes a record answers 01 twice.",
-        "PURGE-4",
-        handlers=with_answer(Purge, lambda answer, ask: answer if answer == DENIED else answer * 2),
-    ),
-    mutant(
-        "purge-answers-two-bytes-for-buffers",
-        "PURGE of a buffer answers 01 twice.",
-        "PURGE-4",
-        handlers=with_handler(Purge, _twice_for_buffers),
-    ),
-    mutant(
-        "purge-removes-nothing",
-        "PURGE of a live record answers 01 and leaves it.",
-        *("PURGE-4", *GONE),
-        handlers=_instead(lambda record: True, ACCEPTED),
-    ),
-    mutant(
-        "purge-leaves-counters",
-        "PURGE of a counter answers 01 and leaves it.",
-        *("PURGE-5", "PURGE-4", "PURGE-7", "PURGE-8", "LIST-14"),
-        handlers=_instead(lambda record: isinstance(record, Counter), ACCEPTED),
-    ),
-    mutant(
-        "purge-refused-to-others",
-        "PURGE from another connection than the one that stored the record answers 00.",
-        *("PURGE-5", "PURGE-6", "RECORD-7"),
-        handlers=both(by_owner(Insert, Purge, others=_of_others), by_owner(Set, Purge, others=_of_others)),
-    ),
-    mutant(
-        "purge-leaves-buffers",
-        "PURGE of a buffer answers 01 and leaves it.",
-        *("PURGE-6", "PURGE-4", "PURGE-7", "PURGE-8", "LIST-14"),
-        handlers=_instead(lambda record: isinstance(record, Buffer), ACCEPTED),
-    ),
-    mutant(
-        "purge-refuses-buffers",
-        "PURGE of a buffer answers 00 and leaves it.",
-        "PURGE-6",
-        handlers=_instead(lambda record: isinstance(record, Buffer), DENIED),
-    ),
-    mutant(
-        "purge-always-01",
-        "PURGE answers 01 whatever is there.",
-        *("PURGE-7", "PURGE-4"),
-        handlers=with_answer(Purge, lambda answer, ask: ACCEPTED),
-    ),
-    mutant(
-        "purge-twice-01",
-        "A second PURGE of a key answers 01, too.",
-        *("PURGE-7", "PURGE-4"),
-        handlers=_once_purged(lambda request, age: ACCEPTED if isinstance(request, Purge) else None),
-    ),
-    mutant(
-        "purge-keeps-the-key-for-a-while",
-        "A purged key cannot be stored for half a second.",
-        *("PURGE-8", "INSERT-8", "SET-12"),
-        handlers=_once_purged(
-            lambda request, age: DENIED if age < HALF_A_SECOND and not isinstance(request, Purge) else None
-        ),
-    ),
-    mutant(
-        "purge-leaves-the-quota",
-        "The counter inserted under the key of a purged one begins with its quota.",
-        *("PURGE-8", "INSERT-2"),
-        handlers=_leaving(Insert, lambda old, request: changed(request, quota=old.quota or request.quota)),
-    ),
-    mutant(
-        "purge-leaves-the-tail-of-a-value",
-        "The buffer set under the key of a purged one ends with those of its bytes that the new value does not reach.",
-        *("PURGE-8", "SET-12", "SET-13", "ROBUSTNESS-18"),
-        handlers=_leaving(Set, _with_tail),
-    ),
-    mutant(
-        "purge-leaves-the-ttl-type",
-        "The counter inserted under the key of a purged record has its TTL type.",
-        *("PURGE-8", "INSERT-3", "EXPIRY-13"),
-        handlers=_leaving(Insert, lambda old, request: changed(request, ttl_type=old.ttl_type)),
-    ),
-    mutant(
-        "purge-takes-all-with-its-prefix",
-        "PURGE removes every record whose key begins with its key.",
-        *("PURGE-9", "RECORD-3"),
-        handlers=_and_also(lambda key, keys: [other for other in keys if other.startswith(key)]),
-    ),
-    mutant(
-        "purge-takes-both-cases",
-        "PURGE removes the records whose keys differ from its own in letter case, too.",
-        *("PURGE-9", "RECORD-3"),
-        handlers=_and_also(lambda key, keys: [other for other in keys if other.lower() == key.lower()]),
-    ),
-    mutant(
-        "purge-takes-the-oldest-at-times",
-        "Every tenth PURGE removes the oldest record, too.",
-        "PURGE-9",
-        handlers=with_handler(Purge, _oldest_at_times),
-    ),
+    mutant("purge-eats-a-byte-when-done", "PURGE that removes a record takes the byte behind its key for a part of itself, where one has come.",
+           *HUNGER, handlers=eating_a_byte(Purge, lambda answer: answer == ACCEPTED)),
+    mutant("purge-leaves-counters", "PURGE of a counter answers 01 and leaves it.", "PURGE-5", "PURGE-4", "PURGE-7", "PURGE-8", "LIST-14",
+           handlers=_instead(lambda record: isinstance(record, Counter), ACCEPTED)),
+    mutant("purge-refuses-buffers", "PURGE of a buffer answers 00 and leaves it.", "PURGE-6",
+           handlers=_instead(lambda record: isinstance(record, Buffer), DENIED)),
+    mutant("purge-always-01", "PURGE answers 01 whatever is there.", "PURGE-7", "PURGE-4", handlers=with_answer(Purge, lambda answer, ask: ACCEPTED)),
+    mutant("purge-twice-01", "A second PURGE of a key answers 01, too.", "PURGE-7", "PURGE-4",
+           handlers=_once_purged(lambda request, age: ACCEPTED if isinstance(request, Purge) else None)),
+    mutant("purge-leaves-the-quota", "The counter inserted under the key of a purged one begins with its quota.", "PURGE-8", "INSERT-2",
+           handlers=_leaving(Insert, lambda old, request: changed(request, quota=old.quota or request.quota))),
+    mutant("purge-leaves-the-tail-of-a-value",
+           "The buffer set under the key of a purged one ends with those of its bytes that the new value does not reach.", "PURGE-8", "SET-12",
+           "SET-13", "ROBUSTNESS-18", handlers=_leaving(Set, _with_tail)),
+    mutant("purge-leaves-the-ttl-type", "The counter inserted under the key of a purged record has its TTL type.", "PURGE-8", "INSERT-3", "EXPIRY-13",
+           handlers=_leaving(Insert, lambda old, request: changed(request, ttl_type=old.ttl_type))),
+    mutant("purge-takes-both-cases", "PURGE removes the records whose keys differ from its own in letter case, too.", "PURGE-9", "RECORD-3",
+           handlers=_and_also(lambda key, keys: [other for other in keys if other.lower() == key.lower()])),
+    mutant("purge-takes-the-oldest-at-times", "Every tenth PURGE removes the oldest record, too.", "PURGE-9",
+           handlers=with_handler(Purge, _oldest_at_times)),
 )
+# fmt: on

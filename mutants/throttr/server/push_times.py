@@ -95,12 +95,11 @@ class _BareOvertaken(_Overtaken):
         return 0 if self._bare else len(answer)
 
 
+# fmt: off
 MUTANTS = (
     mutant("push-newest-first", "Of several pushes that wait the newest goes first.", "PUSH-10", session=_NewestFirst),
-    mutant("push-within-an-answer", "A push may come between the halves of a long answer.", "PUSH-11",
-          session=_Overtaken),
-    mutant("push-awaits-an-answer", "The byte that a subscriber sends after a push is taken for its answer.", "PUSH-12",
-          session=_Acknowledging),
-    mutant("push-before-a-bare-answer", "A push overtakes the answer of LIST, INFO and the like.", "PUSH-17",
-          "ROBUSTNESS-4", session=_BareOvertaken),
+    mutant("push-within-an-answer", "A push may come between the halves of a long answer.", "PUSH-11", session=_Overtaken),
+    mutant("push-awaits-an-answer", "The byte that a subscriber sends after a push is taken for its answer.", "PUSH-12", session=_Acknowledging),
+    mutant("push-before-a-bare-answer", "A push overtakes the answer of LIST, INFO and the like.", "PUSH-17", "ROBUSTNESS-4", session=_BareOvertaken),
 )  # fmt: skip
+# fmt: on

@@ -8,19 +8,13 @@ from wireproof.mutants.throttr.server.mutant import mutant
 from wireproof.mutants.throttr.server.patches import (
     Ask,
     eating_a_byte,
-    field_kind,
-    lead,
-    order,
     showing,
     with_answer,
     with_handler,
-    with_request,
 )
 from wireproof.mutants.throttr.server.shared import (
     WIDE,
-    backwards,
     bit_7_lost,
-    by_prefix,
     cut,
     in_seconds,
     lengthening,
@@ -28,12 +22,9 @@ from wireproof.mutants.throttr.server.shared import (
     low_bits_lost,
     missing_as_before,
     reserving,
-    status_inverted,
     up_to_a_zero_byte,
 )
-from wireproof.protocols.fields import U16, Blob
 from wireproof.protocols.throttr import TTLType
-from wireproof.protocols.throttr.replies import QueryReply
 from wireproof.protocols.throttr.requests import Query
 from wireproof.reference_server.throttr.records import Counter
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -80,189 +71,40 @@ def _spending(correct: Handler, state: State) -> Handler:
     return handle
 
 
+# fmt: off
 MUTANTS = (
-    mutant("query-type-byte-0b", "QUERY is known by the type byte 0b.", "QUERY-1", profile=lead(Query, 0x0B)),
-    mutant(
-        "query-key-size-of-two-bytes",
-        "QUERY reads a key size of 2 bytes.",
-        *("QUERY-2", "QUERY-3", "WIDTH-7"),
-        profile=field_kind(Query, "key", Blob(U16)),
-    ),
     *(cut(Query, size, "QUERY-3", "QUERY-2") for size in (62, 127, 254)),
-    mutant(
-        "query-finds-by-prefix",
-        "QUERY of a key that no record holds answers a record whose key begins with it.",
-        *("QUERY-9", "QUERY-4", "RECORD-3"),
-        handlers=with_request(Query, by_prefix),
-    ),
-    mutant(
-        "query-eats-a-byte",
-        "QUERY takes the byte behind its key for a part of itself, where one has come.",
-        *("QUERY-3", "ROBUSTNESS-5", "ROBUSTNESS-7"),
-        handlers=eating_a_byte(Query),
-    ),
-    mutant(
-        "query-eats-a-byte-when-found",
-        "QUERY that finds a counter takes the byte behind its key for a part of itself, where one has come.",
-        *("QUERY-3", "ROBUSTNESS-5", "ROBUSTNESS-7"),
-        handlers=eating_a_byte(Query, lambda answer: answer != DENIED),
-    ),
-    mutant(
-        "query-status-inverted",
-        "QUERY answers 00 and the fields of a counter that is there, 01 for one that is not.",
-        *("QUERY-4", "QUERY-5", "QUERY-9", "FRAMING-5", "FRAMING-6"),
-        handlers=with_answer(Query, status_inverted),
-    ),
-    mutant(
-        "query-never-finds",
-        "QUERY answers 00 whatever is there.",
-        *("QUERY-4", "QUERY-5", "INSERT-8"),
-        handlers=with_answer(Query, lambda answer, ask: DENIED),
-    ),
-    mutant(
-        "query-answer-without-status",
-        "QUERY answers the fields of a counter without a status byte before them.",
-        *("QUERY-4", "QUERY-5", "QUERY-6", "QUERY-7", "QUERY-8", "FRAMING-9", "FRAMING-10"),
-        profile=lead(QueryReply),
-    ),
-    mutant(
-        "query-miss-answered-as-the-hit-before",
-        "QUERY of a missing key that follows a QUERY of a counter in one segment is answered as that.",
-        *("QUERY-4", "QUERY-9", "ROBUSTNESS-18"),
-        handlers=with_handler(Query, missing_as_before),
-    ),
-    mutant(
-        "query-answer-a-byte-longer",
-        "QUERY answers a zero byte behind the TTL of a counter.",
-        "QUERY-5",
-        handlers=with_answer(Query, lambda answer, ask: answer if answer == DENIED else answer + b"\0"),
-    ),
-    mutant(
-        "query-answer-a-byte-longer-after-many",
-        "QUERY answers a zero byte behind every tenth answer to what came in one segment.",
-        *("QUERY-5", "ROBUSTNESS-7"),
-        handlers=with_handler(Query, longer_after_many),
-    ),
-    mutant(
-        "query-finds-in-an-empty-store",
-        "QUERY answers 01 and zeros as long as no record is stored.",
-        *("QUERY-9", "QUERY-4"),
-        handlers=with_answer(Query, _nothing_found),
-    ),
-    mutant(
-        "query-missing-with-fields",
-        "QUERY of a missing key answers 00 and fields of zeros.",
-        *("QUERY-9", "FRAMING-6"),
-        handlers=with_answer(
-            Query, lambda answer, ask: answer.ljust(2 + 2 * ask.state.value_size, b"\0") if answer == DENIED else answer
-        ),
-    ),
-    mutant(
-        "query-quota-and-ttl-swapped",
-        "QUERY answers the TTL where the quota belongs, and the quota for the TTL.",
-        *(*QUOTA, *TTL),
-        profile=order(QueryReply, "ttl", "ttl_type", "quota"),
-    ),
-    mutant(
-        "query-quota-big-endian",
-        "QUERY answers the quota with its most significant byte first.",
-        *(*QUOTA, "FRAMING-1", "WIDTH-10"),
-        variants=WIDE,
-        handlers=showing(Query, quota=backwards),
-    ),
-    mutant(
-        "query-quota-low-bits-lost",
-        "QUERY answers the quota rounded down to a multiple of 4.",
-        *(*QUOTA, "WIDTH-10"),
-        handlers=showing(Query, quota=low_bits_lost),
-    ),
-    mutant(
-        "query-quota-bit-7-lost",
-        "QUERY answers the quota without the top bit of its low byte.",
-        *(*QUOTA, "WIDTH-10"),
-        handlers=showing(Query, quota=bit_7_lost),
-    ),
-    mutant(
-        "query-quota-copied-as-a-string",
-        "QUERY answers the quota up to its first zero byte, what follows being zero.",
-        *(*QUOTA, "WIDTH-10"),
-        variants=WIDE,
-        handlers=showing(Query, quota=up_to_a_zero_byte),
-    ),
-    mutant(
-        "query-quota-zero-unlimited",
-        "QUERY answers the largest quota where it is 0, as if that meant no limit.",
-        *(*QUOTA, "INSERT-11", "UPDATE-17"),
-        handlers=showing(Query, quota=lambda quota, ask: quota or ask.state.value_max),
-    ),
-    mutant(
-        "query-quota-zero-not-found",
-        "QUERY of a counter whose quota is 0 answers 00.",
-        *("QUERY-4", "QUERY-6", "INSERT-11", "UPDATE-14", "UPDATE-17"),
-        handlers=with_answer(
-            Query, lambda answer, ask: answer if any(answer[1 : 1 + ask.state.value_size]) else DENIED
-        ),
-    ),
-    mutant(
-        "query-quota-as-first-seen",
-        "QUERY answers the quota that its first answer about the counter had.",
-        *(*QUOTA, "UPDATE-17"),
-        handlers=with_handler(Query, _as_first_seen),
-    ),
-    mutant(
-        "query-ttl-before-its-type",
-        "QUERY answers the TTL first and its type behind it.",
-        *(*TYPE, *TTL),
-        profile=order(QueryReply, "quota", "ttl", "ttl_type"),
-    ),
-    mutant(
-        "query-ttl-type-always-seconds",
-        "QUERY answers seconds for every TTL type.",
-        *TYPE,
-        handlers=showing(Query, ttl_type=lambda kind, ask: int(TTLType.SECONDS)),
-    ),
-    mutant(
-        "query-ttl-type-less-one",
-        "QUERY answers the TTL type less 1.",
-        *(*TYPE, "TTL-4"),
-        handlers=showing(Query, ttl_type=lambda kind, ask: kind - 1 & 0xFF),
-    ),
-    mutant(
-        "query-ttl-in-seconds",
-        "QUERY answers the TTL in seconds, whatever its type.",
-        *TTL,
-        handlers=showing(Query, ttl=in_seconds),
-    ),
-    mutant(
-        "query-ttl-big-endian",
-        "QUERY answers the TTL with its most significant byte first.",
-        *(*TTL, "FRAMING-1"),
-        variants=WIDE,
-        handlers=showing(Query, ttl=backwards),
-    ),
-    mutant(
-        "query-reserves-missing-keys",
-        "QUERY of a missing key keeps it from being inserted from then on.",
-        *("QUERY-10", "INSERT-8"),
-        handlers=reserving(Query),
-    ),
-    mutant(
-        "query-spends",
-        "Every 25th QUERY of a counter takes 1 from its quota.",
-        *("QUERY-10", "QUERY-6"),
-        handlers=with_handler(Query, _spending),
-    ),
-    mutant(
-        "query-lengthens",
-        "QUERY lets a counter live for another second at least.",
-        *("QUERY-10", "INSERT-4", "EXPIRY-1"),
-        handlers=with_answer(Query, lengthening),
-    ),
-    mutant(
-        "query-finds-buffers",
-        "QUERY of a buffer answers 01 and a quota of 0.",
-        "QUERY-11",
-        profiles=("7.1.0",),
-        rules={"query_finds_buffers": True},
-    ),
+    mutant("query-eats-a-byte-when-found", "QUERY that finds a counter takes the byte behind its key for a part of itself, where one has come.",
+           "QUERY-3", "ROBUSTNESS-5", "ROBUSTNESS-7", handlers=eating_a_byte(Query, lambda answer: answer != DENIED)),
+    mutant("query-never-finds", "QUERY answers 00 whatever is there.", "QUERY-4", "QUERY-5", "INSERT-8",
+           handlers=with_answer(Query, lambda answer, ask: DENIED)),
+    mutant("query-miss-answered-as-the-hit-before", "QUERY of a missing key that follows a QUERY of a counter in one segment is answered as that.",
+           "QUERY-4", "QUERY-9", "ROBUSTNESS-18", handlers=with_handler(Query, missing_as_before)),
+    mutant("query-answer-a-byte-longer-after-many", "QUERY answers a zero byte behind every tenth answer to what came in one segment.", "QUERY-5",
+           "ROBUSTNESS-7", handlers=with_handler(Query, longer_after_many)),
+    mutant("query-finds-in-an-empty-store", "QUERY answers 01 and zeros as long as no record is stored.", "QUERY-9", "QUERY-4",
+           handlers=with_answer(Query, _nothing_found)),
+    mutant("query-quota-low-bits-lost", "QUERY answers the quota rounded down to a multiple of 4.", *QUOTA, "WIDTH-10",
+           handlers=showing(Query, quota=low_bits_lost)),
+    mutant("query-quota-bit-7-lost", "QUERY answers the quota without the top bit of its low byte.", *QUOTA, "WIDTH-10",
+           handlers=showing(Query, quota=bit_7_lost)),
+    mutant("query-quota-copied-as-a-string", "QUERY answers the quota up to its first zero byte, what follows being zero.", *QUOTA, "WIDTH-10",
+           variants=WIDE, handlers=showing(Query, quota=up_to_a_zero_byte)),
+    mutant("query-quota-zero-unlimited", "QUERY answers the largest quota where it is 0, as if that meant no limit.", *QUOTA, "INSERT-11",
+           "UPDATE-17", handlers=showing(Query, quota=lambda quota, ask: quota or ask.state.value_max)),
+    mutant("query-quota-as-first-seen", "QUERY answers the quota that its first answer about the counter had.", *QUOTA, "UPDATE-17",
+           handlers=with_handler(Query, _as_first_seen)),
+    mutant("query-ttl-type-always-seconds", "QUERY answers seconds for every TTL type.", *TYPE,
+           handlers=showing(Query, ttl_type=lambda kind, ask: int(TTLType.SECONDS))),
+    mutant("query-ttl-type-less-one", "QUERY answers the TTL type less 1.", *TYPE, "TTL-4",
+           handlers=showing(Query, ttl_type=lambda kind, ask: kind - 1 & 0xFF)),
+    mutant("query-ttl-in-seconds", "QUERY answers the TTL in seconds, whatever its type.", *TTL, handlers=showing(Query, ttl=in_seconds)),
+    mutant("query-reserves-missing-keys", "QUERY of a missing key keeps it from being inserted from then on.", "QUERY-10", "INSERT-8",
+           handlers=reserving(Query)),
+    mutant("query-spends", "Every 25th QUERY of a counter takes 1 from its quota.", "QUERY-10", "QUERY-6", handlers=with_handler(Query, _spending)),
+    mutant("query-lengthens", "QUERY lets a counter live for another second at least.", "QUERY-10", "INSERT-4", "EXPIRY-1",
+           handlers=with_answer(Query, lengthening)),
+    mutant("query-finds-buffers", "QUERY of a buffer answers 01 and a quota of 0.", "QUERY-11", profiles=("7.1.0",),
+           rules={"query_finds_buffers": True}),
 )
+# fmt: on

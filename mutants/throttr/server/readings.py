@@ -121,12 +121,11 @@ def _before_its_end(correct: Handler, state: State) -> Handler:
     return handle
 
 
+# fmt: off
 _OPEN = (
     mutant("legal-set-overwrites", "SET replaces a live buffer.", profiles=V710, rules={"set_overwrites": True}),
-    mutant("legal-query-of-buffers-refused", "QUERY of a buffer is refused.", profiles=V732,
-          rules={"query_finds_buffers": False}),
-    mutant("legal-get-of-counters-refused", "GET of a counter is refused.", profiles=V732,
-          rules={"get_finds_counters": False}),
+    mutant("legal-query-of-buffers-refused", "QUERY of a buffer is refused.", profiles=V732, rules={"query_finds_buffers": False}),
+    mutant("legal-get-of-counters-refused", "GET of a counter is refused.", profiles=V732, rules={"get_finds_counters": False}),
     *(
         mutant(f"legal-{name}-{profile}", description, profiles=(profile,), rules={rule: value})
         for rule, name, readings in (
@@ -152,46 +151,37 @@ _OPEN = (
             ("7.3.2", readings[1], not getattr(RULES["7.3.2"], rule)),
         )
     ),
-    mutant("legal-unknown-ttl-type-accepted", "TTL types out of the table are seconds.", profiles=V710,
-          rules={"unknown_ttl_type": "seconds"}),
-    mutant("legal-unknown-ttl-type-refused", "TTL types out of the table are refused.", profiles=V732,
-          rules={"unknown_ttl_type": "refuse"}),
-    mutant("legal-touches-are-reads", "UPDATE, STAT, LIST and STATS count as reads.", profiles=V710,
-          rules={"reads_counted": "touches"}),
-    mutant("legal-retrievals-are-reads", "Only QUERY and GET count as reads.", profiles=V732,
-          rules={"reads_counted": "retrievals"}),
+    mutant("legal-unknown-ttl-type-accepted", "TTL types out of the table are seconds.", profiles=V710, rules={"unknown_ttl_type": "seconds"}),
+    mutant("legal-unknown-ttl-type-refused", "TTL types out of the table are refused.", profiles=V732, rules={"unknown_ttl_type": "refuse"}),
+    mutant("legal-touches-are-reads", "UPDATE, STAT, LIST and STATS count as reads.", profiles=V710, rules={"reads_counted": "touches"}),
+    mutant("legal-retrievals-are-reads", "Only QUERY and GET count as reads.", profiles=V732, rules={"reads_counted": "retrievals"}),
     mutant("legal-silent-after-nonsense", "After an unknown type the connection stays open, unheard.", profiles=V710,
-          rules={"unknown_type": "silent"}),
-    mutant("legal-closes-after-nonsense", "After an unknown type the connection is closed.", profiles=V732,
-          rules={"unknown_type": "close"}),
-    mutant("legal-one-00-after-nonsense", "After an unknown type one 00 is answered.", profiles=V732,
-          session=_OneRefusal),
+           rules={"unknown_type": "silent"}),
+    mutant("legal-closes-after-nonsense", "After an unknown type the connection is closed.", profiles=V732, rules={"unknown_type": "close"}),
+    mutant("legal-one-00-after-nonsense", "After an unknown type one 00 is answered.", profiles=V732, session=_OneRefusal),
     mutant("legal-published-to-own-channels", "PUBLISHED BYTES counts what went to own channels.", profiles=V710,
-          rules={"published_counted": "to own channels"}),
-    mutant("legal-published-always", "PUBLISHED BYTES counts everything.", profiles=V732,
-          rules={"published_counted": "always"}),
+           rules={"published_counted": "to own channels"}),
+    mutant("legal-published-always", "PUBLISHED BYTES counts everything.", profiles=V732, rules={"published_counted": "always"}),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _REFUSED = (
     mutant("legal-expiry-200-ms-late", "A record answers for 200 ms after it expired.", state=_LateState,
-          handlers=with_handler((Query, Get, Stat, Purge), _before_its_end)),
-    mutant("legal-empty-names-refused", "Keys and channels of 0 bytes are refused.", handlers=both(
-        _refusing((Insert, Query, Set, Get, Purge, Update, Stat), lambda request, state: not request.key),
-        _refusing((Subscribe, Unsubscribe, Publish, Channel), lambda request, state: not request.channel))),
-    mutant("legal-empty-values-refused", "Values and payloads of 0 bytes are refused.", handlers=both(
-        _refusing(Set, lambda request, state: not request.value),
-        _refusing(Publish, lambda request, state: not request.payload))),
-    mutant("legal-maximum-refused", "The largest number of the width is refused.", handlers=both(
-        _refusing(Insert, lambda request, state: state.value_max in (request.quota, request.ttl)),
-        _refusing(Set, lambda request, state: request.ttl == state.value_max),
-        _refusing(Update, lambda request, state: request.value == state.value_max))),
+           handlers=with_handler((Query, Get, Stat, Purge), _before_its_end)),
+    mutant("legal-empty-names-refused", "Keys and channels of 0 bytes are refused.",
+           handlers=both(_refusing((Insert, Query, Set, Get, Purge, Update, Stat), lambda request, state: not request.key), _refusing((Subscribe, Unsubscribe, Publish, Channel), lambda request, state: not request.channel))),
+    mutant("legal-empty-values-refused", "Values and payloads of 0 bytes are refused.",
+           handlers=both(_refusing(Set, lambda request, state: not request.value), _refusing(Publish, lambda request, state: not request.payload))),
+    mutant("legal-maximum-refused", "The largest number of the width is refused.",
+           handlers=both(_refusing(Insert, lambda request, state: state.value_max in (request.quota, request.ttl)), _refusing(Set, lambda request, state: request.ttl == state.value_max), _refusing(Update, lambda request, state: request.value == state.value_max))),
     mutant("legal-zero-ttl-refused", "A TTL of 0 is refused by INSERT and SET.",
-          handlers=_refusing((Insert, Set), lambda request, state: request.ttl == 0)),
-    mutant("legal-events-refused", "EVENT is always answered with 00.", profiles=V732,
-          handlers=_refusing(Event, lambda request, state: True)),
+           handlers=_refusing((Insert, Set), lambda request, state: request.ttl == 0)),
+    mutant("legal-events-refused", "EVENT is always answered with 00.", profiles=V732, handlers=_refusing(Event, lambda request, state: True)),
     mutant("legal-frames-of-8096-bytes", "Requests of more than 8096 bytes end their connection.", state=_SmallFrames),
     mutant("legal-unsubscribed-accepted", "UNSUBSCRIBE from a channel not held is answered with 01.",
-          handlers=with_answer(Unsubscribe, lambda answer, ask: ACCEPTED)),
+           handlers=with_answer(Unsubscribe, lambda answer, ask: ACCEPTED)),
     mutant("legal-channel-empty", "CHANNEL of nobody is answered with 01 and no rows.", profiles=V710,
-          handlers=with_answer(Channel, _empty_when_nobody)),
+           handlers=with_answer(Channel, _empty_when_nobody)),
 )  # fmt: skip
+# fmt: on
 CONFORMING: tuple[ServerMutant, ...] = _OPEN + _REFUSED

@@ -9,11 +9,10 @@ from wireproof.mutants.throttr.server.keys import refusing
 from wireproof.mutants.throttr.server.memory import Remembering, keeping, own
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import Ask, Kinds, both, held, showing, with_answer
-from wireproof.protocols.throttr.replies import QueryReply
-from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Subscribe, Unsubscribe, Update
+from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set, Stat, Unsubscribe, Update
 from wireproof.reference_server.throttr.records import Buffer, Counter, Record
 from wireproof.reference_server.throttr.session import ThrottrSession
-from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, State
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED
 
 __all__ = ["MUTANTS"]
 
@@ -49,10 +48,6 @@ def _has_channel(ask: Ask) -> bool:
     return bool(ask.state.channels.of(ask.request.key))
 
 
-def _found_channel(answer: bytes, ask: Ask) -> bytes:
-    if answer != DENIED or not _has_channel(ask):
-        return answer
-    return ask.state.codec.encode(QueryReply(len(ask.state.channels.of(ask.request.key)), 1, 0))
 
 
 class Mortal(Remembering):
@@ -90,28 +85,10 @@ def _not_own(ask: Ask) -> bool:
     return held(ask) is not None and not own(ask.request.key, ask.session, ask.state)
 
 
-class Twofold(State):
-    """A server that keeps counters that were stored beside buffers."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.beside: dict[bytes, tuple[int, int]] = {}
 
 
-def _store_beside(answer: bytes, ask: Ask) -> bytes:
-    """Let INSERT store a counter beside a buffer."""
-    assert isinstance(ask.state, Twofold)
-    if answer == ACCEPTED or not isinstance(held(ask), Buffer):
-        return answer
-    ask.state.beside[ask.request.key] = ask.request.quota, ask.request.ttl_type
-    return ACCEPTED
 
 
-def _find_beside(answer: bytes, ask: Ask) -> bytes:
-    """Let QUERY find what stands beside a buffer."""
-    assert isinstance(ask.state, Twofold)
-    found = ask.state.beside.get(ask.request.key)
-    return answer if found is None else ask.state.codec.encode(QueryReply(*found, 1))
 
 
 def _as_counter(ask: Ask) -> None:
@@ -142,35 +119,23 @@ def _shorten_newest(ask: Ask) -> None:
 
 # fmt: off
 MUTANTS = (
-    mutant("counters-beside-buffers", "INSERT stores a counter beside the buffer that has its key.",
-          "RECORD-2", "INSERT-10", state=Twofold,
-          handlers=both(with_answer(Insert, _store_beside), with_answer(Query, _find_beside))),
-    mutant("refused-update-makes-counters", "UPDATE of the quota of a buffer is refused and makes a counter of it.",
-          "RECORD-1", "RECORD-9", "UPDATE-21", handlers=_then(Update, _as_counter, DENIED)),
-    mutant("refused-insert-makes-counters", "INSERT on a buffer is refused and makes a counter of it.",
-          "RECORD-1", "RECORD-9", "INSERT-10", handlers=_then(Insert, _as_counter, DENIED)),
-    mutant("refused-insert-makes-buffers", "INSERT on a counter is refused and makes a buffer of it.",
-          "RECORD-1", "RECORD-9", "INSERT-9", handlers=_then(Insert, _as_buffer, DENIED)),
-    mutant("records-of-the-connection", "Only the connection that stored a record finds it.",
-          "RECORD-7", "INSERT-8", "SET-12", "PURGE-5", "PURGE-6", "STAT-9", state=Remembering, handlers=both(
-              refusing((Query, Update, Purge, Get, Stat), _not_own), keeping("owners", (Insert, Set), ACCEPTED))),
-    mutant("buffers-go-with-their-connection", "A buffer is gone when the connection that stored it is.",
-          "RECORD-7", state=Mortal, handlers=keeping("owners", (Set,), ACCEPTED)),
-    mutant("connections-cache-quotas", "A connection is told the quota it was told before, unless it changed it itself.",
-          "RECORD-7", "UPDATE-14", "QUERY-6", session=Caching,
-          handlers=both(showing(Query, quota=_kept), with_answer((Insert, Set, Update, Purge), _uncache))),
-    mutant("subscribe-purges", "SUBSCRIBE removes the record named like the channel.",
-          "RECORD-8", handlers=_then(Subscribe, _drop_named)),
-    mutant("unsubscribe-purges", "UNSUBSCRIBE removes the record named like the channel.",
-          "RECORD-8", handlers=_then(Unsubscribe, _drop_named)),
-    mutant("purge-ends-channels", "PURGE of a record ends the subscriptions to the channel named like it.",
-          "RECORD-8", handlers=_then(Purge, _end_channel)),
-    mutant("insert-refuses-names-of-channels", "INSERT of a key that names a channel is refused.",
-          "RECORD-8", "RECORD-4", handlers=refusing(Insert, _has_channel)),
-    mutant("query-finds-channels", "QUERY of the name of a channel answers its subscriptions.",
-          "RECORD-8", handlers=with_answer(Query, _found_channel)),
-    mutant("refused-insert-shortens-the-newest", "A refused INSERT halves the time left to the newest record.",
-          "RECORD-9", "INSERT-9", "INSERT-10", handlers=_then(Insert, _shorten_newest, DENIED)),
-    mutant("refused-update-shortens-the-newest", "A refused UPDATE halves the time left to the newest record.",
-          "RECORD-9", "UPDATE-21", handlers=_then(Update, _shorten_newest, DENIED)),
+    mutant("refused-update-makes-counters", "UPDATE of the quota of a buffer is refused and makes a counter of it.", "RECORD-1", "RECORD-9",
+           "UPDATE-21", handlers=_then(Update, _as_counter, DENIED)),
+    mutant("refused-insert-makes-buffers", "INSERT on a counter is refused and makes a buffer of it.", "RECORD-1", "RECORD-9", "INSERT-9",
+           handlers=_then(Insert, _as_buffer, DENIED)),
+    mutant("records-of-the-connection", "Only the connection that stored a record finds it.", "RECORD-7", "INSERT-8", "SET-12", "PURGE-5", "PURGE-6",
+           "STAT-9", state=Remembering,
+           handlers=both(refusing((Query, Update, Purge, Get, Stat), _not_own), keeping("owners", (Insert, Set), ACCEPTED))),
+    mutant("buffers-go-with-their-connection", "A buffer is gone when the connection that stored it is.", "RECORD-7", state=Mortal,
+           handlers=keeping("owners", (Set,), ACCEPTED)),
+    mutant("connections-cache-quotas", "A connection is told the quota it was told before, unless it changed it itself.", "RECORD-7", "UPDATE-14",
+           "QUERY-6", session=Caching, handlers=both(showing(Query, quota=_kept), with_answer((Insert, Set, Update, Purge), _uncache))),
+    mutant("unsubscribe-purges", "UNSUBSCRIBE removes the record named like the channel.", "RECORD-8", handlers=_then(Unsubscribe, _drop_named)),
+    mutant("purge-ends-channels", "PURGE of a record ends the subscriptions to the channel named like it.", "RECORD-8",
+           handlers=_then(Purge, _end_channel)),
+    mutant("insert-refuses-names-of-channels", "INSERT of a key that names a channel is refused.", "RECORD-8", "RECORD-4",
+           handlers=refusing(Insert, _has_channel)),
+    mutant("refused-update-shortens-the-newest", "A refused UPDATE halves the time left to the newest record.", "RECORD-9", "UPDATE-21",
+           handlers=_then(Update, _shorten_newest, DENIED)),
 )
+# fmt: on

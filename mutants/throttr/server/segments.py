@@ -83,18 +83,6 @@ def _nothing_behind_whoami(session: Batched, requests: Sequence[Request]) -> Seq
     return [session.one(request) for request in requests[: first + 1 if first > 20 else len(requests)]]
 
 
-class _Impatient(ThrottrSession):
-    """Forgets the beginning of a request when the rest takes more than 10 ms."""
-
-    _since = 0
-
-    def data_received(self, data: bytes) -> None:
-        """See `Session`."""
-        now = self._state.clock.monotonic_ns()
-        if self._tail and now - self._since > 10_000_000:
-            self._tail.clear()
-        super().data_received(data)
-        self._since = now
 
 
 class _ThreePieces(ThrottrSession):
@@ -228,46 +216,39 @@ class _SharedTail(ThrottrSession):
             self._tail = others[0]._tail
 
 
+# fmt: off
 _ORDER = (
-    mutant("purge-overtakes-a-long-answer", "The answer to PURGE stands before the long answer of a GET before it.",
-          "ROBUSTNESS-4", "ROBUSTNESS-7", session=batched(_overtaken)),
-    mutant("answers-100-and-101-exchanged", "The answers 100 and 101 to a segment of over 300 requests change places.",
-          "ROBUSTNESS-4", "ROBUSTNESS-7", session=batched(_exchanged)),
-    mutant("queries-last", "Among INSERT, UPDATE and PURGE in one segment a QUERY sees what those behind it do.",
-          "ROBUSTNESS-4", "ROBUSTNESS-7", "CONCURRENCY-2", session=batched(_reads_last)),
-    mutant("answers-of-8096-bytes", "Of a segment with INFO only 8096 bytes of answers are sent.", "ROBUSTNESS-5",
-          "ROBUSTNESS-7", session=batched(_scratch)),
-    mutant("requests-up-to-499", "Of one segment 499 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7",
-          session=_at_most(499)),
-    mutant("requests-up-to-1023", "Of one segment 1023 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7",
-          session=_at_most(1023)),
-    mutant("requests-up-to-1024", "Of one segment 1024 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7",
-          session=_at_most(1024)),
-    mutant("equal-updates-up-to-100", "Of UPDATEs that are the same and come together 100 count.", "ROBUSTNESS-5",
-          "ROBUSTNESS-7", "ROBUSTNESS-22", session=batched(_without_repeats)),
-    mutant("nothing-behind-whoami", "What stands behind WHOAMI in a long segment is lost.", "ROBUSTNESS-7",
-          "ROBUSTNESS-5", session=batched(_nothing_behind_whoami)),
+    mutant("purge-overtakes-a-long-answer", "The answer to PURGE stands before the long answer of a GET before it.", "ROBUSTNESS-4", "ROBUSTNESS-7",
+           session=batched(_overtaken)),
+    mutant("answers-100-and-101-exchanged", "The answers 100 and 101 to a segment of over 300 requests change places.", "ROBUSTNESS-4",
+           "ROBUSTNESS-7", session=batched(_exchanged)),
+    mutant("queries-last", "Among INSERT, UPDATE and PURGE in one segment a QUERY sees what those behind it do.", "ROBUSTNESS-4", "ROBUSTNESS-7",
+           "CONCURRENCY-2", session=batched(_reads_last)),
+    mutant("answers-of-8096-bytes", "Of a segment with INFO only 8096 bytes of answers are sent.", "ROBUSTNESS-5", "ROBUSTNESS-7",
+           session=batched(_scratch)),
+    mutant("requests-up-to-1023", "Of one segment 1023 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7", session=_at_most(1023)),
+    mutant("requests-up-to-1024", "Of one segment 1024 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7", session=_at_most(1024)),
+    mutant("equal-updates-up-to-100", "Of UPDATEs that are the same and come together 100 count.", "ROBUSTNESS-5", "ROBUSTNESS-7", "ROBUSTNESS-22",
+           session=batched(_without_repeats)),
+    mutant("nothing-behind-whoami", "What stands behind WHOAMI in a long segment is lost.", "ROBUSTNESS-7", "ROBUSTNESS-5",
+           session=batched(_nothing_behind_whoami)),
 )  # fmt: skip
+# fmt: on
+# fmt: off
 _PIECES = (
-    mutant("forgets-after-10-ms", "The beginning of a request is forgotten after 10 ms.", "ROBUSTNESS-6",
-          "ROBUSTNESS-8", session=_Impatient),
-    mutant("forgets-after-six-pieces", "A request in more than six pieces is forgotten.", "ROBUSTNESS-6", "ROBUSTNESS-8",
-          session=_ThreePieces),
-    mutant("long-pieces-corrupted", "Bytes of a long request in several pieces are lost.", "ROBUSTNESS-6",
-          session=_LongPieces),
-    mutant("beginning-behind-whole-requests-lost", "The beginning of a request is lost when whole ones stand before it.",
-          "ROBUSTNESS-8", "ROBUSTNESS-6", session=_DropsRest),
-    mutant("half-close-drops-answers", "Answers not yet sent are dropped when the client ends its side.", "ROBUSTNESS-9",
-          "ROBUSTNESS-10", session=_Delaying),
-    mutant("half-close-without-end", "The server does not close when the client ends its side.", "ROBUSTNESS-9",
-          "ROBUSTNESS-10", session=_StaysOpen),
-    mutant("half-close-completes-a-request", "A request cut by a half close is filled up and carried out.",
-          "ROBUSTNESS-10", session=_CompletingAtEnd),
-    mutant("close-completes-a-request", "A request cut by closing is filled up and carried out.", "ROBUSTNESS-11",
-          session=_CompletingAtClose),
-    mutant("unknown-type-drops-the-segment", "Requests in one segment with an unknown type behind them are dropped.",
-          "ROBUSTNESS-13", session=_AllOrNothing),
-    mutant("unfinished-requests-in-one-place", "All connections gather unfinished requests in the same place.",
-          "ROBUSTNESS-22", "ROBUSTNESS-6", "ROBUSTNESS-4", "ROBUSTNESS-11", "ROBUSTNESS-19", session=_SharedTail),
+    mutant("forgets-after-six-pieces", "A request in more than six pieces is forgotten.", "ROBUSTNESS-6", "ROBUSTNESS-8", session=_ThreePieces),
+    mutant("long-pieces-corrupted", "Bytes of a long request in several pieces are lost.", "ROBUSTNESS-6", session=_LongPieces),
+    mutant("beginning-behind-whole-requests-lost", "The beginning of a request is lost when whole ones stand before it.", "ROBUSTNESS-8",
+           "ROBUSTNESS-6", session=_DropsRest),
+    mutant("half-close-drops-answers", "Answers not yet sent are dropped when the client ends its side.", "ROBUSTNESS-9", "ROBUSTNESS-10",
+           session=_Delaying),
+    mutant("half-close-without-end", "The server does not close when the client ends its side.", "ROBUSTNESS-9", "ROBUSTNESS-10", session=_StaysOpen),
+    mutant("half-close-completes-a-request", "A request cut by a half close is filled up and carried out.", "ROBUSTNESS-10", session=_CompletingAtEnd),
+    mutant("close-completes-a-request", "A request cut by closing is filled up and carried out.", "ROBUSTNESS-11", session=_CompletingAtClose),
+    mutant("unknown-type-drops-the-segment", "Requests in one segment with an unknown type behind them are dropped.", "ROBUSTNESS-13",
+           session=_AllOrNothing),
+    mutant("unfinished-requests-in-one-place", "All connections gather unfinished requests in the same place.", "ROBUSTNESS-22", "ROBUSTNESS-6",
+           "ROBUSTNESS-4", "ROBUSTNESS-11", "ROBUSTNESS-19", session=_SharedTail),
 )  # fmt: skip
+# fmt: on
 MUTANTS = _ORDER + _PIECES

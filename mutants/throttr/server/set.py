@@ -9,7 +9,6 @@ from wireproof.mutants.throttr.server.patches import (
     Ask,
     eating_a_byte,
     field_kind,
-    lead,
     order,
     with_answer,
     with_request,
@@ -22,10 +21,8 @@ from wireproof.mutants.throttr.server.shared import (
     status_inverted,
     ttls_misread,
     type_forgotten,
-    type_less_one,
-    undone,
 )
-from wireproof.protocols.fields import U8, U16, Blob
+from wireproof.protocols.fields import U8, Blob
 from wireproof.protocols.throttr.requests import VALUE, Get, Set
 from wireproof.reference_server.throttr.state import DENIED
 
@@ -72,48 +69,16 @@ def _hidden_while_young(request: Any, age: int) -> bytes | None:
     return DENIED if isinstance(request, Get) and age < HALF_A_SECOND else None
 
 
+# fmt: off
 MUTANTS = (
-    mutant("set-type-byte-0c", "SET is known by the type byte 0c.", "SET-1", profile=lead(Set, 0x0C)),
-    mutant(
-        "set-ttl-before-its-type",
-        "SET reads the TTL first and its type behind it.",
-        *("SET-2", "SET-3", "SET-12"),
-        profile=order(Set, "ttl", "ttl_type", "key", "value"),
-    ),
-    mutant(
-        "set-ttl-type-forgotten",
-        "SET stores the right instant and tells every TTL in seconds.",
-        *("SET-2", *ECHOED),
-        handlers=with_answer(Set, type_forgotten),
-    ),
-    mutant(
-        "set-ttl-type-less-one",
-        "SET stores the right instant and tells the TTL in the unit before its own.",
-        *("SET-2", *ECHOED, "TTL-4"),
-        handlers=with_answer(Set, type_less_one),
-    ),
+    mutant("set-ttl-type-forgotten", "SET stores the right instant and tells every TTL in seconds.", "SET-2", *ECHOED,
+           handlers=with_answer(Set, type_forgotten)),
     *ttls_misread(Set, *TTL),
-    mutant(
-        "set-key-size-of-two-bytes",
-        "SET reads a key size of 2 bytes.",
-        *("SET-4", "SET-5", "SET-6", "SET-7", "SET-8", "SET-9", "SET-10", "WIDTH-7"),
-        profile=field_kind(Set, "key", Blob(U16)),
-    ),
     *(cut(Set, size, "SET-4", "SET-7", "SET-8", "SET-12") for size in (62, 127, 254)),
-    mutant(
-        "set-value-size-of-n-bytes",
-        "SET reads a value size of N bytes.",
-        *("SET-5", "SET-7", "SET-9", "WIDTH-5"),
-        variants=WIDE,
-        profile=field_kind(Set, "value", Blob(VALUE)),
-    ),
-    mutant(
-        "set-value-size-of-one-byte",
-        "SET reads a value size of 1 byte.",
-        *("SET-6", "SET-8", "SET-10", "SET-17", "WIDTH-6"),
-        variants=WIDE,
-        profile=field_kind(Set, "value", Blob(U8)),
-    ),
+    mutant("set-value-size-of-n-bytes", "SET reads a value size of N bytes.", "SET-5", "SET-7", "SET-9", "WIDTH-5", variants=WIDE,
+           profile=field_kind(Set, "value", Blob(VALUE))),
+    mutant("set-value-size-of-one-byte", "SET reads a value size of 1 byte.", "SET-6", "SET-8", "SET-10", "SET-17", "WIDTH-6", variants=WIDE,
+           profile=field_kind(Set, "value", Blob(U8))),
     *_both(
         "set-value-size-of-seven-bits",
         "SET reads the value size without its bit 7, and what is left of the value as requests.",
@@ -149,34 +114,11 @@ MUTANTS = (
         *("ROBUSTNESS-5", "ROBUSTNESS-7"),
         handlers=with_answer(Set, _eating_behind_127),
     ),
-    mutant(
-        "set-status-inverted",
-        "SET answers 00 when the buffer was stored and 01 when not.",
-        *("SET-11", "SET-12", "SET-19", "SET-20", "FRAMING-5"),
-        handlers=with_answer(Set, status_inverted),
-    ),
-    mutant(
-        "set-answers-two-bytes",
-        "SET answers its status and a zero byte.",
-        *("SET-11", "FRAMING-6"),
-        handlers=with_answer(Set, lambda answer, ask: answer + b"\0"),
-    ),
-    mutant(
-        "set-answers-two-bytes-for-short-values",
-        "SET answers its status and a zero byte where the value has 1 or 2 bytes.",
-        *("SET-11", "FRAMING-6"),
-        handlers=with_answer(Set, lambda answer, ask: answer + b"\0" * (0 < len(ask.request.value) < 3)),
-    ),
-    mutant(
-        "set-stores-nothing",
-        "SET answers 01 and stores nothing.",
-        *("SET-11", "SET-12", "SET-13"),
-        handlers=with_answer(Set, undone),
-    ),
-    mutant(
-        "set-seen-late-by-others",
-        "GET finds a new buffer only from the connection that stored it, for half a second.",
-        *("SET-12", "RECORD-7"),
-        handlers=by_owner(Set, Get, others=_hidden_while_young),
-    ),
+    mutant("set-status-inverted", "SET answers 00 when the buffer was stored and 01 when not.", "SET-11", "SET-12", "SET-19", "SET-20", "FRAMING-5",
+           handlers=with_answer(Set, status_inverted)),
+    mutant("set-answers-two-bytes-for-short-values", "SET answers its status and a zero byte where the value has 1 or 2 bytes.", "SET-11",
+           "FRAMING-6", handlers=with_answer(Set, lambda answer, ask: answer + b"\0" * (0 < len(ask.request.value) < 3))),
+    mutant("set-seen-late-by-others", "GET finds a new buffer only from the connection that stored it, for half a second.", "SET-12", "RECORD-7",
+           handlers=by_owner(Set, Get, others=_hidden_while_young)),
 )
+# fmt: on

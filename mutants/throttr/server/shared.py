@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, ServerMutant, mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, held, swapped, taking, with_answer, with_request
+from wireproof.mutants.throttr.server.patches import Ask, held, swapped, taking, with_answer, with_request
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import TTLType
 from wireproof.protocols.throttr.requests import Insert
@@ -23,7 +23,6 @@ __all__ = [
     "backwards",
     "bit_7_lost",
     "by_owner",
-    "by_prefix",
     "cut",
     "ends_at_zero_byte",
     "in_seconds",
@@ -39,7 +38,6 @@ __all__ = [
     "status_inverted",
     "ttls_misread",
     "type_forgotten",
-    "type_less_one",
     "undone",
     "up_to_a_zero_byte",
 ]
@@ -84,10 +82,6 @@ def in_seconds(ttl: int, ask: Ask) -> int:
     return ttl * unit // SECOND & ask.state.value_max
 
 
-def by_prefix(request: Any, ask: Ask) -> Request:
-    """Ask about a record whose key begins with the one asked about, where there is none under that."""
-    longer = (key for key in ask.state.store.records if key.startswith(request.key))
-    return request if held(ask) else changed(request, key=next(longer, request.key))  # type: ignore[no-any-return]
 
 
 def lengthening(answer: bytes, ask: Ask) -> bytes:
@@ -142,12 +136,6 @@ def type_forgotten(answer: bytes, ask: Ask) -> bytes:
     return answer
 
 
-def type_less_one(answer: bytes, ask: Ask) -> bytes:
-    """Tell the TTL of what was just stored in the unit before its own; its instant stays."""
-    record = held(ask)
-    if answer == ACCEPTED and record is not None:
-        record.ttl_type = record.ttl_type - 1 & 0xFF
-    return answer
 
 
 def since_connected(answer: bytes, ask: Ask) -> bytes:

@@ -13,15 +13,14 @@ from wireproof.mutants.throttr.server.patches import (
     changed,
     lead,
     showing,
-    swapped,
     with_answer,
     with_found,
     with_reply,
     with_request,
 )
 from wireproof.protocols.throttr.replies import StatReply, Status
-from wireproof.protocols.throttr.requests import Insert, Purge, Set, Stat
-from wireproof.reference_server.throttr.records import Buffer, Counter, Record
+from wireproof.protocols.throttr.requests import Insert, Set, Stat
+from wireproof.reference_server.throttr.records import Record
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, DENIED
 
@@ -66,24 +65,12 @@ def _touching(touch: Callable[[Any, Ask], object]) -> HandlerPatch:
     return with_answer(Stat, change)
 
 
-def _spend(record: Any, ask: Ask) -> None:
-    if isinstance(record, Counter):
-        record.quota = max(record.quota - 1, 0)
-        record.forget_answer()
 
 
-def _renew(record: Any, ask: Ask) -> None:
-    ask.state.store.move(record, record.due + ask.now // 2)
 
 
-def _shorten(record: Any, ask: Ask) -> None:
-    if isinstance(record, Buffer):
-        ask.state.store.overwrite(record, record.ttl_type, record.value[:-1], record.due)
 
 
-def _is_empty(ask: Ask) -> bool:
-    record = ask.state.store.records.get(ask.request.key)
-    return isinstance(record, Buffer) and not record.value
 
 
 def _if_own(answer: bytes, ask: Ask) -> bytes:
@@ -99,8 +86,6 @@ def _begins_so(ask: Ask) -> bool:
     return any(record.key.startswith(ask.request.key) for record in ask.state.store.live(ask.now))
 
 
-def _was_purged(ask: Ask) -> bool:
-    return ask.request.key in ask.state.gone  # type: ignore[attr-defined]
 
 
 class Noting(ThrottrSession):
@@ -120,78 +105,29 @@ def _behind_another(answer: bytes, ask: Ask) -> bytes:
 
 # fmt: off
 MUTANTS = (
-    mutant("stat-by-another-type-byte", "STAT is known by another type byte.",
-          "STAT-1", profile=lead(Stat, 0x29)),
-    mutant("stat-key-size-signed", "STAT takes a key size above 127 for a negative one: no such key.",
-          "STAT-2", handlers=with_answer(Stat, lambda answer, ask: DENIED if len(ask.request.key) > 127 else answer)),
-    mutant("stat-key-cut-at-254", "STAT reads 254 bytes of a key of 255.",
-          "STAT-2", "STAT-3", handlers=_key(lambda key: key[:254])),
-    mutant("stat-key-below-3-missed", "STAT takes a key of one byte or two for none.",
-          "STAT-2", handlers=_key(lambda key: key if len(key) > 2 else b"")),
-    mutant("stat-key-size-reserved", "STAT takes the key sizes 7f and ff for something else: no such key.",
-          "STAT-2",
-          handlers=with_answer(Stat, lambda answer, ask: DENIED if len(ask.request.key) in (127, 255) else answer)),
-    mutant("stat-key-up-to-a-zero-byte", "STAT reads a key up to its first zero byte.",
-          "STAT-3", "RECORD-4", handlers=_key(lambda key: key.partition(b"\0")[0])),
-    mutant("stat-key-trimmed", "STAT leaves blanks and line ends off a key.",
-          "STAT-3", "RECORD-4", handlers=_key(bytes.strip)),
-    mutant("stat-key-of-7-bits", "STAT drops bit 7 of the bytes of a key.",
-          "STAT-3", "RECORD-4", handlers=_key(lambda key: bytes(byte & 0x7F for byte in key))),
-    mutant("stat-eats-a-byte", "STAT takes the byte behind its key when it comes again in one segment.",
-          "STAT-3", "FRAMING-3", "ROBUSTNESS-7", handlers=eating_again(Stat)),
-    mutant("stat-refusal-of-33-bytes", "STAT of no record is answered with 00 and 32 bytes.",
-          "STAT-4", "STAT-10", "FRAMING-6", handlers=with_answer(Stat, lambda answer, ask: answer.ljust(33, b"\0"))),
-    mutant("stat-refusal-of-2-bytes", "STAT of no record is answered with 00 twice, as release 5.0.2 did.",
-          "STAT-4", "STAT-10", "FRAMING-6",
-          handlers=with_answer(Stat, lambda answer, ask: answer if answer != DENIED else DENIED * 2)),
-    mutant("stat-without-status", "The answer to STAT has no status byte when there is a record.",
-          "STAT-4", "FRAMING-10", handlers=with_answer(Stat, lambda answer, ask: answer[1:] or answer)),
-    mutant("stat-of-25-bytes", "The answer to STAT ends behind the total of reads.",
-          "STAT-4", "STAT-8", handlers=with_answer(Stat, lambda answer, ask: answer[:25])),
-    mutant("stat-reads-and-writes-exchanged", "STAT tells writes where reads belong, per minute and in total.",
-          *INTEGERS, "METRICS-9", handlers=_exchanged(FIELDS[:2], FIELDS[2:])),
-    mutant("stat-totals-exchanged", "STAT tells the total of writes before that of reads.",
-          *INTEGERS[2:], "METRICS-9", handlers=_exchanged(FIELDS[2:])),
-    mutant("stat-minute-exchanged", "STAT tells the writes of the last minute before its reads.",
-          *INTEGERS[:2], "METRICS-9", handlers=_exchanged(FIELDS[:2])),
-    mutant("stat-totals-first", "STAT tells the totals before the last minute.",
-          *INTEGERS, "METRICS-9", handlers=_exchanged(FIELDS[::2], FIELDS[1::2])),
-    mutant("stat-big-endian", "The integers of STAT are big-endian.",
-          *INTEGERS, "METRICS-9", "FRAMING-1", handlers=with_found(
-          Stat, lambda reply, ask: changed(reply, **{one: swapped(getattr(reply, one), 8) for one in FIELDS})
-          )),
-    mutant("stat-refuses-buffers", "STAT answers 00 for a buffer.",
-          "STAT-9", handlers=_refusing(Buffer)),
-    mutant("stat-refuses-counters", "STAT answers 00 for a counter.",
-          "STAT-9", handlers=_refusing(Counter)),
-    mutant("stat-of-nothing-is-zeros", "STAT of no record answers 01 and four zeros.",
-          "STAT-10", handlers=with_reply(Stat, lambda reply, ask: NOTHING if isinstance(reply, Status) else reply)),
-    mutant("stat-refuses-empty-buffers", "STAT answers 00 for a buffer whose value is empty.",
-          "STAT-9", handlers=with_answer(Stat, lambda answer, ask: DENIED if _is_empty(ask) else answer)),
-    mutant("stat-of-own-records", "STAT finds only what the asking connection stored.",
-          "STAT-9", "RECORD-7", state=Remembering,
-          handlers=both(keeping("owners", (Insert, Set), ACCEPTED), with_answer(Stat, _if_own))),
-    mutant("stat-by-prefix", "STAT of no record answers for one whose key begins so.",
-          "STAT-10", "RECORD-3", handlers=_when_missing(_begins_so)),
-    mutant("stat-of-purged-records", "STAT goes on answering for what was purged.",
-          "STAT-10", state=Remembering,
-          handlers=both(keeping("gone", (Purge,), ACCEPTED), _when_missing(_was_purged))),
-    mutant("stat-behind-stat-without-status", "STAT right behind another STAT is answered without its status byte.",
-          "STAT-4", session=Noting, handlers=with_answer(Stat, _behind_another)),
-    mutant("stat-not-cleared", "The integers of STAT are left over memory until the first minute is over.",
-          *INTEGERS, "METRICS-9", handlers=with_found(Stat, lambda reply, ask: reply if ask.state.minutes.index else
-              StatReply(*[0xA5A5A5A5A5A5] * 4))),
-    mutant("stat-writes-of-the-minute-not-cleared", "STAT tells memory left over as the writes of the minute.",
-          "STAT-6", "METRICS-9", handlers=showing(Stat, writes_per_minute=lambda writes, ask: 0xA5A5A5)),
-    mutant("stat-total-of-writes-is-of-reads", "STAT tells the total of reads as that of writes, too.",
-          "STAT-8", "METRICS-9",
-          handlers=with_found(Stat, lambda reply, ask: changed(reply, total_writes=reply.total_reads))),
-    mutant("stat-spends-quota", "STAT takes 1 off the quota of a counter.",
-          "STAT-11", handlers=_touching(_spend)),
-    mutant("stat-shortens-values", "STAT takes the last byte off the value of a buffer.",
-          "STAT-11", handlers=_touching(_shorten)),
-    mutant("stat-prolongs", "STAT moves the expiry of its record.",
-          "STAT-11", handlers=_touching(_renew)),
-    mutant("stat-makes-records-brief", "STAT leaves its record one second to live.",
-          "STAT-11", handlers=_touching(lambda record, ask: ask.state.store.move(record, ask.now + 1_000_000_000))),
+    mutant("stat-by-another-type-byte", "STAT is known by another type byte.", "STAT-1", profile=lead(Stat, 0x29)),
+    mutant("stat-key-size-signed", "STAT takes a key size above 127 for a negative one: no such key.", "STAT-2",
+           handlers=with_answer(Stat, lambda answer, ask: DENIED if len(ask.request.key) > 127 else answer)),
+    mutant("stat-key-cut-at-254", "STAT reads 254 bytes of a key of 255.", "STAT-2", "STAT-3", handlers=_key(lambda key: key[:254])),
+    mutant("stat-key-below-3-missed", "STAT takes a key of one byte or two for none.", "STAT-2",
+           handlers=_key(lambda key: key if len(key) > 2 else b"")),
+    mutant("stat-key-size-reserved", "STAT takes the key sizes 7f and ff for something else: no such key.", "STAT-2",
+           handlers=with_answer(Stat, lambda answer, ask: DENIED if len(ask.request.key) in (127, 255) else answer)),
+    mutant("stat-key-up-to-a-zero-byte", "STAT reads a key up to its first zero byte.", "STAT-3", "RECORD-4",
+           handlers=_key(lambda key: key.partition(b"\0")[0])),
+    mutant("stat-key-trimmed", "STAT leaves blanks and line ends off a key.", "STAT-3", "RECORD-4", handlers=_key(bytes.strip)),
+    mutant("stat-eats-a-byte", "STAT takes the byte behind its key when it comes again in one segment.", "STAT-3", "FRAMING-3", "ROBUSTNESS-7",
+           handlers=eating_again(Stat)),
+    mutant("stat-minute-exchanged", "STAT tells the writes of the last minute before its reads.", *INTEGERS[:2], "METRICS-9",
+           handlers=_exchanged(FIELDS[:2])),
+    mutant("stat-of-own-records", "STAT finds only what the asking connection stored.", "STAT-9", "RECORD-7", state=Remembering,
+           handlers=both(keeping("owners", (Insert, Set), ACCEPTED), with_answer(Stat, _if_own))),
+    mutant("stat-by-prefix", "STAT of no record answers for one whose key begins so.", "STAT-10", "RECORD-3", handlers=_when_missing(_begins_so)),
+    mutant("stat-behind-stat-without-status", "STAT right behind another STAT is answered without its status byte.", "STAT-4", session=Noting,
+           handlers=with_answer(Stat, _behind_another)),
+    mutant("stat-writes-of-the-minute-not-cleared", "STAT tells memory left over as the writes of the minute.", "STAT-6", "METRICS-9",
+           handlers=showing(Stat, writes_per_minute=lambda writes, ask: 0xA5A5A5)),
+    mutant("stat-makes-records-brief", "STAT leaves its record one second to live.", "STAT-11",
+           handlers=_touching(lambda record, ask: ask.state.store.move(record, ask.now + 1_000_000_000))),
 )
+# fmt: on

@@ -36,15 +36,6 @@ def _announces_much(session: Any, data: bytes) -> bool:
     return (bool(session._tail) and session._need > half) or (beyond and half > session._max_frame)
 
 
-class _Scared(Mortal):
-    """The server dies of a client that goes within a request."""
-
-    def connection_lost(self) -> None:
-        """See `Session`."""
-        within = bool(self._tail) and not self.closed and not self._ended
-        super().connection_lost()
-        if within:
-            self.die()
 
 
 class _Disappointed(Mortal):
@@ -81,22 +72,8 @@ class _EndsOthers(_Offended):
                 session.end()
 
 
-class _EndsSubscriptions(_Offended):
-    """Every other connection loses its subscriptions."""
-
-    def take_revenge(self) -> None:
-        """See `_Offended`."""
-        for session in self._state.sessions.values():
-            self._state.channels.leave(session)
 
 
-class _EndsRecords(_Offended):
-    """All records are dropped."""
-
-    def take_revenge(self) -> None:
-        """See `_Offended`."""
-        for record in list(self._state.store.records.values()):
-            self._state.store.remove(record)
 
 
 class _LargeEndsOthers(ThrottrSession):
@@ -179,31 +156,24 @@ def _nesting(session: Any, data: bytes) -> bool:
     return data.count(lead) > 4 * MAX_NESTING and Event in session._state.codec.profile.replies
 
 
+# fmt: off
 MUTANTS = (
-    mutant("dies-of-a-run-of-bytes", "The server ends when some hundred equal bytes come in one segment.",
-          "ROBUSTNESS-1", "ROBUSTNESS-2", "ROBUSTNESS-12", **mortal(_is_run)),
-    mutant("dies-of-nonsense", "The server ends when bytes cannot be framed.", "ROBUSTNESS-1", "ROBUSTNESS-2",
-          "ROBUSTNESS-12", **mortal(_broke_off)),
-    mutant("dies-of-a-broken-request", "The server ends when a client goes within a request.", "ROBUSTNESS-2",
-          "ROBUSTNESS-1", "ROBUSTNESS-11", state=World, session=_Scared),
-    mutant("dies-of-answers-nobody-takes", "The server ends when a client that was given 50000 bytes goes.",
-          "ROBUSTNESS-11", "ROBUSTNESS-1", "ROBUSTNESS-2", state=World, session=_Disappointed),
-    mutant("dies-of-announced-sizes", "The server ends when a request announces half of what can be announced.",
-          "ROBUSTNESS-3", "ROBUSTNESS-1", "ROBUSTNESS-2", **mortal(_announces_much)),
-    mutant("dies-of-nested-events", "The server ends when EVENTs are nested deeper than its stack.", "ROBUSTNESS-23",
-          "ROBUSTNESS-1", **mortal(_nesting)),
-    mutant("nonsense-ends-all-connections", "An unknown request type ends every connection.", "ROBUSTNESS-12",
-          session=_EndsOthers),
-    mutant("nonsense-ends-all-subscriptions", "An unknown request type ends everybody's subscriptions.",
-          "ROBUSTNESS-12", session=_EndsSubscriptions),
-    mutant("nonsense-ends-all-records", "An unknown request type removes all records.", "ROBUSTNESS-12",
-          session=_EndsRecords),
-    mutant("large-request-ends-all-connections", "A request of 60000 bytes ends every other connection.",
-          "ROBUSTNESS-14", session=_LargeEndsOthers, variants=WIDE),
-    mutant("publisher-goes-with-a-subscriber", "A subscriber that goes amid many pushes takes their publisher with it.",
-          "ROBUSTNESS-11", "ROBUSTNESS-2", session=_Followed, handlers=with_request(Publish, _noted_publisher)),
-    mutant("one-request-at-a-time", "While a connection is within a request nobody else is heard.", "ROBUSTNESS-19",
-          "ROBUSTNESS-3", "ROBUSTNESS-6", session=_OneRequestAtATime),
-    mutant("serves-32-connections", "Of more than 32 open connections the latest are not heard.", "ROBUSTNESS-19",
-          "ROBUSTNESS-2", session=_Crowded),
+    mutant("dies-of-a-run-of-bytes", "The server ends when some hundred equal bytes come in one segment.", "ROBUSTNESS-1", "ROBUSTNESS-2",
+           "ROBUSTNESS-12", **mortal(_is_run)),
+    mutant("dies-of-nonsense", "The server ends when bytes cannot be framed.", "ROBUSTNESS-1", "ROBUSTNESS-2", "ROBUSTNESS-12", **mortal(_broke_off)),
+    mutant("dies-of-answers-nobody-takes", "The server ends when a client that was given 50000 bytes goes.", "ROBUSTNESS-11", "ROBUSTNESS-1",
+           "ROBUSTNESS-2", state=World, session=_Disappointed),
+    mutant("dies-of-announced-sizes", "The server ends when a request announces half of what can be announced.", "ROBUSTNESS-3", "ROBUSTNESS-1",
+           "ROBUSTNESS-2", **mortal(_announces_much)),
+    mutant("dies-of-nested-events", "The server ends when EVENTs are nested deeper than its stack.", "ROBUSTNESS-23", "ROBUSTNESS-1",
+           **mortal(_nesting)),
+    mutant("nonsense-ends-all-connections", "An unknown request type ends every connection.", "ROBUSTNESS-12", session=_EndsOthers),
+    mutant("large-request-ends-all-connections", "A request of 60000 bytes ends every other connection.", "ROBUSTNESS-14", session=_LargeEndsOthers,
+           variants=WIDE),
+    mutant("publisher-goes-with-a-subscriber", "A subscriber that goes amid many pushes takes their publisher with it.", "ROBUSTNESS-11",
+           "ROBUSTNESS-2", session=_Followed, handlers=with_request(Publish, _noted_publisher)),
+    mutant("one-request-at-a-time", "While a connection is within a request nobody else is heard.", "ROBUSTNESS-19", "ROBUSTNESS-3", "ROBUSTNESS-6",
+           session=_OneRequestAtATime),
+    mutant("serves-32-connections", "Of more than 32 open connections the latest are not heard.", "ROBUSTNESS-19", "ROBUSTNESS-2", session=_Crowded),
 )  # fmt: skip
+# fmt: on

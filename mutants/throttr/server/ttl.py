@@ -20,7 +20,6 @@ __all__ = ["MUTANTS"]
 NS, US, MS, S, MIN, H = NANOSECONDS_PER_UNIT.values()
 EARLY = ("EXPIRY-11",)
 BROAD = ("uint32", "uint64")
-FOREVER = 1 << 62
 
 
 def _counted_in(kind: TTLType, unit: int, kinds: Any = STORING) -> HandlerPatch:
@@ -159,8 +158,6 @@ def _fine_at_last(reply: Any, ask: Ask) -> Any:
     return changed(reply, ttl_type=TTLType.MILLISECONDS, ttl=left)
 
 
-def _elapsed(record: Record, ask: Ask) -> int:
-    return int(ask.state.wall(ask.now) - ask.session.connected_at)
 
 
 def _if_zero(span: int | None) -> Callable[[Record, Ask], int]:
@@ -192,49 +189,32 @@ MUTANTS = (
           ((TTLType.MINUTES, MIN), "minutes", "hours", H, ()),
           ((TTLType.HOURS, H), "hours", "minutes", MIN, ()),
           ((TTLType.HOURS, H), "hours", "seconds", S, ()))),
-    mutant("set-seconds-as-milliseconds", "SET counts seconds in milliseconds.",
-          "TTL-4", "TTL-7", "SET-3", *EARLY, handlers=_counted_in(TTLType.SECONDS, MS, Set)),
-    mutant("set-minutes-as-seconds", "SET counts minutes in seconds.",
-          "TTL-5", "TTL-7", "SET-3", *EARLY, handlers=_counted_in(TTLType.MINUTES, S, Set)),
-    mutant("ttl-from-the-connection", "A TTL counts from the start of its connection.",
-          "TTL-7", "INSERT-4", "SET-3", *EARLY,
-          handlers=restamped(STORING, lambda record, ask: record.due - _elapsed(record, ask))),
-    mutant("ttl-from-the-last-minute", "A TTL counts from the last full minute of the server.",
-          "TTL-7", "INSERT-4", "SET-3", *EARLY,
-          handlers=restamped(STORING, lambda record, ask: record.due - ask.now % MIN)),
+    mutant("set-minutes-as-seconds", "SET counts minutes in seconds.", "TTL-5", "TTL-7", "SET-3", *EARLY,
+           handlers=_counted_in(TTLType.MINUTES, S, Set)),
     *(mutant(f"{kind.NAME.lower()}-shows-the-ttl-given", f"{kind.NAME} shows the TTL that its record was given.",
             "TTL-11", "TTL-12", profiles=("7.3.2",), state=Told,
             handlers=both(NOTING, showing(kind, ttl=_given))) for kind in (Query, Get)),
-    mutant("get-shows-a-ttl-for-3-seconds", "GET shows a TTL again for three seconds.",
-          "TTL-11", profiles=("7.3.2",), state=Told, handlers=both(NOTING, showing(Get, ttl=_shown_before))),
-    mutant("query-shows-a-ttl-for-3-seconds", "QUERY shows a TTL again for three seconds.",
-          "TTL-11", profiles=("7.3.2",), state=Told, handlers=both(NOTING, showing(Query, ttl=_shown_before))),
-    mutant("milliseconds-shown-in-thousands", "A TTL in milliseconds is shown rounded up to thousands.",
-          "TTL-11", profiles=("7.3.2",), variants=("uint16", "uint32", "uint64"),
-          handlers=showing((Query, Get), ttl=_rounded_up)),
-    mutant("last-second-in-milliseconds", "QUERY and GET show the last second of a short TTL in milliseconds.",
-          "TTL-4", "TTL-1", "TTL-2", "QUERY-7", "GET-6",
-          handlers=with_found((Query, Get), _fine_at_last)),
-    mutant("ttl-shown-in-tens", "QUERY and GET show a TTL from 110 to 119 rounded up to tens.",
-          "TTL-12", "TTL-11", handlers=showing((Query, Get), ttl=_in_tens)),
-    mutant("long-units-tick-each-second", "A TTL in minutes or hours loses one each second.",
-          "TTL-7", "TTL-5", "TTL-6", "INSERT-4", "SET-3", *EARLY, state=Ticking,
-          handlers=both(with_answer(STORING, _tick), showing((Query, Get), ttl=_ticked))),
-    mutant("ttl-wraps-at-64-bits", "Amount times unit is taken modulo 2^64 ns.",
-          "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY, profiles=("7.1.0",), variants=BROAD,
-          handlers=_wrapping(signed=False)),
-    mutant("ttl-wraps-to-the-past", "Amount times unit is a signed number of 64 bits of ns.",
-          "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY, profiles=("7.1.0",), variants=BROAD,
-          handlers=_wrapping(signed=True)),
-    mutant("ttl-seconds-wrap-at-32-bits", "The seconds of a TTL in minutes or hours are taken modulo 2^32.",
-          "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY, profiles=("7.1.0",), variants=BROAD,
-          handlers=restamped(STORING, _wrapping_seconds)),
-    mutant("ttl-wraps-in-update", "What an UPDATE of the TTL leaves is taken for a signed number of 64 bits of ns.",
-          "TTL-13", profiles=("7.1.0",), variants=("uint64",), handlers=with_answer(Update, _wrapping_update)),
-    mutant("ttl-zero-is-forever", "A TTL of 0 is no end.",
-          "TTL-16", "TTL-7", "INSERT-4", "SET-3", *LATE, handlers=restamped(STORING, _if_zero(FOREVER))),
-    mutant("ttl-zero-is-one", "A TTL of 0 is one of its units.",
-          "TTL-16", "TTL-7", "INSERT-4", "SET-3", *LATE, handlers=restamped(STORING, _if_zero(None))),
-    mutant("set-ttl-zero-is-a-minute", "SET with a TTL of 0 gives a minute.",
-          "TTL-16", "TTL-7", "SET-3", *LATE, handlers=restamped(Set, _if_zero(MIN))),
+    mutant("get-shows-a-ttl-for-3-seconds", "GET shows a TTL again for three seconds.", "TTL-11", profiles=("7.3.2",), state=Told,
+           handlers=both(NOTING, showing(Get, ttl=_shown_before))),
+    mutant("query-shows-a-ttl-for-3-seconds", "QUERY shows a TTL again for three seconds.", "TTL-11", profiles=("7.3.2",), state=Told,
+           handlers=both(NOTING, showing(Query, ttl=_shown_before))),
+    mutant("milliseconds-shown-in-thousands", "A TTL in milliseconds is shown rounded up to thousands.", "TTL-11", profiles=("7.3.2",),
+           variants=("uint16", "uint32", "uint64"), handlers=showing((Query, Get), ttl=_rounded_up)),
+    mutant("last-second-in-milliseconds", "QUERY and GET show the last second of a short TTL in milliseconds.", "TTL-4", "TTL-1", "TTL-2", "QUERY-7",
+           "GET-6", handlers=with_found((Query, Get), _fine_at_last)),
+    mutant("ttl-shown-in-tens", "QUERY and GET show a TTL from 110 to 119 rounded up to tens.", "TTL-12", "TTL-11",
+           handlers=showing((Query, Get), ttl=_in_tens)),
+    mutant("long-units-tick-each-second", "A TTL in minutes or hours loses one each second.", "TTL-7", "TTL-5", "TTL-6", "INSERT-4", "SET-3", *EARLY,
+           state=Ticking, handlers=both(with_answer(STORING, _tick), showing((Query, Get), ttl=_ticked))),
+    mutant("ttl-wraps-at-64-bits", "Amount times unit is taken modulo 2^64 ns.", "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY, profiles=("7.1.0",),
+           variants=BROAD, handlers=_wrapping(signed=False)),
+    mutant("ttl-wraps-to-the-past", "Amount times unit is a signed number of 64 bits of ns.", "TTL-13", "TTL-7", "INSERT-4", "SET-3", *EARLY,
+           profiles=("7.1.0",), variants=BROAD, handlers=_wrapping(signed=True)),
+    mutant("ttl-seconds-wrap-at-32-bits", "The seconds of a TTL in minutes or hours are taken modulo 2^32.", "TTL-13", "TTL-7", "INSERT-4", "SET-3",
+           *EARLY, profiles=("7.1.0",), variants=BROAD, handlers=restamped(STORING, _wrapping_seconds)),
+    mutant("ttl-wraps-in-update", "What an UPDATE of the TTL leaves is taken for a signed number of 64 bits of ns.", "TTL-13", profiles=("7.1.0",),
+           variants=("uint64",), handlers=with_answer(Update, _wrapping_update)),
+    mutant("ttl-zero-is-one", "A TTL of 0 is one of its units.", "TTL-16", "TTL-7", "INSERT-4", "SET-3", *LATE,
+           handlers=restamped(STORING, _if_zero(None))),
 )
+# fmt: on

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.patches import eating_a_byte, field_kind, lead, with_answer, with_handler
+from wireproof.mutants.throttr.server.patches import lead, with_answer, with_handler
 from wireproof.mutants.throttr.server.subscriptions import GONE, SESSION_ID, but_accepted, keeping, name_faults
-from wireproof.protocols.fields import U16, Blob
 from wireproof.protocols.throttr.requests import Unsubscribe
 from wireproof.reference_server.throttr.channels import Channels
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -16,20 +15,6 @@ from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, 
 __all__ = ["MUTANTS"]
 
 
-class _AllAtOnce(Channels):
-    """Ending one subscription ends all of the connection."""
-
-    def remove(self, name: bytes, session: ThrottrSession) -> bool:
-        """See `Channels`."""
-        found = super().remove(name, session)
-        for other in list(session.subscriptions) if found else ():
-            super().remove(other, session)
-        return found
-
-    def leave(self, session: ThrottrSession) -> None:
-        """See `Channels`."""
-        for name in list(session.subscriptions):
-            Channels.remove(self, name, session)
 
 
 class _ForEverybody(Channels):
@@ -49,13 +34,6 @@ class _ForEverybody(Channels):
             Channels.remove(self, name, session)
 
 
-class _ForTheOldest(Channels):
-    """Ending a subscription ends the oldest one to the channel, whoever asks."""
-
-    def remove(self, name: bytes, session: ThrottrSession) -> bool:
-        """See `Channels`."""
-        held = [one.session for one in self.of(name)]
-        return super().remove(name, held[0] if session in held and not session.closed else session)
 
 
 def _only_from_the_first(correct: Handler, state: State) -> Handler:
@@ -79,28 +57,21 @@ def _for_another(correct: Handler, state: State) -> Handler:
     return handle
 
 
+# fmt: off
 MUTANTS = (
-    mutant("unsubscribe-type-32", "UNSUBSCRIBE is asked with byte 32.", "UNSUBSCRIBE-1", "FRAMING-7", "FRAMING-8",
-          profile=lead(Unsubscribe, 0x32)),
-    mutant("unsubscribe-size-of-2-bytes", "UNSUBSCRIBE takes a channel size of 2 bytes.", "UNSUBSCRIBE-2",
-          "UNSUBSCRIBE-3", profile=field_kind(Unsubscribe, "channel", Blob(U16))),
+    mutant("unsubscribe-type-32", "UNSUBSCRIBE is asked with byte 32.", "UNSUBSCRIBE-1", "FRAMING-7", "FRAMING-8", profile=lead(Unsubscribe, 0x32)),
     *name_faults(Unsubscribe, "UNSUBSCRIBE-2", "UNSUBSCRIBE-5", "SUBSCRIBE-12"),
-    mutant("unsubscribe-eats-a-byte", "UNSUBSCRIBE takes the byte behind the name for its end.", "UNSUBSCRIBE-3",
-          "FRAMING-3", handlers=eating_a_byte(Unsubscribe)),
     mutant("unsubscribe-answers-twice", "UNSUBSCRIBE is answered with two bytes.", "UNSUBSCRIBE-4",
-          handlers=with_answer(Unsubscribe, lambda answer, ask: answer * 2)),
-    mutant("unsubscribe-status-inverted", "UNSUBSCRIBE is answered with 00 on success.", "UNSUBSCRIBE-4",
-          "UNSUBSCRIBE-5", "FRAMING-5", handlers=with_answer(Unsubscribe, lambda answer, ask: bytes([1 - answer[0]]))),
+           handlers=with_answer(Unsubscribe, lambda answer, ask: answer * 2)),
+    mutant("unsubscribe-status-inverted", "UNSUBSCRIBE is answered with 00 on success.", "UNSUBSCRIBE-4", "UNSUBSCRIBE-5", "FRAMING-5",
+           handlers=with_answer(Unsubscribe, lambda answer, ask: bytes([1 - answer[0]]))),
     mutant("unsubscribe-without-effect", "UNSUBSCRIBE is answered with 01 and ends nothing.", "UNSUBSCRIBE-5", *GONE,
-          handlers=with_handler(Unsubscribe, but_accepted)),
-    mutant("unsubscribe-only-from-the-first", "UNSUBSCRIBE ends only the first subscription the connection made.",
-          "UNSUBSCRIBE-5", *GONE, handlers=with_handler(Unsubscribe, _only_from_the_first)),
-    mutant("unsubscribe-from-all", "UNSUBSCRIBE ends every subscription of the connection.", "UNSUBSCRIBE-6", "PUSH-4",
-          state=keeping(_AllAtOnce)),
-    mutant("unsubscribe-for-everybody", "UNSUBSCRIBE ends everybody's subscriptions to the channel.", "UNSUBSCRIBE-6",
-          "PUSH-4", state=keeping(_ForEverybody)),
-    mutant("unsubscribe-the-oldest", "UNSUBSCRIBE ends the channel's oldest subscription, whosever it is.",
-          "UNSUBSCRIBE-5", "UNSUBSCRIBE-6", "PUSH-4", "PUSH-5", "CHANNEL-13", state=keeping(_ForTheOldest)),
-    mutant("unsubscribe-for-another", "UNSUBSCRIBE from a channel not held ends the oldest subscription to it.",
-          "UNSUBSCRIBE-6", "PUSH-4", handlers=with_handler(Unsubscribe, _for_another)),
+           handlers=with_handler(Unsubscribe, but_accepted)),
+    mutant("unsubscribe-only-from-the-first", "UNSUBSCRIBE ends only the first subscription the connection made.", "UNSUBSCRIBE-5", *GONE,
+           handlers=with_handler(Unsubscribe, _only_from_the_first)),
+    mutant("unsubscribe-for-everybody", "UNSUBSCRIBE ends everybody's subscriptions to the channel.", "UNSUBSCRIBE-6", "PUSH-4",
+           state=keeping(_ForEverybody)),
+    mutant("unsubscribe-for-another", "UNSUBSCRIBE from a channel not held ends the oldest subscription to it.", "UNSUBSCRIBE-6", "PUSH-4",
+           handlers=with_handler(Unsubscribe, _for_another)),
 )  # fmt: skip
+# fmt: on

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, taking, with_found, with_handler
-from wireproof.mutants.throttr.server.shared import HALF_A_SECOND, SECOND, WIDE, bit_7_lost
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_found, with_handler
+from wireproof.mutants.throttr.server.shared import SECOND, WIDE, bit_7_lost
 from wireproof.mutants.throttr.server.updates import (
     DECREASE,
     INCREASE,
     PATCH,
     Where,
-    forgets,
     instead,
     of_quota,
     of_quota_by,
@@ -23,11 +22,10 @@ from wireproof.mutants.throttr.server.updates import (
     valued,
 )
 from wireproof.protocols.frames import FrameContext
-from wireproof.protocols.throttr import Attribute
 from wireproof.protocols.throttr.requests import Query, Update
-from wireproof.reference_server.throttr.records import Buffer, Counter, Record
+from wireproof.reference_server.throttr.records import Counter, Record
 from wireproof.reference_server.throttr.session import ThrottrSession
-from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, Handlers, State
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
 
 __all__ = ["MUTANTS"]
 
@@ -49,22 +47,14 @@ def _bytewise(record: Counter, ask: Ask, add: Callable[[int, int], int]) -> byte
     return _set(record, int.from_bytes(bytes(add(one, two) & 0xFF for one, two in pairs), "little"))
 
 
-def _up_to_half(record: Counter, ask: Ask) -> bytes:
-    return _set(record, max(record.quota, min(record.quota + ask.request.value, ask.state.value_max // 2)))
 
 
 def _wrapped(record: Counter, ask: Ask) -> bytes:
     return _set(record, record.quota - ask.request.value & ask.state.value_max)
 
 
-def _emptied(record: Record, ask: Ask) -> bytes:
-    ask.state.store.remove(record)
-    return ACCEPTED
 
 
-def _cleared(record: Buffer, ask: Ask) -> bytes:
-    ask.state.store.overwrite(record, record.ttl_type, b"", record.due)
-    return DENIED
 
 
 def _lost_at_times(correct: Handler, state: State) -> Handler:
@@ -94,29 +84,8 @@ def _with_value(change: int, where: Callable[[int, int], bool]) -> Where:
     return lambda request, record, now: of_quota_by(change)(request, record, now) and where(request.value, record.quota)
 
 
-def _of_buffer(request: Update, record: Record, now: int) -> bool:
-    return of_quota(request, record, now) and isinstance(record, Buffer)
 
 
-def _seen_late(correct: Handlers, state: State) -> Handlers:
-    """Show the quota of before to other connections for half a second."""
-    before: dict[bytes, tuple[ThrottrSession, int, bytes]] = {}
-    size = 1 + state.value_size
-
-    def update(request: Any, session: ThrottrSession, now: int) -> bytes:
-        seen = correct[Query](Query(request.key), session, now)
-        answer = correct[Update](request, session, now)
-        if answer == ACCEPTED and request.attribute == Attribute.QUOTA:
-            before[request.key] = session, now, seen[1:size]
-        return answer
-
-    def query(request: Any, session: ThrottrSession, now: int) -> bytes:
-        answer = correct[Query](request, session, now)
-        who, since, quota = before.get(request.key, (session, now, b""))
-        stale = who is not session and now - since < HALF_A_SECOND and answer != DENIED
-        return answer[:1] + quota + answer[size:] if stale and quota else answer
-
-    return {Update: update, Query: query}
 
 
 def _from_the_future(reply: Any, ask: Ask) -> Any:
@@ -139,199 +108,38 @@ def _from_the_future(reply: Any, ask: Ask) -> Any:
     return changed(reply, quota=quota)
 
 
+# fmt: off
 MUTANTS = (
-    mutant(
-        "update-patch-adds",
-        "UPDATE with change 00 adds the value.",
-        "UPDATE-6",
-        "UPDATE-14",
-        "UPDATE-25",
-        "UPDATE-33",
-        "UPDATE-31",
-        handlers=taking(Update, change=lambda one, ask: INCREASE if one == PATCH else one),
-    ),
-    mutant(
-        "update-increase-replaces",
-        "UPDATE with change 01 replaces by the value.",
-        "UPDATE-7",
-        "UPDATE-15",
-        "UPDATE-26",
-        handlers=taking(Update, change=lambda one, ask: PATCH if one == INCREASE else one),
-    ),
-    mutant(
-        "update-decrease-replaces",
-        "UPDATE with change 02 replaces by the value.",
-        "UPDATE-8",
-        "UPDATE-16",
-        "UPDATE-17",
-        "UPDATE-18",
-        "UPDATE-27",
-        "UPDATE-32",
-        handlers=taking(Update, change=lambda one, ask: PATCH if one == DECREASE else one),
-    ),
-    mutant(
-        "update-decrease-stops-at-zero",
-        "A DECREASE by more than the quota answers 01 and leaves 0.",
-        "UPDATE-18",
-        handlers=instead(_below, lambda record, ask: _set(record, 0)),
-    ),
-    mutant(
-        "update-decrease-wraps",
-        "A DECREASE by more than the quota wraps around.",
-        "UPDATE-18",
-        handlers=instead(_below, _wrapped),
-    ),
-    mutant(
-        "update-quota-renews-the-ttl",
-        "A change of the quota lets the counter live a day from now.",
-        "UPDATE-22",
-        "UPDATE-3",
-        handlers=then(of_quota, lambda record, ask: ask.state.store.move(record, ask.now + 86_400 * SECOND)),
-    ),
-    mutant(
-        "update-quota-tells-seconds",
-        "A change of the quota lets the TTL be told in seconds.",
-        "UPDATE-22",
-        "UPDATE-3",
-        handlers=then(of_quota, tell_seconds),
-    ),
-    mutant(
-        "update-patch-capped-at-half",
-        "UPDATE QUOTA PATCH stores no more than half of the largest quota.",
-        *("UPDATE-14", "UPDATE-6", "WIDTH-8", "WIDTH-10"),
-        handlers=valued(of_quota_by(PATCH), lambda value, ask: min(value, ask.state.value_max // 2)),
-    ),
-    mutant(
-        "update-patch-bit-7-lost",
-        "UPDATE QUOTA PATCH loses the top bit of the value's low byte.",
-        *("UPDATE-9", "UPDATE-14", "UPDATE-6", "WIDTH-10"),
-        handlers=valued(of_quota_by(PATCH), bit_7_lost),
-    ),
-    mutant(
-        "update-patch-to-zero-refused",
-        "UPDATE QUOTA PATCH to 0 answers 00.",
-        "UPDATE-14",
-        handlers=refuses(_with_value(PATCH, lambda value, quota: value == 0)),
-    ),
-    mutant(
-        "update-patch-to-the-same-refused",
-        "UPDATE QUOTA PATCH to the present quota answers 00.",
-        "UPDATE-14",
-        handlers=refuses(_with_value(PATCH, lambda value, quota: value == quota)),
-    ),
-    mutant(
-        "update-increase-saturates-at-half",
-        "UPDATE QUOTA INCREASE stops at half of the largest quota, and answers 01.",
-        *(*SUM, "WIDTH-8"),
-        handlers=instead(of_quota_by(INCREASE), _up_to_half),
-    ),
-    mutant(
-        "update-increase-without-carry",
-        "UPDATE QUOTA INCREASE adds each byte by itself.",
-        *SUM,
-        variants=WIDE,
-        handlers=instead(of_quota_by(INCREASE), lambda record, ask: _bytewise(record, ask, int.__add__)),
-    ),
-    mutant(
-        "update-increase-by-zero-adds-one",
-        "UPDATE QUOTA INCREASE by 0 adds 1.",
-        *SUM,
-        handlers=valued(of_quota_by(INCREASE), lambda value, ask: value or 1),
-    ),
-    mutant(
-        "update-increase-by-even-numbers",
-        "UPDATE QUOTA INCREASE by an odd value adds 1 less.",
-        *SUM,
-        handlers=valued(of_quota_by(INCREASE), lambda value, ask: value & ~1),
-    ),
-    mutant(
-        "update-increase-from-zero-lost",
-        "UPDATE QUOTA INCREASE of a quota of 0 answers 01 and leaves it 0.",
-        *SUM,
-        handlers=forgets(_with_value(INCREASE, lambda value, quota: quota == 0)),
-    ),
-    mutant(
-        "update-increase-by-much-refused",
-        "UPDATE QUOTA INCREASE by more than half of the largest quota answers 00.",
-        *("UPDATE-15", "WIDTH-8"),
-        handlers=instead(
-            of_quota_by(INCREASE), lambda record, ask: DENIED if ask.request.value > ask.state.value_max // 2 else None
-        ),
-    ),
-    mutant(
-        "update-increase-lost-at-times",
-        "Every 16th UPDATE QUOTA INCREASE of a counter answers 01 and is lost.",
-        *(*SUM, "ROBUSTNESS-22"),
-        handlers=with_handler(Update, _lost_at_times),
-    ),
-    mutant(
-        "update-decrease-without-borrow",
-        "UPDATE QUOTA DECREASE subtracts each byte by itself.",
-        *DIFFERENCE,
-        variants=WIDE,
-        handlers=instead(
-            of_quota_by(DECREASE),
-            lambda record, ask: None if ask.request.value > record.quota else _bytewise(record, ask, int.__sub__),
-        ),
-    ),
-    mutant(
-        "update-decrease-by-zero-takes-one",
-        "UPDATE QUOTA DECREASE by 0 takes 1.",
-        *(*DIFFERENCE, "UPDATE-17"),
-        handlers=valued(of_quota_by(DECREASE), lambda value, ask: value or 1),
-    ),
-    mutant(
-        "update-decrease-by-even-numbers",
-        "UPDATE QUOTA DECREASE by an odd value takes 1 less.",
-        *(*DIFFERENCE, "UPDATE-17", "UPDATE-18"),
-        handlers=valued(of_quota_by(DECREASE), lambda value, ask: value & ~1),
-    ),
-    mutant(
-        "update-decrease-to-zero-refused",
-        "UPDATE QUOTA DECREASE by exactly the quota answers 00.",
-        "UPDATE-17",
-        handlers=refuses(_to_zero),
-    ),
-    mutant(
-        "update-decrease-to-zero-removes",
-        "UPDATE QUOTA DECREASE to 0 removes the counter.",
-        "UPDATE-17",
-        handlers=instead(_to_zero, _emptied),
-    ),
-    mutant(
-        "update-decrease-below-zero-empties",
-        "UPDATE QUOTA DECREASE by more than the quota answers 00 and leaves 0.",
-        *("UPDATE-18", "RECORD-9"),
-        handlers=instead(_below, lambda record, ask: _set(record, 0) and DENIED),
-    ),
-    mutant(
-        "update-quota-of-a-buffer-accepted",
-        "UPDATE QUOTA on a buffer answers 01 and does nothing.",
-        *("UPDATE-21", "UPDATE-12"),
-        handlers=forgets(_of_buffer),
-    ),
-    mutant(
-        "update-quota-of-a-buffer-clears-it",
-        "UPDATE QUOTA on a buffer answers 00 and takes its value.",
-        *("UPDATE-21", "RECORD-9"),
-        handlers=instead(_of_buffer, _cleared),
-    ),
-    mutant(
-        "update-quota-lengthens",
-        "UPDATE QUOTA lets the counter live for another second at least.",
-        "UPDATE-22",
-        handlers=then(of_quota, lambda record, ask: ask.state.store.move(record, max(record.due, ask.now + SECOND))),
-    ),
-    mutant(
-        "update-seen-late-by-others",
-        "For half a second after an UPDATE other connections are answered the quota of before.",
-        *("UPDATE-14", "UPDATE-15", "UPDATE-16", "RECORD-7"),
-        handlers=_seen_late,
-    ),
-    mutant(
-        "update-seen-early-in-a-segment",
-        "QUERY answers the quota that PATCHes which came behind it in one segment will leave, as release 5.0.1 did.",
-        *("QUERY-6", "ROBUSTNESS-7", "ROBUSTNESS-4"),
-        handlers=with_found(Query, _from_the_future),
-    ),
+    mutant("update-decrease-wraps", "A DECREASE by more than the quota wraps around.", "UPDATE-18", handlers=instead(_below, _wrapped)),
+    mutant("update-quota-tells-seconds", "A change of the quota lets the TTL be told in seconds.", "UPDATE-22", "UPDATE-3",
+           handlers=then(of_quota, tell_seconds)),
+    mutant("update-patch-capped-at-half", "UPDATE QUOTA PATCH stores no more than half of the largest quota.", "UPDATE-14", "UPDATE-6", "WIDTH-8",
+           "WIDTH-10", handlers=valued(of_quota_by(PATCH), lambda value, ask: min(value, ask.state.value_max // 2))),
+    mutant("update-patch-bit-7-lost", "UPDATE QUOTA PATCH loses the top bit of the value's low byte.", "UPDATE-9", "UPDATE-14", "UPDATE-6",
+           "WIDTH-10", handlers=valued(of_quota_by(PATCH), bit_7_lost)),
+    mutant("update-patch-to-zero-refused", "UPDATE QUOTA PATCH to 0 answers 00.", "UPDATE-14",
+           handlers=refuses(_with_value(PATCH, lambda value, quota: value == 0))),
+    mutant("update-patch-to-the-same-refused", "UPDATE QUOTA PATCH to the present quota answers 00.", "UPDATE-14",
+           handlers=refuses(_with_value(PATCH, lambda value, quota: value == quota))),
+    mutant("update-increase-without-carry", "UPDATE QUOTA INCREASE adds each byte by itself.", *SUM, variants=WIDE,
+           handlers=instead(of_quota_by(INCREASE), lambda record, ask: _bytewise(record, ask, int.__add__))),
+    mutant("update-increase-by-zero-adds-one", "UPDATE QUOTA INCREASE by 0 adds 1.", *SUM,
+           handlers=valued(of_quota_by(INCREASE), lambda value, ask: value or 1)),
+    mutant("update-increase-by-much-refused", "UPDATE QUOTA INCREASE by more than half of the largest quota answers 00.", "UPDATE-15", "WIDTH-8",
+           handlers=instead(of_quota_by(INCREASE), lambda record, ask: DENIED if ask.request.value > ask.state.value_max // 2 else None)),
+    mutant("update-increase-lost-at-times", "Every 16th UPDATE QUOTA INCREASE of a counter answers 01 and is lost.", *SUM, "ROBUSTNESS-22",
+           handlers=with_handler(Update, _lost_at_times)),
+    mutant("update-decrease-without-borrow", "UPDATE QUOTA DECREASE subtracts each byte by itself.", *DIFFERENCE, variants=WIDE,
+           handlers=instead(of_quota_by(DECREASE), lambda record, ask: None if ask.request.value > record.quota else _bytewise(record, ask, int.__sub__))),
+    mutant("update-decrease-by-zero-takes-one", "UPDATE QUOTA DECREASE by 0 takes 1.", *DIFFERENCE, "UPDATE-17",
+           handlers=valued(of_quota_by(DECREASE), lambda value, ask: value or 1)),
+    mutant("update-decrease-to-zero-refused", "UPDATE QUOTA DECREASE by exactly the quota answers 00.", "UPDATE-17", handlers=refuses(_to_zero)),
+    mutant("update-decrease-below-zero-empties", "UPDATE QUOTA DECREASE by more than the quota answers 00 and leaves 0.", "UPDATE-18", "RECORD-9",
+           handlers=instead(_below, lambda record, ask: _set(record, 0) and DENIED)),
+    mutant("update-quota-lengthens", "UPDATE QUOTA lets the counter live for another second at least.", "UPDATE-22",
+           handlers=then(of_quota, lambda record, ask: ask.state.store.move(record, max(record.due, ask.now + SECOND)))),
+    mutant("update-seen-early-in-a-segment",
+           "QUERY answers the quota that PATCHes which came behind it in one segment will leave, as release 5.0.1 did.", "QUERY-6", "ROBUSTNESS-7",
+           "ROBUSTNESS-4", handlers=with_found(Query, _from_the_future)),
 )
+# fmt: on

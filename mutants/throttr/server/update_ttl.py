@@ -6,7 +6,6 @@ from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import with_handler
-from wireproof.mutants.throttr.server.shared import SECOND
 from wireproof.mutants.throttr.server.updates import (
     DECREASE,
     INCREASE,
@@ -28,7 +27,7 @@ from wireproof.mutants.throttr.server.updates import (
 from wireproof.protocols.throttr import TTLType
 from wireproof.protocols.throttr.requests import Update
 from wireproof.reference_server.throttr.record_requests import SHOWN_UNIT
-from wireproof.reference_server.throttr.records import Buffer, Counter, Record
+from wireproof.reference_server.throttr.records import Buffer, Record
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import Handler, State
 
@@ -67,95 +66,12 @@ def _unit_of(kind: TTLType, other: TTLType) -> HandlerPatch:
     return moves(lambda request, record, now: of_ttl(request, record, now) and record.ttl_type == kind, due)
 
 
+# fmt: off
 MUTANTS = (
-    mutant(
-        "update-ttl-refused-for-counters",
-        "UPDATE of the TTL of a counter answers 00.",
-        "UPDATE-23",
-        *MOVED,
-        handlers=refuses(lambda request, record, now: of_ttl(request, record, now) and isinstance(record, Counter)),
-    ),
-    mutant(
-        "update-ttl-empties-the-quota",
-        "UPDATE of a TTL sets the quota to 0.",
-        "UPDATE-23",
-        "UPDATE-4",
-        handlers=then(of_ttl, empty_quota),
-    ),
-    mutant(
-        "update-ttl-refused-for-buffers",
-        "UPDATE of the TTL of a buffer answers 00.",
-        "UPDATE-24",
-        *MOVED,
-        handlers=refuses(lambda request, record, now: of_ttl(request, record, now) and isinstance(record, Buffer)),
-    ),
-    mutant(
-        "update-ttl-shortens-the-value",
-        "UPDATE of a TTL takes the last byte off a value.",
-        "UPDATE-24",
-        handlers=then(of_ttl, shorten),
-    ),
-    *(
-        mutant(
-            f"update-ttl-{name}-refused",
-            f"UPDATE of a TTL with change 0{change} answers 00.",
-            "UPDATE-23",
-            "UPDATE-24",
-            "UPDATE-30",
-            "UPDATE-31",
-            "UPDATE-32",
-            clause,
-            handlers=refuses(of_ttl_by(change)),
-        )
-        for name, change, clause in (
-            ("patch", PATCH, "UPDATE-25"),
-            ("increase", INCREASE, "UPDATE-26"),
-            ("decrease", DECREASE, "UPDATE-27"),
-        )
-    ),
-    mutant(
-        "update-ttl-patch-from-the-expiry",
-        "PATCH of a TTL counts from the present expiry.",
-        "UPDATE-25",
-        "UPDATE-33",
-        "UPDATE-31",
-        "UPDATE-6",
-        handlers=moves(
-            of_ttl_by(PATCH), lambda request, record, now: record.due + request.value * SHOWN_UNIT[record.ttl_type]
-        ),
-    ),
-    mutant(
-        "update-ttl-increase-from-now",
-        "INCREASE of a TTL counts from now.",
-        "UPDATE-26",
-        "UPDATE-30",
-        "UPDATE-7",
-        handlers=moves(
-            of_ttl_by(INCREASE), lambda request, record, now: now + request.value * SHOWN_UNIT[record.ttl_type]
-        ),
-    ),
-    mutant(
-        "update-ttl-decrease-from-now",
-        "DECREASE of a TTL counts from now, so that the record is gone.",
-        "UPDATE-27",
-        "UPDATE-8",
-        "UPDATE-23",
-        "UPDATE-24",
-        handlers=moves(
-            of_ttl_by(DECREASE), lambda request, record, now: now - request.value * SHOWN_UNIT[record.ttl_type]
-        ),
-    ),
-    mutant(
-        "update-ttl-decrease-adds",
-        "DECREASE of a TTL moves the expiry later.",
-        "UPDATE-27",
-        "UPDATE-8",
-        "UPDATE-31",
-        "UPDATE-32",
-        handlers=moves(
-            of_ttl_by(DECREASE), lambda request, record, now: record.due + request.value * SHOWN_UNIT[record.ttl_type]
-        ),
-    ),
+    mutant("update-ttl-empties-the-quota", "UPDATE of a TTL sets the quota to 0.", "UPDATE-23", "UPDATE-4", handlers=then(of_ttl, empty_quota)),
+    mutant("update-ttl-refused-for-buffers", "UPDATE of the TTL of a buffer answers 00.", "UPDATE-24", *MOVED,
+           handlers=refuses(lambda request, record, now: of_ttl(request, record, now) and isinstance(record, Buffer))),
+    mutant("update-ttl-shortens-the-value", "UPDATE of a TTL takes the last byte off a value.", "UPDATE-24", handlers=then(of_ttl, shorten)),
     *(
         mutant(
             f"update-{kind.name.lower()}-as-{other.name.lower()}",
@@ -178,86 +94,21 @@ MUTANTS = (
             (TTLType.HOURS, TTLType.MINUTES, ()),
         )
     ),
-    mutant(
-        "update-ttl-tells-seconds",
-        "UPDATE of a TTL lets it be told in seconds.",
-        "UPDATE-29",
-        "TTL-12",
-        "UPDATE-28",
-        handlers=then(of_ttl, tell_seconds),
-    ),
-    mutant(
-        "update-ttl-tells-the-unit-before",
-        "UPDATE of a TTL lets it be told in the unit before its own.",
-        *("UPDATE-29", "TTL-12"),
-        handlers=then(of_ttl, tell_the_unit_before),
-    ),
-    mutant(
-        "update-ttl-later-not-kept",
-        "UPDATE to a later expiry shows it, and the record is gone at the old one.",
-        *("UPDATE-30", "UPDATE-25", "UPDATE-26"),
-        handlers=with_handler(Update, _gone_when_it_was_due),
-    ),
-    mutant(
-        "update-ttl-earlier-ignored",
-        "UPDATE to an earlier expiry answers 01 and moves nothing.",
-        "UPDATE-31",
-        "UPDATE-25",
-        "UPDATE-27",
-        "UPDATE-32",
-        "UPDATE-33",
-        "UPDATE-8",
-        "UPDATE-6",
-        handlers=forgets(
-            lambda request, record, now: of_ttl(request, record, now) and asked_due(request, record, now) < record.due
-        ),
-    ),
-    mutant(
-        "update-ttl-to-the-past-refused",
-        "DECREASE of a TTL to or below now answers 00.",
-        "UPDATE-32",
-        handlers=refuses(
-            lambda request, record, now: (
-                of_ttl_by(DECREASE)(request, record, now) and asked_due(request, record, now) <= now
-            )
-        ),
-    ),
-    mutant(
-        "update-ttl-keeps-a-second",
-        "UPDATE of a TTL to or below now leaves the record a second.",
-        "UPDATE-32",
-        "UPDATE-33",
-        "UPDATE-31",
-        handlers=moves(
-            lambda request, record, now: of_ttl(request, record, now) and asked_due(request, record, now) <= now,
-            lambda request, record, now: now + SECOND,
-        ),
-    ),
-    mutant(
-        "update-ttl-patch-to-zero-ignored",
-        "PATCH of a TTL to 0 answers 01 and moves nothing.",
-        "UPDATE-33",
-        handlers=forgets(lambda request, record, now: of_ttl_by(PATCH)(request, record, now) and request.value == 0),
-    ),
-    mutant(
-        "update-quota-of-all",
-        "UPDATE of a quota empties every other counter.",
-        "UPDATE-37",
-        handlers=then(of_quota, to_all_others(empty_quota)),
-    ),
-    mutant(
-        "update-ttl-of-all",
-        "UPDATE of a TTL takes a minute off every other record.",
-        "UPDATE-37",
-        handlers=then(
-            of_ttl, to_all_others(lambda record, ask: ask.state.store.move(record, record.due - 60 * SECOND))
-        ),
-    ),
-    mutant(
-        "update-value-of-all",
-        "UPDATE of a TTL takes the last byte off every other value.",
-        "UPDATE-37",
-        "RECORD-7",
-        handlers=then(of_ttl, to_all_others(shorten)),
-    ),
+    mutant("update-ttl-tells-seconds", "UPDATE of a TTL lets it be told in seconds.", "UPDATE-29", "TTL-12", "UPDATE-28",
+           handlers=then(of_ttl, tell_seconds)),
+    mutant("update-ttl-tells-the-unit-before", "UPDATE of a TTL lets it be told in the unit before its own.", "UPDATE-29", "TTL-12",
+           handlers=then(of_ttl, tell_the_unit_before)),
+    mutant("update-ttl-later-not-kept", "UPDATE to a later expiry shows it, and the record is gone at the old one.", "UPDATE-30", "UPDATE-25",
+           "UPDATE-26", handlers=with_handler(Update, _gone_when_it_was_due)),
+    mutant("update-ttl-earlier-ignored", "UPDATE to an earlier expiry answers 01 and moves nothing.", "UPDATE-31", "UPDATE-25", "UPDATE-27",
+           "UPDATE-32", "UPDATE-33", "UPDATE-8", "UPDATE-6",
+           handlers=forgets(lambda request, record, now: of_ttl(request, record, now) and asked_due(request, record, now) < record.due)),
+    mutant("update-ttl-to-the-past-refused", "DECREASE of a TTL to or below now answers 00.", "UPDATE-32",
+           handlers=refuses(lambda request, record, now: of_ttl_by(DECREASE)(request, record, now) and asked_due(request, record, now) <= now)),
+    mutant("update-ttl-patch-to-zero-ignored", "PATCH of a TTL to 0 answers 01 and moves nothing.", "UPDATE-33",
+           handlers=forgets(lambda request, record, now: of_ttl_by(PATCH)(request, record, now) and request.value == 0)),
+    mutant("update-quota-of-all", "UPDATE of a quota empties every other counter.", "UPDATE-37", handlers=then(of_quota, to_all_others(empty_quota))),
+    mutant("update-value-of-all", "UPDATE of a TTL takes the last byte off every other value.", "UPDATE-37", "RECORD-7",
+           handlers=then(of_ttl, to_all_others(shorten))),
 )
+# fmt: on

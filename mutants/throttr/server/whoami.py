@@ -38,40 +38,22 @@ def _plus(one: bytes, number: int) -> bytes:
     return one[:-1] + bytes([(one[-1] + number) % 256])
 
 
-def _shared(one: bytes, ask: Ask) -> bytes:
-    """Return the id of the first of the two connections that were opened one after the other."""
-    ids = list(ask.state.sessions)
-    return ids[ids.index(one) & ~1]
 
 
-def _times(ask: Ask) -> int:
-    """Return how often the connection asked WHOAMI."""
-    return ask.session.counts[0x18] + ask.session.fresh[0x18]
 
 
+# fmt: off
 MUTANTS = (
-    mutant("whoami-type-28", "WHOAMI is asked with byte 28.", "WHOAMI-1", "FRAMING-7", "FRAMING-8",
-          profile=lead(Whoami, 0x28)),
-    mutant("whoami-takes-two-bytes", "WHOAMI takes the byte behind its own for a part of itself.",
-          "WHOAMI-1", "FRAMING-3", profile=lead(Whoami, 0x18, 0)),
-    mutant("whoami-with-status", "WHOAMI is answered with a status byte before the id.",
-          "WHOAMI-2", "FRAMING-9", profile=lead(WhoamiReply, 1)),
     mutant("whoami-as-text", "WHOAMI answers the id as 32 hexadecimal characters.", "WHOAMI-2",
-          handlers=with_reply(Whoami, lambda reply, ask: reply.id.hex().encode())),
+           handlers=with_reply(Whoami, lambda reply, ask: reply.id.hex().encode())),
     mutant("whoami-of-15-bytes", "WHOAMI leaves the last byte of the id out.", "WHOAMI-2",
-          handlers=with_answer(Whoami, lambda answer, ask: answer[:-1])),
-    mutant("whoami-without-status", "WHOAMI is answered with the id alone.",
-          "WHOAMI-3", "FRAMING-10", profile=lead(WhoamiReply)),
+           handlers=with_answer(Whoami, lambda answer, ask: answer[:-1])),
+    mutant("whoami-without-status", "WHOAMI is answered with the id alone.", "WHOAMI-3", "FRAMING-10", profile=lead(WhoamiReply)),
     mutant("whoami-as-text-behind-status", "WHOAMI answers the id as 32 hexadecimal characters.", "WHOAMI-3",
-          handlers=with_reply(Whoami, lambda reply, ask: ACCEPTED + reply.id.hex().encode())),
-    mutant("whoami-new-every-time", "WHOAMI answers another id each time.", "WHOAMI-4", "WHOAMI-6", "CONNECTIONS-6",
-          handlers=_told(lambda one, ask: _plus(one, _times(ask)))),
-    mutant("whoami-new-after-others-went", "WHOAMI answers another id once a connection has gone.", "WHOAMI-4",
-          "WHOAMI-6", "CONNECTIONS-6", state=_Counts, handlers=_told(lambda one, ask: _plus(one, _gone(ask)))),
-    mutant("whoami-of-the-oldest", "WHOAMI answers the id of the oldest connection.", "WHOAMI-5", "CONNECTIONS-6",
-          "CONNECTION-11", handlers=_told(lambda one, ask: next(iter(ask.state.sessions)))),
-    mutant("whoami-shared-by-two", "Two connections opened one after the other are told the same id.", "WHOAMI-5",
-          "CONNECTIONS-6", "CONNECTION-11", handlers=_told(_shared)),
-    mutant("whoami-reversed", "WHOAMI answers the bytes of the id in the opposite order.", "WHOAMI-6", "CONNECTIONS-6",
-          "CONNECTION-11", "CHANNEL-7", "SUBSCRIBE-14", handlers=_told(lambda one, ask: one[::-1])),
+           handlers=with_reply(Whoami, lambda reply, ask: ACCEPTED + reply.id.hex().encode())),
+    mutant("whoami-new-after-others-went", "WHOAMI answers another id once a connection has gone.", "WHOAMI-4", "WHOAMI-6", "CONNECTIONS-6",
+           state=_Counts, handlers=_told(lambda one, ask: _plus(one, _gone(ask)))),
+    mutant("whoami-of-the-oldest", "WHOAMI answers the id of the oldest connection.", "WHOAMI-5", "CONNECTIONS-6", "CONNECTION-11",
+           handlers=_told(lambda one, ask: next(iter(ask.state.sessions)))),
 )  # fmt: skip
+# fmt: on

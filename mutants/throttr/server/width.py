@@ -68,63 +68,26 @@ class _Announcing(ThrottrSession):
             self._write(bytes([self._state.value_size]))
 
 
+# fmt: off
 MUTANTS = (
     _as_wide("uint8", "WIDTH-1", 2),
-    _as_wide("uint16", "WIDTH-2", 4),
     _as_wide("uint32", "WIDTH-3", 2),
     _as_wide("uint64", "WIDTH-4", 4),
-    mutant(
-        "width-ttl-near-the-largest-refused",
-        "INSERT and SET with a TTL of the largest number, or one less, answer 00.",
-        *("WIDTH-8", "INSERT-8", "SET-12"),
-        variants=("uint16", "uint32"),
-        handlers=with_answer((Insert, Set), _near_the_largest_refused),
-    ),
-    mutant(
-        "width-ttl-of-64-bits-refused",
-        "INSERT and SET with a TTL of 2^64 - 2, or one more, answer 00.",
-        *("WIDTH-8", "INSERT-8", "SET-12", "TTL-13"),
-        profiles=("7.1.0",),
-        variants=("uint64",),
-        handlers=with_answer((Insert, Set), _near_the_largest_refused),
-    ),
-    mutant(
-        "width-ttl-of-254-seconds-refused",
-        "SET with a TTL of 254 seconds answers 00.",
-        *("WIDTH-8", "SET-12"),
-        variants=("uint8",),
-        handlers=with_answer(Set, _near_254_seconds_refused),
-    ),
-    mutant(
-        "width-largest-quota-lowered",
-        "INSERT stores 1 less than the largest quota for it.",
-        *("WIDTH-10", "INSERT-2"),
-        handlers=taking(Insert, quota=_lowered),
-    ),
-    mutant(
-        "width-largest-patch-lowered",
-        "UPDATE QUOTA PATCH stores 1 less than the largest quota for it.",
-        *("WIDTH-10", "UPDATE-14"),
-        handlers=valued(of_quota_by(PATCH), _lowered),
-    ),
-    mutant(
-        "width-largest-value-cut",
-        "At uint8 SET stores the first 254 of 255 bytes.",
-        *("WIDTH-10", "SET-12", "SET-13"),
-        variants=("uint8",),
-        handlers=taking(Set, value=lambda value, ask: value[:254]),
-    ),
-    mutant(
-        "width-ttl-increase-wraps",
-        "UPDATE TTL INCREASE takes what remains modulo 2^(8N) of its units.",
-        *("UPDATE-26", "UPDATE-30"),
-        variants=("uint8", "uint16"),
-        handlers=instead(of_ttl_by(INCREASE), _wrapping),
-    ),
-    mutant(
-        "width-announced-to-the-silent",
-        "A client that says nothing for two fifths of a second is told the width, in one byte.",
-        *("WIDTH-14", "FRAMING-2"),
-        session=_Announcing,
-    ),
+    mutant("width-ttl-near-the-largest-refused", "INSERT and SET with a TTL of the largest number, or one less, answer 00.", "WIDTH-8", "INSERT-8",
+           "SET-12", variants=("uint16", "uint32"), handlers=with_answer((Insert, Set), _near_the_largest_refused)),
+    mutant("width-ttl-of-64-bits-refused", "INSERT and SET with a TTL of 2^64 - 2, or one more, answer 00.", "WIDTH-8", "INSERT-8", "SET-12",
+           "TTL-13", profiles=("7.1.0",), variants=("uint64",), handlers=with_answer((Insert, Set), _near_the_largest_refused)),
+    mutant("width-ttl-of-254-seconds-refused", "SET with a TTL of 254 seconds answers 00.", "WIDTH-8", "SET-12", variants=("uint8",),
+           handlers=with_answer(Set, _near_254_seconds_refused)),
+    mutant("width-largest-quota-lowered", "INSERT stores 1 less than the largest quota for it.", "WIDTH-10", "INSERT-2",
+           handlers=taking(Insert, quota=_lowered)),
+    mutant("width-largest-patch-lowered", "UPDATE QUOTA PATCH stores 1 less than the largest quota for it.", "WIDTH-10", "UPDATE-14",
+           handlers=valued(of_quota_by(PATCH), _lowered)),
+    mutant("width-largest-value-cut", "At uint8 SET stores the first 254 of 255 bytes.", "WIDTH-10", "SET-12", "SET-13", variants=("uint8",),
+           handlers=taking(Set, value=lambda value, ask: value[:254])),
+    mutant("width-ttl-increase-wraps", "UPDATE TTL INCREASE takes what remains modulo 2^(8N) of its units.", "UPDATE-26", "UPDATE-30",
+           variants=("uint8", "uint16"), handlers=instead(of_ttl_by(INCREASE), _wrapping)),
+    mutant("width-announced-to-the-silent", "A client that says nothing for two fifths of a second is told the width, in one byte.", "WIDTH-14",
+           "FRAMING-2", session=_Announcing),
 )
+# fmt: on
