@@ -15,10 +15,16 @@ from typing import Any
 
 from wireproof.mutants.clauses_of_fields import ClausesOfFields
 from wireproof.mutants.mutant import Mutant
-from wireproof.mutants.wire_edits import replies_changed, requests_changed, status_inverted, written_otherwise
+from wireproof.mutants.wire_edits import (
+    bytes_changed,
+    replies_changed,
+    requests_changed,
+    status_inverted,
+    written_otherwise,
+)
 from wireproof.mutants.wire_operators import OPERATORS, Operator
 from wireproof.protocols.fields import Flag, Nested, Repeated, Rows
-from wireproof.protocols.messages import Message, Push, Request
+from wireproof.protocols.messages import Message, Push, Reply, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.registry import Protocol, protocol
 from wireproof.reference_server.registry import SERVICES
@@ -53,7 +59,7 @@ class _Maker:
         """Yield the mutants of each operator on each field that it can be applied to."""
         how = "read" if issubclass(message, Request) else "written"
         for operator in OPERATORS:
-            if issubclass(message, Push) and operator.kind is None:
+            if issubclass(message, Push) and not operator.of_layout:
                 continue
             for field, where in _fitting(message, profiles, operator).items():
                 told = f"{message.NAME}.{field} is {how} {operator.description}."
@@ -61,10 +67,20 @@ class _Maker:
 
     def of_bytes(self, message: type[Message], profiles: list[Profile]) -> Iterator[Mutant]:
         """Yield the mutants of what a message begins with, and of the status that a request gets."""
-        led = {one.name: tuple(one.variants) for one in profiles if one.leads.get(message)}
-        if led:
-            told = f"{message.NAME} begins with another byte."
-            yield from self._mutant(message, "lead", "another", told, led, {"profile": _another_lead(message)})
+        for name, told, change in LEADS:
+            led = {
+                one.name: tuple(one.variants)
+                for one in profiles
+                if change(one.leads.get(message, b""), message) is not None
+            }
+            if led:
+                patch: dict[str, Any] = {"profile": _another_lead(message, change)}
+                yield from self._mutant(message, "lead", name, f"{message.NAME} begins {told}.", led, patch)
+        everywhere = {one.name: tuple(one.variants) for one in profiles}
+        if issubclass(message, Reply):
+            for name, told, edit in ENDS:
+                patch = {"handlers": bytes_changed(message, edit)}
+                yield from self._mutant(message, "end", name, f"{message.NAME} ends {told}.", everywhere, patch)
         asked = {one.name: tuple(one.variants) for one in profiles if _has_status(one, message)}
         if asked and issubclass(message, Request):
             told = f"The status of {message.NAME} is inverted."
@@ -89,7 +105,7 @@ class _Maker:
 
 def _patch(message: type[Message], field: str, operator: Operator) -> dict[str, Any]:
     """Return the patch that applies `operator` to a field."""
-    if operator.kind is None:
+    if not operator.of_layout:
         if issubclass(message, Request):
             return {"handlers": requests_changed(message, field, operator)}
         return {"handlers": replies_changed(message, field, operator)}
@@ -98,10 +114,23 @@ def _patch(message: type[Message], field: str, operator: Operator) -> dict[str, 
     return {"handlers": written_otherwise(message, field, operator)}
 
 
-def _another_lead(message: type[Message]) -> Callable[[Profile], Profile]:
+Lead = Callable[[bytes, type[Message]], bytes | None]
+"""(what a message begins with, its class) -> what it begins with instead; None where there is no such mutant."""
+LEADS: tuple[tuple[str, str, Lead], ...] = (
+    ("another", "with another byte", lambda lead, message: bytes([lead[0] ^ 0x60]) + lead[1:] if lead else None),
+    ("longer", "with a byte more", lambda lead, message: lead + b"\1" if lead or issubclass(message, Reply) else None),
+    ("left-out", "without its first byte", lambda lead, message: lead[1:] if lead and issubclass(message, Reply) else None),
+)  # fmt: skip
+ENDS: tuple[tuple[str, str, Callable[[bytes], bytes]], ...] = (
+    ("longer", "with a zero byte more", lambda data: data + b"\0"),
+    ("shorter", "a byte too early", lambda data: data[:-1]),
+)
+
+
+def _another_lead(message: type[Message], change: Lead) -> Callable[[Profile], Profile]:
     def patched(profile: Profile) -> Profile:
-        lead = profile.leads[message]
-        return profile.derive(profile.name, leads={message: bytes([lead[0] ^ 0x60]) + lead[1:]})
+        lead = change(profile.leads.get(message, b""), message)
+        return profile if lead is None else profile.derive(profile.name, leads={message: lead})
 
     return patched
 
@@ -113,7 +142,7 @@ def _fitting(message: type[Message], profiles: list[Profile], operator: Operator
         for name, variant in profile.variants.items():
             fields = profile.layout(message, variant).fields
             for field, _ in fields:
-                if operator.applies(fields, field):
+                if operator.applies(message, fields, field):
                     some = found.setdefault(field, {})
                     some[profile.name] = (*some.get(profile.name, ()), name)
     return dict(found)

@@ -16,7 +16,7 @@ from wireproof.protocols.fields import Nested, Repeated, Rows
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Message, Request
 
-__all__ = ["replies_changed", "requests_changed", "status_inverted", "written_otherwise"]
+__all__ = ["bytes_changed", "replies_changed", "requests_changed", "status_inverted", "written_otherwise"]
 
 Handler = Callable[[Any, Any, int], Any]
 HandlerPatch = Callable[[Mapping[type[Request], Handler], Any], dict[type[Request], Handler]]
@@ -69,6 +69,16 @@ def status_inverted(request: type[Request]) -> HandlerPatch:
         return {request: handle} if request in correct else {}
 
     return patch
+
+
+def bytes_changed(message: type[Message], change: Callable[[bytes], bytes]) -> HandlerPatch:
+    """Answer `change(bytes)` where a reply is a `message`."""
+
+    def edit(codec: Any, reply: Message) -> bytes:
+        data = _encoded(codec, reply)
+        return change(data) if type(reply) is message else data
+
+    return _replying(message, edit)
 
 
 @cache

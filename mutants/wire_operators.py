@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from wireproof.protocols.fields import ABSENT, STRUCT_CODES, Blob, Flag, Kind, Raw, Repeated, Rows, UInt
-from wireproof.protocols.messages import Message
+from wireproof.protocols.messages import Message, declared_layout
 from wireproof.protocols.profile import Profile, Variant
 
 __all__ = ["OPERATORS", "Operator", "fitted"]
 
 Fields = Sequence[tuple[str, Kind]]
+MOVED = (UInt, Raw, Flag, Blob)
 OTHER_SIZE = "another size"
 
 
@@ -31,15 +32,29 @@ class Operator:
     """(value, its kind) -> another value."""
     kind: Callable[[Kind], Kind] | None = None
     """Resolved kind -> another kind."""
+    moves: bool = False
+    """It lies behind the next field."""
+    amounts: bool = False
+    """Fits only numbers whose size depends on the variant."""
 
     @property
     def swaps(self) -> bool:
         """Whether it exchanges the values of a field and the next one of its kind."""
-        return self.value is None and self.kind is None
+        return self.value is None and not self.of_layout
 
-    def applies(self, fields: Fields, field: str) -> bool:
-        """Say whether it can be applied to `field` of a message that is laid out as `fields`."""
-        kind = dict(fields)[field]
+    @property
+    def of_layout(self) -> bool:
+        """Whether it changes the layout, not the value."""
+        return self.moves or self.kind is not None
+
+    def applies(self, message: type[Message], fields: Fields, field: str) -> bool:
+        """Say whether it can be applied to `field` of `message`, laid out as `fields`."""
+        kind, declared = dict(fields)[field], declared_layout(message)[field]
+        if self.amounts and not (isinstance(declared, UInt) and isinstance(declared.size, str)):
+            return False
+        if self.moves:
+            at = [name for name, _ in fields].index(field)
+            return at + 1 < len(fields) and type(fields[at + 1][1]) in MOVED and type(kind) in MOVED
         return self.fits(kind) and (not self.swaps or _next(fields, field) is not None)
 
     def changed(self, message: Any, field: str, fields: Fields) -> Any:
@@ -57,6 +72,11 @@ class Operator:
 
 @cache
 def _derived(operator: Operator, profile: Profile, message: type[Message], field: str) -> Profile:
+    if operator.moves:
+        names = [name for name, _ in profile.layout(message, next(iter(profile.variants.values()))).fields]
+        at = names.index(field)
+        names[at : at + 2] = reversed(names[at : at + 2])
+        return profile.derive(profile.name, orders={message: tuple(names)})
     assert operator.kind is not None
     kinds: dict[str, Any] = {}
     for name, variant in profile.variants.items():
@@ -145,30 +165,58 @@ def _longer(value: bytes, kind: Kind) -> bytes:
 
 
 def _value(
-    name: str, description: str, fits: Callable[[Kind], bool], value: Callable[[Any, Any], Any] | None
+    name: str,
+    description: str,
+    fits: Callable[[Kind], bool],
+    value: Callable[[Any, Any], Any] | None,
+    *,
+    amounts: bool = False,
 ) -> Operator:
-    return Operator(name=name, description=description, fits=fits, value=value)
+    return Operator(name=name, description=description, fits=fits, value=value, amounts=amounts)
 
 
 def _kind(name: str, description: str, fits: Callable[[Kind], bool], kind: Callable[[Kind], Kind]) -> Operator:
     return Operator(name=name, description=description, fits=fits, kind=kind)
 
 
+def _to_zero_byte(value: int, kind: Any) -> int:
+    return int.from_bytes(value.to_bytes(kind.width, "little").split(b"\0")[0], "little")
+
+
+def _first(most: int) -> Callable[[Any, Any], Any]:
+    return lambda value, kind: value[:most]
+
+
+# fmt: off
 OPERATORS = (
     _value("byte-order", "with its bytes in the opposite order", _is_wide, _swapped),
-    _value("low-byte", "as its low byte only", _is_wide, lambda value, kind: value & 0xFF),
-    _value("low-bit", "without its lowest bit", _is_number, lambda value, kind: value & ~1),
+    _value("low-byte", "as its low byte only", _is_wide, lambda value, kind: value & 0xFF, amounts=True),
+    _value("low-bits", "without its two lowest bits", _is_number, lambda value, kind: value & ~3, amounts=True),
+    _value("bit-7", "without the top bit of its low byte", _is_number, lambda value, kind: value & ~0x80, amounts=True),
+    _value("string", "up to its first zero byte", _is_wide, _to_zero_byte, amounts=True),
+    _value("empty-string", "as zero where its low byte is zero", _is_wide, lambda value, kind: value if value & 0xFF else 0, amounts=True),
     _value("off-by-one", "as one more", _is_number, lambda value, kind: value + 1 & kind.maximum),
+    _value("less-one", "as one less", _is_number, lambda value, kind: value - 1 & kind.maximum, amounts=True),
     _value("zero", "as zero", _is_number, lambda value, kind: 0),
     _value("swapped", "where the next field of its kind belongs, and that in its place", _is_number, None),
     _value("inverted", "as its opposite", lambda kind: isinstance(kind, Flag), lambda value, kind: not value),
     _value("cut", "without its last byte", _is_blob, lambda value, kind: value[:-1]),
+    _value("behead", "without its first byte where it has more", _is_blob, lambda value, kind: value[1:] or value),
+    _value("one-is-none", "as nothing where it is one byte", _is_blob, lambda value, kind: value if len(value) > 1 else b""),
     _value("padded", "with a zero byte behind it", _is_blob, _longer),
+    _value("string-of-bytes", "up to its first zero byte", _is_blob, lambda value, kind: value.split(b"\0")[0]),
+    _value("lower-case", "in lower case", _is_blob, lambda value, kind: value.lower()),
+    _value("size-of-7-bits", "with a size without its bit 7", _is_blob, lambda value, kind: value[: len(value) & ~0x80]),
+    _value("size-of-8-bits", "with a size of 8 bits", _is_blob, lambda value, kind: value[: len(value) & 0xFF]),
+    *(_value(f"first-{most}", f"cut at {most} bytes", _is_blob, _first(most)) for most in (62, 126, 127, 253, 254)),
     _value("reversed", "backwards", _is_bytes, lambda value, kind: value[::-1]),
     _value("zeros", "as zeros", _is_bytes, lambda value, kind: bytes(len(value))),
     _value("row-lost", "without its last part", _is_table, lambda value, kind: value[:-1]),
     _value("row-twice", "with its last part twice", _is_table, lambda value, kind: (*value, *value[-1:])),
-    _kind("wider", "in a field (for bytes and tables: of a size) one step wider", _can_be_resized(1), lambda kind: _resized(kind, 1)),
-    _kind("narrower", "in a field (for bytes and tables: of a size) one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
+    _value("rows-reversed", "with its last part first", _is_table, lambda value, kind: value[::-1]),
+    _kind("wider", "in a field, or behind a size, one step wider", _can_be_resized(1), lambda kind: _resized(kind, 1)),
+    _kind("narrower", "in a field, or behind a size, one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
+    Operator(name="moved", description="behind the next field", fits=lambda kind: True, moves=True),
     _kind("left-out", "nowhere", _is_number, lambda kind: ABSENT),
-)  # fmt: skip
+)
+# fmt: on

@@ -9,15 +9,10 @@ from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import (
     Ask,
     changed,
-    eating_a_byte,
-    field_kind,
-    lead,
-    order,
     with_answer,
     with_found,
 )
-from wireproof.mutants.throttr.server.subscriptions import SESSION_ID, keeping, name_faults
-from wireproof.protocols.fields import U32, Rows
+from wireproof.mutants.throttr.server.subscriptions import SESSION_ID, keeping
 from wireproof.protocols.throttr.replies import ChannelReply, Subscriber
 from wireproof.protocols.throttr.requests import Channel
 from wireproof.reference_server.throttr.channels import Channels, Subscription
@@ -68,8 +63,6 @@ class _Remembering(Channels):
         return super().remove(name, session)
 
 
-
-
 class _RememberingClosed(_Remembering):
     """Keeps those whose connection is gone."""
 
@@ -88,8 +81,6 @@ def _counted(number: int, reply: Any, ask: Ask) -> bytes:
     return answer[:1] + number.to_bytes(8, "little") + answer[9:]
 
 
-
-
 def _found_empty(answer: bytes, ask: Ask) -> bytes:
     return ACCEPTED + bytes(8) if answer == DENIED else answer
 
@@ -100,17 +91,10 @@ def _found_asking(answer: bytes, ask: Ask) -> bytes:
 
 # fmt: off
 _REQUEST = (
-    mutant("channel-type-27", "CHANNEL is asked with byte 27.", "CHANNEL-1", "FRAMING-7", "FRAMING-8", profile=lead(Channel, 0x27)),
-    *name_faults(Channel, "CHANNEL-2", "SUBSCRIBE-12", "CHANNEL-12", "CHANNEL-16"),
-    mutant("channel-eats-a-byte", "CHANNEL takes the byte behind the name for its end.", "CHANNEL-3", "FRAMING-3", handlers=eating_a_byte(Channel)),
 )  # fmt: skip
 # fmt: on
 # fmt: off
 _LAYOUT = (
-    mutant("channel-without-status", "CHANNEL is answered without a status byte where somebody is subscribed.", "CHANNEL-4", "CHANNEL-5", "FRAMING-9",
-           "FRAMING-10", profile=lead(ChannelReply)),
-    mutant("channel-count-of-4-bytes", "CHANNEL answers a number of subscribers of 4 bytes.", "CHANNEL-5", "CHANNEL-6",
-           profile=field_kind(ChannelReply, "subscribers", Rows(Subscriber, U32))),
     mutant("channel-count-is-1", "CHANNEL announces 1 subscriber, however many rows follow.", "CHANNEL-5", "CHANNEL-6",
            handlers=with_found(Channel, lambda reply, ask: _counted(1, reply, ask))),
     mutant("channel-count-up-to-8", "CHANNEL announces 8 subscribers at most.", "CHANNEL-5", "CHANNEL-6",
@@ -127,8 +111,6 @@ _FIELDS = (
            handlers=_shown(subscribed_at=lambda row, ask: ask.state.wall(ask.now) - row.subscribed_at)),
     mutant("channel-read-bytes-from-1", "READ BYTES of CHANNEL begins with 1.", "CHANNEL-10",
            handlers=_shown(read_bytes=lambda row, ask: row.read_bytes + 1)),
-    mutant("channel-write-before-read", "WRITE BYTES stands before READ BYTES in CHANNEL.", "CHANNEL-11", "CHANNEL-10",
-           profile=order(Subscriber, "connection_id", "subscribed_at", "write_bytes", "read_bytes")),
 )  # fmt: skip
 # fmt: on
 # fmt: off

@@ -11,8 +11,6 @@ from wireproof.mutants.throttr.server.patches import (
     Ask,
     changed,
     field_kind,
-    lead,
-    order,
     swapped,
     with_answer,
     with_rows,
@@ -41,8 +39,6 @@ def _listed(change: Callable[[list[Any], Ask], list[Any]]) -> HandlerPatch:
     return with_rows(Asked, change)
 
 
-
-
 def _is_automatic(name: bytes) -> bool:
     return name == b"*" or len(name) == SESSION_ID
 
@@ -68,16 +64,10 @@ class _Remembering(Channels):
         return super().remove(name, session)
 
 
-
-
 class _RememberingClosed(_Remembering):
     """Lists the channels whose last subscriber is gone."""
 
     unsubscribed = False
-
-
-
-
 
 
 class _Counting(Channels):
@@ -148,11 +138,6 @@ def _per_profile(suffix: str, starts: str, row: str, count: str) -> tuple[Server
 
 # fmt: off
 _LAYOUT = (
-    mutant("channels-takes-2-bytes", "CHANNELS takes the byte behind its own for a part of itself.", "CHANNELS-1", "FRAMING-3",
-           profile=lead(Asked, 0x16, 0)),
-    mutant("channels-without-status", "CHANNELS is answered without a status byte.", "CHANNELS-3", "FRAMING-10", profile=lead(ChannelsReply)),
-    mutant("channels-row-of-21-bytes", "A row of CHANNELS is 21 bytes, as in the document.", "CHANNELS-5", "CHANNELS-10",
-           profile=field_kind(ChannelsRow, "subscribed_connections", U32)),
     *_per_profile("", "CHANNELS-2", "CHANNELS-4", "CHANNELS-9"),
     *_per_profile("-7.3.2", "CHANNELS-3", "CHANNELS-5", "CHANNELS-10"),
     mutant("channels-names-within-rows", "Each channel name stands behind its row.", "CHANNELS-11", "CHANNELS-4", "CHANNELS-5", "FRAGMENT-2",
@@ -163,14 +148,10 @@ _LAYOUT = (
 # fmt: on
 # fmt: off
 _FIELDS = (
-    mutant("channels-names-up-to-126", "CHANNELS cuts names at 126 bytes.", "CHANNELS-6", "CHANNELS-12", handlers=_cut(126)),
-    mutant("channels-names-up-to-253", "CHANNELS cuts names at 253 bytes.", "CHANNELS-6", "CHANNELS-12", handlers=_cut(253)),
     mutant("channels-without-names-of-1-byte", "CHANNELS leaves out names of 1 byte.", "CHANNELS-6", "CHANNELS-12",
            handlers=_listed(lambda rows, ask: [row for row in rows if len(row.channel) != 1 or row.channel == b"*"])),
     mutant("channels-write-bytes-are-subscribers", "WRITE BYTES of CHANNELS shows the number of subscribers.", "CHANNELS-8",
            handlers=_shown(write_bytes=lambda row, ask: row.subscribed_connections)),
-    mutant("channels-write-before-read", "WRITE BYTES stands before READ BYTES in CHANNELS.", "CHANNELS-8", "CHANNELS-7",
-           profile=order(ChannelsRow, "channel", "write_bytes", "read_bytes", "subscribed_connections")),
 )  # fmt: skip
 # fmt: on
 # fmt: off

@@ -81,10 +81,6 @@ def _held(state: Crowd, request: Any) -> Record | None:
     return state.held(request.key)
 
 
-
-
-
-
 def _nothing_there(state: Crowd, request: Insert) -> bool | None:
     return True if state.held(request.key) is None else None
 

@@ -8,14 +8,11 @@ from wireproof.mutants.throttr.server.mutant import HandlerPatch, ServerMutant, 
 from wireproof.mutants.throttr.server.patches import (
     Ask,
     changed,
-    field_kind,
     lead,
-    swapped,
     with_answer,
     with_found,
     with_request,
 )
-from wireproof.protocols.fields import Raw
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr.requests import ConnectionById, ConnectionByIndex
 from wireproof.reference_server.throttr.state import ACCEPTED, DENIED
@@ -23,10 +20,6 @@ from wireproof.reference_server.throttr.state import ACCEPTED, DENIED
 __all__ = ["MUTANTS"]
 
 ONE = (ConnectionByIndex, ConnectionById)
-
-
-
-
 
 
 def _index(change: Callable[[int, list[bytes]], int]) -> HandlerPatch:
@@ -74,10 +67,6 @@ def _rows_of_one(suffix: str, clause: str) -> tuple[ServerMutant, ...]:
 # fmt: off
 _REQUEST = (
     mutant("connection-type-25", "CONNECTION is asked with byte 25.", "CONNECTION-1", "FRAMING-7", "FRAMING-8", profile=_asked_with(0x25)),
-    mutant("connection-index-big-endian", "CONNECTION reads its index as a big-endian number.", "CONNECTION-2", "FRAMING-1",
-           handlers=_index(lambda index, ids: swapped(index, 4))),
-    mutant("connection-id-of-8-bytes", "CONNECTION takes an id of 8 bytes.", "CONNECTION-3", profile=field_kind(ConnectionById, "id", Raw(8))),
-    mutant("connection-id-of-20-bytes", "CONNECTION takes an id of 20 bytes.", "CONNECTION-3", profile=field_kind(ConnectionById, "id", Raw(20))),
 )  # fmt: skip
 # fmt: on
 # fmt: off

@@ -31,20 +31,12 @@ def _moved(**places: str) -> HandlerPatch:
     return _totals(lambda name, row, ask: int(getattr(row, names[name])), tuple(names))
 
 
-
-
-
-
-
-
 class _Refusing(ThrottrSession):
     """Counts what it refuses."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.refused = no_requests()
-
-
 
 
 def _accepted(name: str, row: Any, ask: Ask) -> int:

@@ -11,9 +11,6 @@ from wireproof.mutants.throttr.server.patches import (
     both,
     changed,
     field_kind,
-    lead,
-    order,
-    swapped,
     with_answer,
     with_found,
     with_rows,
@@ -58,8 +55,6 @@ def shown(**fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
     return both(_listed(change), with_found((ConnectionByIndex, ConnectionById), change))
 
 
-
-
 def _without_type_and_kind(profile: Profile) -> Profile:
     return field_kind(ConnectionRow, "kind", ABSENT)(field_kind(ConnectionRow, "type", ABSENT)(profile))
 
@@ -90,22 +85,14 @@ def _with_the_next_id(rows: list[Any], ask: Ask) -> list[Any]:
     return [changed(row, id=rows[place - 1].id) for place, row in enumerate(rows)]
 
 
-
-
 SMALL_COUNT = field_kind(ConnectionsReply, "fragments", Repeated(ConnectionsFragment, U32))
 
 # fmt: off
 _LAYOUT = (
-    mutant("connections-takes-two-bytes", "CONNECTIONS takes the byte behind its own for a part of itself.", "CONNECTIONS-1", "FRAMING-3",
-           profile=lead(Connections, 0x14, 0)),
-    mutant("connections-without-status", "CONNECTIONS is answered without a status byte.", "CONNECTIONS-3", "FRAMING-10",
-           profile=lead(ConnectionsReply)),
     mutant("connections-count-of-4-bytes", "The fragment count of CONNECTIONS has 4 bytes.", "CONNECTIONS-2", profile=SMALL_COUNT),
     mutant("connections-count-of-4-bytes-behind-status", "The fragment count of CONNECTIONS has 4 bytes.", "CONNECTIONS-3", profile=SMALL_COUNT),
     mutant("connection-row-of-235-bytes", "Connection rows show neither type nor kind.", "CONNECTIONS-5", "CONNECTIONS-7", "CONNECTIONS-8",
            "CONNECTION-6", profile=_without_type_and_kind),
-    mutant("connection-row-begins-with-type", "Type stands before the id in a connection row.", "CONNECTIONS-6", "CONNECTIONS-5", "CONNECTIONS-7",
-           "WHOAMI-6", "CONNECTION-11", profiles=("7.3.2",), profile=order(ConnectionRow, "type", "id", "kind", *FIELDS[3:])),
     mutant("connections-addresses-follow", "The addresses of a fragment are repeated behind its rows.", "CONNECTIONS-30", "FRAGMENT-1",
            handlers=with_answer(Connections, lambda answer, ask: answer + b"127.0.0.1")),
 )  # fmt: skip
@@ -124,8 +111,6 @@ _FIELDS = (
     mutant("connection-ip-version-zero", "IP VERSION is 0.", "CONNECTIONS-9", profiles=("7.3.2",), handlers=shown(ip_version=lambda row, ask: 0)),
     mutant("connection-ip-version-as-a-digit", "IP VERSION is the ASCII digit.", "CONNECTIONS-9", profiles=("7.3.2",),
            handlers=shown(ip_version=lambda row, ask: row.ip_version + 0x30)),
-    mutant("connection-port-big-endian", "PORT is big-endian.", "CONNECTIONS-11", "FRAMING-1",
-           handlers=shown(port=lambda row, ask: swapped(row.port, 2))),
     mutant("connected-at-is-an-age", "CONNECTED AT is how long the connection is open.", "CONNECTIONS-13",
            handlers=shown(connected_at=lambda row, ask: ask.state.wall(ask.now) - row.connected_at)),
 )  # fmt: skip

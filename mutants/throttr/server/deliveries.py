@@ -14,14 +14,6 @@ MS = 1_000_000
 SLOW_NS = 500 * MS
 
 
-
-
-
-
-
-
-
-
 class _Slow(ThrottrSession):
     """Forgets a request that is not whole after half a second."""
 
@@ -35,8 +27,6 @@ class _Slow(ThrottrSession):
         elif now - self._since > SLOW_NS:
             self._tail.clear()
         super().data_received(data)
-
-
 
 
 class _ChannelLater(ThrottrSession):

@@ -93,8 +93,6 @@ def _inheriting(kinds: Any, inherit: Callable[[Any, Any, Ask], object]) -> Handl
     return with_handler(kinds, make)
 
 
-
-
 def _old_quota(record: Any, old: Record, ask: Ask) -> None:
     if isinstance(record, Counter) and isinstance(old, Counter):
         record.quota = old.quota

@@ -60,12 +60,6 @@ class _Hasty(_Watched):
             self.remove(record)
 
 
-
-
-
-
-
-
 class _ByKey(_Watched):
     """The expiry of a key ends whatever is there then."""
 
@@ -78,8 +72,6 @@ class _ByKey(_Watched):
         held = self.records.get(record.key)
         if held is not None and held is not record:
             self.remove(held)
-
-
 
 
 class _First(_Watched):
@@ -116,8 +108,6 @@ def _younger_lives(record: Record, ask: Ask) -> bool:
     return any(order[other.key] > order[record.key] for other in ask.state.store.live(ask.now))
 
 
-
-
 class _Ordered(Haunted):
     """A server that knows in which order its records were stored."""
 
@@ -135,8 +125,6 @@ def _numbering(answer: bytes, ask: Ask) -> bytes:
 
 def _lingering(when: Callable[[Record, Ask], bool]) -> HandlerPatch:
     return both(with_answer((Insert, Set), _numbering), answering(Query, when), answering(Get, when))
-
-
 
 
 STORING = (Insert, Set)

@@ -96,8 +96,6 @@ class _LeavesOneInSixteen(State):
             self.sessions[session.id] = session
 
 
-
-
 def _from_a_copy(correct: Handler, state: State) -> Handler:
     """Let each connection count from a copy of its own, whatever others made of the quota."""
     known: dict[tuple[bytes, bytes], int] = {}
@@ -116,8 +114,6 @@ def _from_a_copy(correct: Handler, state: State) -> Handler:
         return answer
 
     return handle
-
-
 
 
 def _with_leftovers(correct: Handler, state: State) -> Handler:

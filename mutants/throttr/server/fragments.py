@@ -11,7 +11,6 @@ from wireproof.mutants.throttr.server.patches import (
     Ask,
     Kinds,
     changed,
-    swapped,
     with_found,
     with_reply,
 )
@@ -105,15 +104,9 @@ def _renumbered(number: Callable[[int, list[_Part]], int]) -> HandlerPatch:
     return _edited(ALL, edit)
 
 
-
-
 def _lose_row(part: _Part, place: int) -> None:
     del part.heads[place], part.names[place]
     part.count -= 1
-
-
-
-
 
 
 def _count_all(parts: list[_Part]) -> None:
@@ -131,10 +124,6 @@ def _reverse_later_names(reply: Any, ask: Ask) -> Any:
     return changed(reply, fragments=tuple(parts))
 
 
-
-
-
-
 def _limit(parts: list[_Part], rows: int) -> None:
     """Keep so many rows."""
     for part in parts:
@@ -143,20 +132,12 @@ def _limit(parts: list[_Part], rows: int) -> None:
         rows -= part.count
 
 
-
-
-
-
 def _with_count(parts: list[_Part], count: int) -> bytes:
     return _u64(count) + b"".join(map(bytes, parts))
 
 
-
-
 # fmt: off
 MUTANTS = (
-    mutant("fragments-numbered-big-endian", "Fragment numbers are big-endian.", "FRAGMENT-3", "FRAGMENT-5", "FRAMING-1",
-           handlers=_renumbered(lambda place, parts: swapped(place, 8))),
     mutant("fragments-all-number-1", "Each fragment has number 1.", "FRAGMENT-5", "FRAGMENT-3", handlers=_renumbered(lambda place, parts: 1)),
     mutant("fragments-count-all-rows", "Each of several fragments tells the rows of the whole answer.", "FRAGMENT-4", "FRAGMENT-2",
            handlers=_edited(RECORDS, _count_all)),

@@ -41,8 +41,6 @@ class _Greeting(ThrottrSession):
         write(self.greeting)
 
 
-
-
 class _Handshake(ThrottrSession):
     """Takes the first byte for the version that the client speaks."""
 
@@ -102,13 +100,9 @@ def _counted(kind: type[Request], field: str) -> Any:
     return with_request(kind, change)
 
 
-
-
 TYPES = ("STATS", "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH", "CONNECTIONS", "CONNECTION")
 TABLES = ("LIST", "STATS", "INFO", "CONNECTIONS", "CHANNELS", "WHOAMI")
 BARE = (ListReply, StatsReply, InfoReply, ConnectionsReply, ChannelsReply, WhoamiReply)
-
-
 
 
 def _moved(profile: Profile) -> Profile:

@@ -19,7 +19,6 @@ from wireproof.mutants.throttr.server.patches import (
 )
 from wireproof.mutants.throttr.server.shared import (
     WIDE,
-    cut,
     in_seconds,
     lengthening,
     longer_after_many,
@@ -87,13 +86,10 @@ def _nothing_found(answer: bytes, ask: Ask) -> bytes:
 
 # fmt: off
 MUTANTS = (
-    *(cut(Get, size, "GET-3", "GET-2") for size in (62, 127, 254)),
     mutant("get-eats-a-byte-when-found", "GET that finds a buffer takes the byte behind its key for a part of itself, where one has come.", *HUNGER,
            handlers=eating_a_byte(Get, lambda answer: answer != DENIED)),
     mutant("get-miss-answered-as-the-hit-before", "GET of a missing key that follows a GET of a buffer in one segment is answered as that.", "GET-4",
            "GET-10", "ROBUSTNESS-18", handlers=with_handler(Get, missing_as_before)),
-    mutant("get-answer-a-byte-longer", "GET answers a zero byte behind the value.", "GET-5",
-           handlers=with_answer(Get, lambda answer, ask: answer if answer == DENIED else answer + b"\0")),
     mutant("get-answer-a-byte-longer-after-many", "GET answers a zero byte behind every tenth answer to what came in one segment.", "GET-5",
            "ROBUSTNESS-7", handlers=with_handler(Get, longer_after_many)),
     mutant("get-finds-in-an-empty-store", "GET answers 01 and zeros as long as no record is stored.", "GET-10", "GET-4",

@@ -7,8 +7,7 @@ from typing import Any
 
 from wireproof.mutants.throttr.server.memory import eating_again
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, lead, swapped, with_found
-from wireproof.protocols.throttr.replies import InfoReply
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_found
 from wireproof.protocols.throttr.requests import Info
 from wireproof.reference_server.throttr.records import Buffer
 
@@ -39,17 +38,9 @@ def _empty_values(ask: Ask) -> int:
     return sum(isinstance(one, Buffer) and not one.value for one in ask.state.store.live(ask.now))
 
 
-
-
 def _ever(notes: str) -> Callable[[Any, Ask], int]:
     """Return how many different keys were noted."""
     return lambda reply, ask: len(getattr(ask.state, notes))
-
-
-
-
-
-
 
 
 def _lingering(reply: Any, ask: Ask) -> int:
@@ -60,10 +51,8 @@ def _lingering(reply: Any, ask: Ask) -> int:
 
 # fmt: off
 SHAPE = (
-    mutant("info-by-another-type-byte", "INFO is known by another type byte.", "INFO-1", "INFO-2", "INFO-3", profile=lead(Info, 0x28)),
     mutant("info-eats-a-byte", "INFO takes the byte behind it when it comes again in one segment.", "INFO-1", "FRAMING-3", "ROBUSTNESS-7",
            handlers=eating_again(Info)),
-    mutant("info-without-status", "The answer to INFO has no status byte.", "INFO-3", "FRAMING-10", profile=lead(InfoReply)),
 )
 # fmt: on
 # fmt: off
@@ -81,8 +70,6 @@ RECORDS = (
     mutant("info-keys-are-counters", "TOTAL KEYS leaves buffers out.", "INFO-21", handlers=description(keys=lambda reply, ask: reply.counters)),
     mutant("info-buffers-without-the-empty", "TOTAL BUFFERS leaves buffers of no bytes out.", "INFO-23",
            handlers=description(buffers=lambda reply, ask: reply.buffers - _empty_values(ask))),
-    mutant("info-counters-big-endian", "TOTAL COUNTERS is big-endian.", "INFO-22", "INFO-21", "FRAMING-1",
-           handlers=description(counters=lambda reply, ask: swapped(reply.counters, 8))),
 )
 # fmt: on
 # fmt: off

@@ -7,7 +7,7 @@ from typing import Any
 
 from wireproof.mutants.throttr.server.info import description
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import Ask, both, changed, swapped, with_found, with_handler
+from wireproof.mutants.throttr.server.patches import Ask, both, changed, with_found, with_handler
 from wireproof.protocols.throttr.enums import RequestType
 from wireproof.protocols.throttr.requests import Info
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -111,8 +111,6 @@ MUTANTS = (
            handlers=both(_counting_refusals, with_found(Info, _without_refused))),
     mutant("info-types-of-the-connection", "The totals of types in INFO are those of the asking connection.", "INFO-8", "METRICS-13", "METRICS-15",
            handlers=with_found(Info, _of_the_connection)),
-    mutant("info-minute-big-endian", "What INFO tells of the last minute is big-endian.", "INFO-7", "INFO-8", "FRAMING-1",
-           handlers=both(description(requests_per_minute=lambda reply, ask: swapped(reply.requests_per_minute, 8)), _each(lambda total, minute: (total, swapped(minute, 8))))),
     mutant("info-requests-of-the-connection", "TOTAL REQUESTS counts those of the asking connection.", "INFO-6", "METRICS-13", "METRICS-15",
            handlers=description(total_requests=lambda reply, ask: sum(ask.session.counts))),
     mutant("info-requests-in-a-byte", "TOTAL REQUESTS is counted in a byte.", "INFO-6", "METRICS-13",

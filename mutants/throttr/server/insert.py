@@ -5,19 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.patches import Ask, eating_a_byte, taking, with_answer
+from wireproof.mutants.throttr.server.patches import Ask, eating_a_byte, with_answer
 from wireproof.mutants.throttr.server.shared import (
     HALF_A_SECOND,
-    WIDE,
-    bit_7_lost,
     by_owner,
-    cut,
-    ends_at_zero_byte,
-    low_bits_lost,
     making_room,
     refused,
     renew,
-    ttls_misread,
+    since_connected,
     type_forgotten,
     undone,
 )
@@ -30,8 +25,6 @@ __all__ = ["MUTANTS"]
 QUOTA = ("INSERT-2", "WIDTH-10")
 TTL = ("INSERT-4", "EXPIRY-11", "TTL-7")
 ECHOED = ("TTL-1", "TTL-2", "TTL-3", "TTL-5", "TTL-6")
-
-
 
 
 def _set_quota(record: Counter, ask: Ask) -> None:
@@ -49,14 +42,9 @@ def _accepted(request: Any, age: int) -> bytes | None:
 
 # fmt: off
 MUTANTS = (
-    mutant("insert-quota-low-bits-lost", "INSERT rounds the quota down to a multiple of 4.", *QUOTA, handlers=taking(Insert, quota=low_bits_lost)),
-    mutant("insert-quota-bit-7-lost", "INSERT loses the top bit of the quota's low byte.", *QUOTA, handlers=taking(Insert, quota=bit_7_lost)),
-    mutant("insert-quota-ends-at-zero-byte", "INSERT takes a quota whose low byte is zero for 0.", *QUOTA, variants=WIDE,
-           handlers=taking(Insert, quota=ends_at_zero_byte)),
     mutant("insert-ttl-type-forgotten", "INSERT stores the right instant and tells every TTL in seconds.", "INSERT-3", "QUERY-7", "TTL-12", *ECHOED,
            handlers=with_answer(Insert, type_forgotten)),
-    *ttls_misread(Insert, *TTL),
-    *(cut(Insert, size, "INSERT-6", "INSERT-5", "INSERT-8") for size in (62, 127, 254)),
+    mutant("insert-ttl-since-connected", "INSERT counts the TTL from the opening of its connection.", *TTL, handlers=with_answer(Insert, since_connected)),
     mutant("insert-eats-a-byte-when-refused", "INSERT that is refused takes the byte behind its key for a part of itself, where one has come.",
            "INSERT-6", "ROBUSTNESS-5", "ROBUSTNESS-7", handlers=eating_a_byte(Insert, lambda answer: answer == DENIED)),
     mutant("insert-stores-nothing", "INSERT answers 01 and stores nothing.", "INSERT-7", "INSERT-8", "INSERT-2", "INSERT-3",

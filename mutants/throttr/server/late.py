@@ -13,10 +13,10 @@ from wireproof.reference_server.throttr.records import Counter
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, Handler
 
-__all__ = ["Hiding", "hidden_updates", ]
-
-
-
+__all__ = [
+    "Hiding",
+    "hidden_updates",
+]
 
 
 class Hiding(Crowd):

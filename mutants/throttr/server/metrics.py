@@ -17,8 +17,6 @@ from wireproof.reference_server.throttr.tally import no_requests
 __all__ = ["MUTANTS"]
 
 
-
-
 class Forgetful(State):
     """A server whose totals are those of the open connections."""
 
@@ -27,10 +25,6 @@ class Forgetful(State):
         super().forget(session)
         for kind, number in enumerate(session.counts):
             self.tally.totals[kind] -= number
-
-
-
-
 
 
 class Slots(State):
@@ -76,8 +70,6 @@ def _with_every_request(note: Callable[[Ask], None]) -> HandlerPatch:
     return patch
 
 
-
-
 def _uncount_behind_info(ask: Ask) -> None:
     session = ask.session
     assert isinstance(session, LastAsked)
@@ -86,8 +78,6 @@ def _uncount_behind_info(ask: Ask) -> None:
         session.fresh[RequestType[ask.request.NAME]] -= 1
     if isinstance(ask.request, Info):
         session.info_in = session._data, session._at
-
-
 
 
 def _rows(change: Callable[[Any, Ask], Any]) -> HandlerPatch:
@@ -100,8 +90,6 @@ def _counts(row: Any) -> list[str]:
 
 def _in_tens(row: Any, ask: Ask) -> Any:
     return changed(row, **{name: getattr(row, name) // 10 * 10 or getattr(row, name) for name in _counts(row)})
-
-
 
 
 # fmt: off

@@ -11,12 +11,11 @@ from wireproof.mutants.throttr.server.patches import (
     Ask,
     both,
     changed,
-    lead,
     with_answer,
     with_handler,
     with_request,
 )
-from wireproof.mutants.throttr.server.subscriptions import keeping, name_faults
+from wireproof.mutants.throttr.server.subscriptions import keeping
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.throttr.requests import Publish, Subscribe
 from wireproof.reference_server.throttr.channels import Channels
@@ -96,8 +95,6 @@ def _carried_out(correct: Handler, state: State) -> Handler:
     return handle
 
 
-
-
 def _unless_subscribed(correct: Handler, state: State) -> Handler:
     def handle(request: Publish, session: ThrottrSession, now: int) -> bytes:
         return correct(request, session, now) if request.channel in session.subscriptions else DENIED
@@ -114,13 +111,9 @@ def _payload(change: Callable[[bytes], bytes]) -> HandlerPatch:
     return with_request(Publish, lambda request, ask: changed(request, payload=change(request.payload)))
 
 
-
-
 _WIDE = ("uint16", "uint32", "uint64")
 # fmt: off
 _REQUEST = (
-    mutant("publish-type-33", "PUBLISH is asked with byte 33.", "PUBLISH-1", "FRAMING-7", "FRAMING-8", profile=lead(Publish, 0x33)),
-    *name_faults(Publish, "PUBLISH-2", "SUBSCRIBE-12", "SUBSCRIBE-5", "PUSH-4", "PUBLISH-7", "PUBLISH-11"),
     mutant("publish-payload-size-of-12-bits", "PUBLISH ignores the upper bits of the payload size.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",
            variants=_WIDE, handlers=_payload(lambda payload: payload[: len(payload) & 0xFFF])),
     mutant("publish-payload-size-of-7-bits", "PUBLISH ignores the highest bit of a payload size up to 255.", "PUBLISH-3", "PUSH-7", "PUBLISH-14",

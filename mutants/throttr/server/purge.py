@@ -12,7 +12,6 @@ from wireproof.mutants.throttr.server.patches import (
     with_answer,
     with_handler,
 )
-from wireproof.mutants.throttr.server.shared import cut
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr.requests import Insert, Purge, Set
 from wireproof.reference_server.throttr.records import Buffer, Counter, Record
@@ -36,8 +35,6 @@ def _instead(where: Callable[[Record], bool], answer: bytes) -> HandlerPatch:
         return handle
 
     return with_handler(Purge, make)
-
-
 
 
 def _and_also(others: Callable[[bytes, list[bytes]], Iterable[bytes]]) -> HandlerPatch:
@@ -121,11 +118,8 @@ def _with_tail(old: Record, request: Set) -> Set:
     return changed(request, value=request.value + old.value[len(request.value) :])
 
 
-
-
 # fmt: off
 MUTANTS = (
-    *(cut(Purge, size, "PURGE-3", "PURGE-2", "PURGE-5", "PURGE-6") for size in (62, 127, 254)),
     mutant("purge-eats-a-byte-when-done", "PURGE that removes a record takes the byte behind its key for a part of itself, where one has come.",
            *HUNGER, handlers=eating_a_byte(Purge, lambda answer: answer == ACCEPTED)),
     mutant("purge-leaves-counters", "PURGE of a counter answers 01 and leaves it.", "PURGE-5", "PURGE-4", "PURGE-7", "PURGE-8", "LIST-14",

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import changed, field_kind, lead, order, with_handler, with_request
+from wireproof.mutants.throttr.server.patches import changed, with_handler, with_request
 from wireproof.mutants.throttr.server.subscriptions import SESSION_ID, keeping
-from wireproof.protocols.fields import U64, Blob
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.throttr.replies import PushedEvent, PushedMessage
+from wireproof.protocols.throttr.replies import PushedMessage
 from wireproof.protocols.throttr.requests import Publish
 from wireproof.reference_server.throttr.channels import Channels, Subscription
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -69,12 +68,8 @@ def _held(session: ThrottrSession) -> Iterable[bytes]:
     return session.subscriptions or (b"",)
 
 
-
-
 def _while_not_subscribed(right: Picked, request: Any, session: ThrottrSession, state: State) -> Picked:
     return [one for one in right if one.session is session or request.channel not in session.subscriptions]
-
-
 
 
 def _to_the_owner(right: Picked, request: Any, session: ThrottrSession, state: State) -> Picked:
@@ -140,11 +135,6 @@ def _is_id(name: bytes) -> bool:
 _FORM = (
     mutant("push-without-channel", "A push is 03, payload size and payload, as in an early release.", "PUSH-2", "PUSH-3", "EVENT-2",
            profile=_in_another_form),
-    mutant("push-of-type-13", "A push begins with byte 13.", "PUSH-2", "EVENT-2", profile=lead(PushedEvent, 0x13)),
-    mutant("push-sizes-exchanged", "Payload size and payload stand before channel size and channel in a push.", "PUSH-2", "EVENT-2",
-           profile=order(PushedEvent, "payload", "channel")),
-    mutant("push-payload-size-of-8-bytes", "The payload size of a push has 8 bytes.", "PUSH-2", "EVENT-2", variants=("uint8", "uint16", "uint32"),
-           profile=field_kind(PushedEvent, "payload", Blob(U64))),
     mutant("push-names-up-to-127", "The channel name in a push is cut at 127 bytes.", "EVENT-2", "PUSH-3", session=_ShortName),
     mutant("push-names-no-channel", "The channel name in a push is empty.", "PUSH-3", session=_Rewriting),
     mutant("push-names-the-first-channel", "A push names the first channel its receiver subscribed to.", "PUSH-3", session=_FirstChannel),

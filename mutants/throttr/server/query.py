@@ -13,16 +13,11 @@ from wireproof.mutants.throttr.server.patches import (
     with_handler,
 )
 from wireproof.mutants.throttr.server.shared import (
-    WIDE,
-    bit_7_lost,
-    cut,
     in_seconds,
     lengthening,
     longer_after_many,
-    low_bits_lost,
     missing_as_before,
     reserving,
-    up_to_a_zero_byte,
 )
 from wireproof.protocols.throttr import TTLType
 from wireproof.protocols.throttr.requests import Query
@@ -73,7 +68,6 @@ def _spending(correct: Handler, state: State) -> Handler:
 
 # fmt: off
 MUTANTS = (
-    *(cut(Query, size, "QUERY-3", "QUERY-2") for size in (62, 127, 254)),
     mutant("query-eats-a-byte-when-found", "QUERY that finds a counter takes the byte behind its key for a part of itself, where one has come.",
            "QUERY-3", "ROBUSTNESS-5", "ROBUSTNESS-7", handlers=eating_a_byte(Query, lambda answer: answer != DENIED)),
     mutant("query-never-finds", "QUERY answers 00 whatever is there.", "QUERY-4", "QUERY-5", "INSERT-8",
@@ -84,12 +78,6 @@ MUTANTS = (
            "ROBUSTNESS-7", handlers=with_handler(Query, longer_after_many)),
     mutant("query-finds-in-an-empty-store", "QUERY answers 01 and zeros as long as no record is stored.", "QUERY-9", "QUERY-4",
            handlers=with_answer(Query, _nothing_found)),
-    mutant("query-quota-low-bits-lost", "QUERY answers the quota rounded down to a multiple of 4.", *QUOTA, "WIDTH-10",
-           handlers=showing(Query, quota=low_bits_lost)),
-    mutant("query-quota-bit-7-lost", "QUERY answers the quota without the top bit of its low byte.", *QUOTA, "WIDTH-10",
-           handlers=showing(Query, quota=bit_7_lost)),
-    mutant("query-quota-copied-as-a-string", "QUERY answers the quota up to its first zero byte, what follows being zero.", *QUOTA, "WIDTH-10",
-           variants=WIDE, handlers=showing(Query, quota=up_to_a_zero_byte)),
     mutant("query-quota-zero-unlimited", "QUERY answers the largest quota where it is 0, as if that meant no limit.", *QUOTA, "INSERT-11",
            "UPDATE-17", handlers=showing(Query, quota=lambda quota, ask: quota or ask.state.value_max)),
     mutant("query-quota-as-first-seen", "QUERY answers the quota that its first answer about the counter had.", *QUOTA, "UPDATE-17",

@@ -48,8 +48,6 @@ def _has_channel(ask: Ask) -> bool:
     return bool(ask.state.channels.of(ask.request.key))
 
 
-
-
 class Mortal(Remembering):
     """A server on which what was noted goes with the connection that stored it."""
 
@@ -83,12 +81,6 @@ def _uncache(answer: bytes, ask: Ask) -> bytes:
 
 def _not_own(ask: Ask) -> bool:
     return held(ask) is not None and not own(ask.request.key, ask.session, ask.state)
-
-
-
-
-
-
 
 
 def _as_counter(ask: Ask) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, swapped, with_handler, with_rows
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_handler, with_rows
 from wireproof.protocols.throttr import TTLType
 from wireproof.protocols.throttr.requests import List, Stats
 from wireproof.reference_server.throttr.records import Record
@@ -26,12 +26,6 @@ def _record(row: Any, ask: Ask) -> Record:
     """Return the record that a row tells of."""
     found: Record = ask.state.store.records[row.key]
     return found
-
-
-
-
-
-
 
 
 def _bytes_used(change: Callable[[int, Any, Ask], int]) -> HandlerPatch:
@@ -85,10 +79,6 @@ _LIST = (
            handlers=_row(List, lambda row, ask: changed(row, ttl_type=TTLType.HOURS) if row.key_type else row)),
     mutant("list-time-point-drifts", "The time point that LIST tells moves on with time.", "LIST-8",
            handlers=_row(List, lambda row, ask: changed(row, time_point=row.time_point + ask.now))),
-    mutant("list-time-point-big-endian", "The time point in a LIST row is big-endian.", "LIST-8", "FRAMING-1",
-           handlers=_row(List, lambda row, ask: changed(row, time_point=swapped(row.time_point, 8)))),
-    mutant("list-bytes-used-big-endian", "Bytes used in a LIST row is big-endian.", "LIST-10", "LIST-11", "FRAMING-1", variants=WIDE,
-           handlers=_bytes_used(lambda used, row, ask: swapped(used, ask.state.value_size))),
     mutant("list-bytes-used-low-byte", "LIST tells only the low byte of bytes used.", "LIST-10", "LIST-11", profiles=("7.3.2",), variants=WIDE,
            handlers=_bytes_used(lambda used, row, ask: used & 0xFF)),
     mutant("list-counter-uses-8-bytes", "LIST tells 8 bytes used for a counter at every width.", "LIST-11", variants=("uint8", "uint16", "uint32"),

@@ -83,8 +83,6 @@ def _nothing_behind_whoami(session: Batched, requests: Sequence[Request]) -> Seq
     return [session.one(request) for request in requests[: first + 1 if first > 20 else len(requests)]]
 
 
-
-
 class _ThreePieces(ThrottrSession):
     """Forgets the beginning of a request that comes in more than six pieces."""
 

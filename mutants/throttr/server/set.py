@@ -17,12 +17,11 @@ from wireproof.mutants.throttr.server.shared import (
     HALF_A_SECOND,
     WIDE,
     by_owner,
-    cut,
+    since_connected,
     status_inverted,
-    ttls_misread,
     type_forgotten,
 )
-from wireproof.protocols.fields import U8, Blob
+from wireproof.protocols.fields import Blob
 from wireproof.protocols.throttr.requests import VALUE, Get, Set
 from wireproof.reference_server.throttr.state import DENIED
 
@@ -73,12 +72,9 @@ def _hidden_while_young(request: Any, age: int) -> bytes | None:
 MUTANTS = (
     mutant("set-ttl-type-forgotten", "SET stores the right instant and tells every TTL in seconds.", "SET-2", *ECHOED,
            handlers=with_answer(Set, type_forgotten)),
-    *ttls_misread(Set, *TTL),
-    *(cut(Set, size, "SET-4", "SET-7", "SET-8", "SET-12") for size in (62, 127, 254)),
+    mutant("set-ttl-since-connected", "SET counts the TTL from the opening of its connection.", *TTL, handlers=with_answer(Set, since_connected)),
     mutant("set-value-size-of-n-bytes", "SET reads a value size of N bytes.", "SET-5", "SET-7", "SET-9", "WIDTH-5", variants=WIDE,
            profile=field_kind(Set, "value", Blob(VALUE))),
-    mutant("set-value-size-of-one-byte", "SET reads a value size of 1 byte.", "SET-6", "SET-8", "SET-10", "SET-17", "WIDTH-6", variants=WIDE,
-           profile=field_kind(Set, "value", Blob(U8))),
     *_both(
         "set-value-size-of-seven-bits",
         "SET reads the value size without its bit 7, and what is left of the value as requests.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.mutant import HandlerPatch, ServerMutant, mutant
-from wireproof.mutants.throttr.server.patches import Ask, held, swapped, taking, with_answer, with_request
+from wireproof.mutants.throttr.server.mutant import HandlerPatch
+from wireproof.mutants.throttr.server.patches import Ask, held, with_answer, with_request
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import TTLType
 from wireproof.protocols.throttr.requests import Insert
@@ -20,15 +20,11 @@ __all__ = [
     "WIDE",
     "Act",
     "asked_due",
-    "backwards",
     "bit_7_lost",
     "by_owner",
-    "cut",
-    "ends_at_zero_byte",
     "in_seconds",
     "lengthening",
     "longer_after_many",
-    "low_bits_lost",
     "making_room",
     "missing_as_before",
     "refused",
@@ -36,10 +32,8 @@ __all__ = [
     "reserving",
     "since_connected",
     "status_inverted",
-    "ttls_misread",
     "type_forgotten",
     "undone",
-    "up_to_a_zero_byte",
 ]
 
 WIDE = ("uint16", "uint32", "uint64")
@@ -49,30 +43,9 @@ Act = Callable[[Any, Ask], object]
 """(live record, ask): something done to the record."""
 
 
-def backwards(number: int, ask: Ask) -> int:
-    """Return a dynamic field read with its most significant byte first."""
-    return swapped(number, ask.state.value_size)
-
-
-def low_bits_lost(number: int, ask: Ask) -> int:
-    """Return the number rounded down to a multiple of 4."""
-    return number & ~3
-
-
-def up_to_a_zero_byte(number: int, ask: Ask) -> int:
-    """Return the number without what follows its first zero byte."""
-    size = ask.state.value_size
-    return int.from_bytes(number.to_bytes(size, "little").split(b"\0")[0].ljust(size, b"\0"), "little")
-
-
 def bit_7_lost(number: int, ask: Ask) -> int:
     """Return the number without the top bit of its low byte."""
     return number & ~0x80
-
-
-def ends_at_zero_byte(number: int, ask: Ask) -> int:
-    """Return 0 for a number whose low byte is zero."""
-    return number if number & 0xFF else 0
 
 
 def in_seconds(ttl: int, ask: Ask) -> int:
@@ -80,8 +53,6 @@ def in_seconds(ttl: int, ask: Ask) -> int:
     record = held(ask)
     unit = SECOND if record is None else SHOWN_UNIT[record.ttl_type]
     return ttl * unit // SECOND & ask.state.value_max
-
-
 
 
 def lengthening(answer: bytes, ask: Ask) -> bytes:
@@ -118,24 +89,12 @@ def asked_due(ask: Ask) -> int:
     return due
 
 
-def cut(kind: type[Request], most: int, *clauses: str) -> ServerMutant:
-    """Return the fault that a request takes the first `most` bytes of a longer key for the whole of it."""
-    return mutant(
-        f"{kind.NAME.lower()}-key-cut-at-{most}",
-        f"{kind.NAME} takes the first {most} bytes of a longer key for the whole of it.",
-        *(*clauses, "RECORD-3", "RECORD-6"),
-        handlers=taking(kind, key=lambda key, ask: key[:most]),
-    )
-
-
 def type_forgotten(answer: bytes, ask: Ask) -> bytes:
     """Take the TTL of what was just stored for seconds; its instant stays."""
     record = held(ask)
     if answer == ACCEPTED and record is not None:
         record.ttl_type = int(TTLType.SECONDS)
     return answer
-
-
 
 
 def since_connected(answer: bytes, ask: Ask) -> bytes:
@@ -239,24 +198,3 @@ def longer_after_many(correct: Handler, state: State) -> Handler:
         return correct(request, session, now) + b"\0" * (number % 10 == 0)
 
     return handle
-
-
-def ttls_misread(kind: type[Request], *clauses: str) -> tuple[ServerMutant, ...]:
-    """Return faults in the TTL of what is stored; the first of the clauses is that of its bytes."""
-    name = kind.NAME
-
-    def one(what: str, description: str, *broken: str, **patches: Any) -> ServerMutant:
-        return mutant(f"{name.lower()}-ttl-{what}", description, *broken, **patches)
-
-    return (
-        one("big-endian", f"{name} reads the TTL with its most significant byte first.", clauses[0], "FRAMING-1",
-            variants=WIDE, handlers=taking(kind, ttl=backwards)),
-        one("low-bits-lost", f"{name} rounds the TTL down to a multiple of 4.", *clauses,
-            handlers=taking(kind, ttl=low_bits_lost)),
-        one("bit-7-lost", f"{name} loses the top bit of the TTL's low byte.", *clauses,
-            handlers=taking(kind, ttl=bit_7_lost)),
-        one("ends-at-zero-byte", f"{name} takes a TTL whose low byte is zero for 0.", *clauses,
-            variants=WIDE, handlers=taking(kind, ttl=ends_at_zero_byte)),
-        one("since-connected", f"{name} counts the TTL from the opening of its connection.", *clauses,
-            handlers=with_answer(kind, since_connected)),
-    )  # fmt: skip

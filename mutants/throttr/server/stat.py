@@ -11,7 +11,6 @@ from wireproof.mutants.throttr.server.patches import (
     Ask,
     both,
     changed,
-    lead,
     showing,
     with_answer,
     with_found,
@@ -65,14 +64,6 @@ def _touching(touch: Callable[[Any, Ask], object]) -> HandlerPatch:
     return with_answer(Stat, change)
 
 
-
-
-
-
-
-
-
-
 def _if_own(answer: bytes, ask: Ask) -> bytes:
     return answer if own(ask.request.key, ask.session, ask.state) else DENIED
 
@@ -84,8 +75,6 @@ def _when_missing(is_found: Callable[[Ask], bool]) -> HandlerPatch:
 
 def _begins_so(ask: Ask) -> bool:
     return any(record.key.startswith(ask.request.key) for record in ask.state.store.live(ask.now))
-
-
 
 
 class Noting(ThrottrSession):
@@ -105,7 +94,6 @@ def _behind_another(answer: bytes, ask: Ask) -> bytes:
 
 # fmt: off
 MUTANTS = (
-    mutant("stat-by-another-type-byte", "STAT is known by another type byte.", "STAT-1", profile=lead(Stat, 0x29)),
     mutant("stat-key-size-signed", "STAT takes a key size above 127 for a negative one: no such key.", "STAT-2",
            handlers=with_answer(Stat, lambda answer, ask: DENIED if len(ask.request.key) > 127 else answer)),
     mutant("stat-key-cut-at-254", "STAT reads 254 bytes of a key of 255.", "STAT-2", "STAT-3", handlers=_key(lambda key: key[:254])),

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.mutant import HandlerPatch, ServerMutant, mutant
+from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import (
     changed,
-    lead,
     with_answer,
     with_handler,
     with_request,
 )
-from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr.requests import Channel, Publish, Subscribe, Unsubscribe
 from wireproof.reference_server.throttr.channels import Channels
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
 
-__all__ = ["GONE", "MUTANTS", "SESSION_ID", "but_accepted", "keeping", "name_faults", "named"]
+__all__ = ["GONE", "MUTANTS", "SESSION_ID", "but_accepted", "keeping", "named"]
 
 NAMED = (Subscribe, Unsubscribe, Publish, Channel)
 SESSION_ID = 32
@@ -37,8 +35,6 @@ def keeping(channels: type[Channels]) -> type[State]:
             self.channels = channels()
 
     return Kept
-
-
 
 
 class _OneSubscriberEach(Channels):
@@ -81,22 +77,6 @@ class _Inherited(Channels):
 def named(change: Callable[[bytes], bytes], kinds: Any = NAMED) -> HandlerPatch:
     """Take `change(name)` for the name of the channel."""
     return with_request(kinds, lambda request, ask: changed(request, channel=change(request.channel)))
-
-
-def name_faults(request: type[Request], *clauses: str) -> tuple[ServerMutant, ...]:
-    """Return faults of one request at the edges of what the size of a name may be."""
-    verb = request.NAME
-
-    def one(name: str, description: str, cut: Callable[[bytes], bytes]) -> ServerMutant:
-        return mutant(f"{verb.lower()}-{name}", f"{verb} {description}.", *clauses, handlers=named(cut, request))
-
-    return (
-        one("name-of-1-byte-is-none", "takes a name of 1 byte for an empty one", lambda name: name[len(name) == 1 :]),
-        one("names-up-to-126", "cuts names at 126 bytes", lambda name: name[:126]),
-        one("size-of-7-bits", "ignores the highest bit of a name's size", lambda name: name[: len(name) & 0x7F]),
-        one("names-up-to-253", "cuts names at 253 bytes", lambda name: name[:253]),
-        one("names-up-to-254", "cuts names at 254 bytes", lambda name: name[:254]),
-    )
 
 
 def but_accepted(correct: Handler, state: State) -> Handler:
@@ -174,8 +154,6 @@ GONE = "PUBLISH-13", "CHANNEL-12", "CHANNEL-13", "CHANNELS-9", "CHANNELS-10", "C
 
 # fmt: off
 MUTANTS = (
-    mutant("subscribe-type-31", "SUBSCRIBE is asked with byte 31.", "SUBSCRIBE-1", "FRAMING-7", "FRAMING-8", profile=lead(Subscribe, 0x31)),
-    *name_faults(Subscribe, "SUBSCRIBE-2", "SUBSCRIBE-10", "SUBSCRIBE-12", "SUBSCRIBE-5"),
     mutant("subscribe-answers-twice", "SUBSCRIBE is answered with two bytes 01.", "SUBSCRIBE-4",
            handlers=with_answer(Subscribe, lambda answer, ask: answer * 2)),
     mutant("subscribe-answers-the-count", "SUBSCRIBE is answered with the number of subscriptions the channel has.", "SUBSCRIBE-4", "FRAMING-5",

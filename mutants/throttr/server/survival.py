@@ -36,8 +36,6 @@ def _announces_much(session: Any, data: bytes) -> bool:
     return (bool(session._tail) and session._need > half) or (beyond and half > session._max_frame)
 
 
-
-
 class _Disappointed(Mortal):
     """The server dies of a client that goes right after it was given a lot."""
 
@@ -70,10 +68,6 @@ class _EndsOthers(_Offended):
         for session in list(self._state.sessions.values()):
             if session is not self:
                 session.end()
-
-
-
-
 
 
 class _LargeEndsOthers(ThrottrSession):

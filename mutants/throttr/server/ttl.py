@@ -158,8 +158,6 @@ def _fine_at_last(reply: Any, ask: Ask) -> Any:
     return changed(reply, ttl_type=TTLType.MILLISECONDS, ttl=left)
 
 
-
-
 def _if_zero(span: int | None) -> Callable[[Record, Ask], int]:
     """Let no time be `span` ns, or one of its units when None."""
 

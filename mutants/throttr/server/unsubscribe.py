@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.patches import lead, with_answer, with_handler
-from wireproof.mutants.throttr.server.subscriptions import GONE, SESSION_ID, but_accepted, keeping, name_faults
+from wireproof.mutants.throttr.server.patches import with_answer, with_handler
+from wireproof.mutants.throttr.server.subscriptions import GONE, SESSION_ID, but_accepted, keeping
 from wireproof.protocols.throttr.requests import Unsubscribe
 from wireproof.reference_server.throttr.channels import Channels
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
 
 __all__ = ["MUTANTS"]
-
-
 
 
 class _ForEverybody(Channels):
@@ -32,8 +30,6 @@ class _ForEverybody(Channels):
         """See `Channels`."""
         for name in list(session.subscriptions):
             Channels.remove(self, name, session)
-
-
 
 
 def _only_from_the_first(correct: Handler, state: State) -> Handler:
@@ -59,8 +55,6 @@ def _for_another(correct: Handler, state: State) -> Handler:
 
 # fmt: off
 MUTANTS = (
-    mutant("unsubscribe-type-32", "UNSUBSCRIBE is asked with byte 32.", "UNSUBSCRIBE-1", "FRAMING-7", "FRAMING-8", profile=lead(Unsubscribe, 0x32)),
-    *name_faults(Unsubscribe, "UNSUBSCRIBE-2", "UNSUBSCRIBE-5", "SUBSCRIBE-12"),
     mutant("unsubscribe-answers-twice", "UNSUBSCRIBE is answered with two bytes.", "UNSUBSCRIBE-4",
            handlers=with_answer(Unsubscribe, lambda answer, ask: answer * 2)),
     mutant("unsubscribe-status-inverted", "UNSUBSCRIBE is answered with 00 on success.", "UNSUBSCRIBE-4", "UNSUBSCRIBE-5", "FRAMING-5",

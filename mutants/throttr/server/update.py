@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import eating_a_byte, taking, with_answer
-from wireproof.mutants.throttr.server.shared import cut, low_bits_lost
+from wireproof.mutants.throttr.server.patches import eating_a_byte, with_answer
 from wireproof.protocols.throttr import Attribute, TTLType
 from wireproof.protocols.throttr.requests import Insert, Update
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -15,8 +14,6 @@ from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, 
 
 __all__ = ["MUTANTS"]
 
-QUOTAS = ("UPDATE-14", "UPDATE-15", "UPDATE-16", "UPDATE-17")
-KINDS = ("UPDATE-6", "UPDATE-7", "UPDATE-8")
 HUNGER = ("UPDATE-11", "ROBUSTNESS-5", "ROBUSTNESS-7")
 
 
@@ -40,9 +37,6 @@ def _creating(request: Update, insert: Handler, session: ThrottrSession, now: in
 
 # fmt: off
 MUTANTS = (
-    mutant("update-value-low-bits-lost", "The value of UPDATE is rounded down to a multiple of 4.", "UPDATE-9", *KINDS, *QUOTAS, "UPDATE-18",
-           "UPDATE-25", "UPDATE-26", "UPDATE-27", "UPDATE-32", handlers=taking(Update, value=low_bits_lost)),
-    *(cut(Update, size, "UPDATE-10", "UPDATE-11") for size in (62, 127, 254)),
     mutant("update-eats-a-byte-when-made", "UPDATE that is made takes the byte behind its key for its own.", *HUNGER,
            handlers=eating_a_byte(Update, lambda answer: answer == ACCEPTED)),
     mutant("update-answers-twice", "UPDATE is answered with its status twice.", "UPDATE-12",

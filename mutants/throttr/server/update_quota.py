@@ -47,14 +47,8 @@ def _bytewise(record: Counter, ask: Ask, add: Callable[[int, int], int]) -> byte
     return _set(record, int.from_bytes(bytes(add(one, two) & 0xFF for one, two in pairs), "little"))
 
 
-
-
 def _wrapped(record: Counter, ask: Ask) -> bytes:
     return _set(record, record.quota - ask.request.value & ask.state.value_max)
-
-
-
-
 
 
 def _lost_at_times(correct: Handler, state: State) -> Handler:
@@ -82,10 +76,6 @@ def _to_zero(request: Update, record: Record, now: int) -> bool:
 def _with_value(change: int, where: Callable[[int, int], bool]) -> Where:
     """Mean changes by a value that is `where(value, quota)`."""
     return lambda request, record, now: of_quota_by(change)(request, record, now) and where(request.value, record.quota)
-
-
-
-
 
 
 def _from_the_future(reply: Any, ask: Ask) -> Any:

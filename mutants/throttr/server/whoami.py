@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, lead, with_answer, with_reply
-from wireproof.protocols.throttr.replies import WhoamiReply
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_reply
 from wireproof.protocols.throttr.requests import Whoami
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, State
@@ -38,17 +37,10 @@ def _plus(one: bytes, number: int) -> bytes:
     return one[:-1] + bytes([(one[-1] + number) % 256])
 
 
-
-
-
-
 # fmt: off
 MUTANTS = (
     mutant("whoami-as-text", "WHOAMI answers the id as 32 hexadecimal characters.", "WHOAMI-2",
            handlers=with_reply(Whoami, lambda reply, ask: reply.id.hex().encode())),
-    mutant("whoami-of-15-bytes", "WHOAMI leaves the last byte of the id out.", "WHOAMI-2",
-           handlers=with_answer(Whoami, lambda answer, ask: answer[:-1])),
-    mutant("whoami-without-status", "WHOAMI is answered with the id alone.", "WHOAMI-3", "FRAMING-10", profile=lead(WhoamiReply)),
     mutant("whoami-as-text-behind-status", "WHOAMI answers the id as 32 hexadecimal characters.", "WHOAMI-3",
            handlers=with_reply(Whoami, lambda reply, ask: ACCEPTED + reply.id.hex().encode())),
     mutant("whoami-new-after-others-went", "WHOAMI answers another id once a connection has gone.", "WHOAMI-4", "WHOAMI-6", "CONNECTIONS-6",
