@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.late import Hiding, hidden_updates
 from wireproof.mutants.throttr.server.mutant import ServerMutant
 from wireproof.mutants.throttr.server.patches import with_handler
-from wireproof.mutants.throttr.server.races import MILLISECOND, Crowd, HesitantSession, beginning, changes, finishing
+from wireproof.mutants.throttr.server.races import (
+    MILLISECOND,
+    Crowd,
+    HesitantSession,
+    Hiding,
+    beginning,
+    changes,
+    finishing,
+    hidden_updates,
+)
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import Attribute, Change
 from wireproof.protocols.throttr.requests import Insert, Set, Update

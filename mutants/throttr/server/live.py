@@ -26,7 +26,6 @@ class _Blocking(ThrottrSession):
     """Waits for the rest of a request and lets nobody else be served meanwhile."""
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
         super().data_received(data)
         if self._tail:
             time.sleep(STANDSTILL)

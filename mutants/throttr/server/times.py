@@ -1,21 +1,146 @@
-"""Faults of the TTL: its unit, where it is counted from, what is shown of it, and its extremes."""
+"""Mutants of the instant at which records expire, and of the units and extremes of TTLs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.expiry import LATE, SECOND, STORING, restamped
+from wireproof.mutants.throttr.server.expired import Haunted, answering
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import Ask, both, changed, held, showing, with_answer, with_found
 from wireproof.protocols.throttr import Attribute, Change, TTLType
 from wireproof.protocols.throttr.enums import NANOSECONDS_PER_UNIT
-from wireproof.protocols.throttr.requests import Get, Query, Set, Update
+from wireproof.protocols.throttr.requests import Get, Insert, Query, Set, Update
+from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.throttr.record_requests import SHOWN_UNIT
 from wireproof.reference_server.throttr.records import Record
 from wireproof.reference_server.throttr.state import ACCEPTED, State
+from wireproof.reference_server.throttr.store import Store
 
 __all__ = ["MUTANTS"]
+
+SECOND = 1_000_000_000
+LATE = (*(f"EXPIRY-{number}" for number in range(1, 11)), "EXPIRY-12", "EXPIRY-13", "INFO-21", "INFO-22", "INFO-23")
+"""What is false of a server on which records stay too long, whatever is asked about them."""
+
+
+def restamped(kinds: Any, due: Callable[[Record, Ask], int]) -> HandlerPatch:
+    """Let a record just stored expire at `due(record, ask)`, monotonic ns."""
+
+    def change(answer: bytes, ask: Ask) -> bytes:
+        if answer == ACCEPTED:
+            record = ask.state.store.records[ask.request.key]
+            ask.state.store.move(record, due(record, ask))
+        return answer
+
+    return with_answer(kinds, change)
+
+
+class _Watched(Store):
+    """A store that does something else to a record at an instant of its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.clock = clock
+
+
+class _Hasty(_Watched):
+    """Records go before their instant."""
+
+    def early(self, record: Record, span: int) -> int:
+        """Return how much too early, ns, a record goes that was given `span`."""
+        return span // 4
+
+    def add(self, record: Record, due: int) -> None:
+        super().add(record, due)
+        gone = due - self.early(record, due - self.clock.monotonic_ns())
+        if gone < due:
+            self.clock.call_at(gone, lambda: self._end(record, due))
+
+    def _end(self, record: Record, due: int) -> None:
+        if self.records.get(record.key) is record and record.due == due:
+            self.remove(record)
+
+
+class _ByKey(_Watched):
+    """The expiry of a key ends whatever is there then."""
+
+    def add(self, record: Record, due: int) -> None:
+        super().add(record, due)
+        self.clock.call_at(due, lambda: self._end(record))
+
+    def _end(self, record: Record) -> None:
+        held = self.records.get(record.key)
+        if held is not None and held is not record:
+            self.remove(held)
+
+
+class _First(_Watched):
+    """A key gives each of its records as long as it gave the first."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.spans: dict[bytes, int] = {}
+
+    def add(self, record: Record, due: int) -> None:
+        now = self.clock.monotonic_ns()
+        super().add(record, now + self.spans.setdefault(record.key, due - now))
+
+
+def _keeping_in(store: type[Store]) -> type[State]:
+    """Return a server whose records are kept by `store`."""
+
+    class Keeping(State):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self.store = store(self.clock)
+
+    return Keeping
+
+
+def _older_lives(record: Record, ask: Ask) -> bool:
+    order: dict[bytes, int] = ask.state.order  # type: ignore[attr-defined]
+    return any(order[other.key] < order[record.key] for other in ask.state.store.live(ask.now))
+
+
+def _younger_lives(record: Record, ask: Ask) -> bool:
+    order: dict[bytes, int] = ask.state.order  # type: ignore[attr-defined]
+    return any(order[other.key] > order[record.key] for other in ask.state.store.live(ask.now))
+
+
+class _Ordered(Haunted):
+    """A server that knows in which order its records were stored."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.order: dict[bytes, int] = {}
+
+
+def _numbering(answer: bytes, ask: Ask) -> bytes:
+    order: dict[bytes, int] = ask.state.order  # type: ignore[attr-defined]
+    if answer == ACCEPTED:
+        order[ask.request.key] = ask.now * 1000 + len(order)
+    return answer
+
+
+def _lingering(when: Callable[[Record, Ask], bool]) -> HandlerPatch:
+    return both(with_answer((Insert, Set), _numbering), answering(Query, when), answering(Get, when))
+
+
+STORING = (Insert, Set)
+# fmt: off
+EXPIRY_MUTANTS = (
+    mutant("expires-a-quarter-early", "Records go when three quarters of their time are over.", "EXPIRY-11", state=_keeping_in(_Hasty)),
+    mutant("expires-in-turn", "QUERY and GET find what expired as long as an older record lives.", "EXPIRY-12", "EXPIRY-1", "EXPIRY-2",
+           state=_Ordered, handlers=_lingering(_older_lives)),
+    mutant("expires-with-the-newest", "QUERY and GET find what expired as long as a younger record lives.", "EXPIRY-12", "EXPIRY-1", "EXPIRY-2",
+           state=_Ordered, handlers=_lingering(_younger_lives)),
+    mutant("expires-by-key", "The expiry of a purged record ends the next one of its key.", "EXPIRY-13", "EXPIRY-11", state=_keeping_in(_ByKey)),
+    mutant("expires-like-the-first", "A record lives as long as the first of its key was given.", "EXPIRY-13", "EXPIRY-11", "EXPIRY-9", "EXPIRY-10",
+           "PURGE-8", state=_keeping_in(_First)),
+)
+# fmt: on
+
 
 NS, US, MS, S, MIN, H = NANOSECONDS_PER_UNIT.values()
 EARLY = ("EXPIRY-11",)
@@ -169,7 +294,7 @@ def _if_zero(span: int | None) -> Callable[[Record, Ask], int]:
 
 
 # fmt: off
-MUTANTS = (
+TTL_MUTANTS = (
     *(mutant(f"{name}-as-{other}", f"A TTL in {name} counts in {other}.",
             f"TTL-{int(kind)}", "TTL-7", "INSERT-4", "SET-3", *((*LATE, "TTL-12") if wrong > right else EARLY),
             variants=variants, handlers=_counted_in(kind, wrong))
@@ -216,3 +341,9 @@ MUTANTS = (
            handlers=restamped(STORING, _if_zero(None))),
 )
 # fmt: on
+
+
+MUTANTS = (
+    *EXPIRY_MUTANTS,
+    *TTL_MUTANTS,
+)
