@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from wireproof.mutants.mutant import ClientMutant, Mutant, SeededBug
-from wireproof.mutants.wire import wire_mutants
+from wireproof.mutants.wire import wire_mutants, wire_sample
 from wireproof.reference_client.registry import CLIENTS, DrivenClient, client_class, driven_protocols
 from wireproof.reference_server.registry import SERVICES
 
@@ -34,8 +34,8 @@ def server_mutants(protocol: str) -> Mapping[str, Mutant]:
 
 @cache
 def _server_mutants(protocol: str) -> Mapping[str, Mutant]:
-    """Return those of the protocol's tables, then those derived from its layouts."""
-    return {**_mutants(protocol, "server"), **wire_mutants(protocol)}
+    """Return those of the protocol's tables, then a sample of those derived from its layouts."""
+    return {**_mutants(protocol, "server"), **wire_sample(protocol)}
 
 
 def client_mutants(protocol: str) -> Mapping[str, ClientMutant]:
@@ -70,6 +70,8 @@ def server_patch(protocol: str, name: str | None) -> Any:
     if name is None:
         return None
     known = server_mutants(protocol)
+    if name not in known and name.startswith("wire:") and protocol in SERVICES:
+        known = wire_mutants(protocol)
     if name not in known:
         raise _unknown(protocol, name, known, demonstration_mutants(protocol))
     return known[name]

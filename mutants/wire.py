@@ -29,7 +29,7 @@ from wireproof.protocols.profile import Profile
 from wireproof.protocols.registry import Protocol, protocol
 from wireproof.reference_server.registry import SERVICES
 
-__all__ = ["wire_mutants"]
+__all__ = ["wire_mutants", "wire_sample"]
 
 Where = Mapping[str, tuple[str, ...]]
 """Profile -> the variants of it."""
@@ -44,6 +44,19 @@ def wire_mutants(name: str) -> Mapping[str, Mutant]:
         for one in (*made.of_fields(message, profiles), *made.of_bytes(message, profiles)):
             found.setdefault(one.name, one)
     return found
+
+
+@cache
+def wire_sample(name: str) -> Mapping[str, Mutant]:
+    """Return those that a run tries: of the operators that show with any value, one for each field, in turns."""
+    every, coarse = wire_mutants(name), {one.name for one in OPERATORS if not one.fine}
+    of_field: dict[str, list[str]] = {}
+    for one in every:
+        place, _, operator = one.rpartition(":")
+        if operator in coarse and not place.endswith((".lead", ".end", ".status")):
+            of_field.setdefault(place, []).append(one)
+    left_out = {one for at, some in enumerate(of_field.values()) for one in some if one != some[at % len(some)]}
+    return {one: mutant for one, mutant in every.items() if one not in left_out}
 
 
 class _Maker:

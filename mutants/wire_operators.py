@@ -34,6 +34,8 @@ class Operator:
     """Resolved kind -> another kind."""
     moves: bool = False
     """It lies behind the next field."""
+    fine: bool = False
+    """Shows with some values only."""
     amounts: bool = False
     """Fits only numbers whose size depends on the variant."""
 
@@ -171,8 +173,9 @@ def _value(
     value: Callable[[Any, Any], Any] | None,
     *,
     amounts: bool = False,
+    fine: bool = False,
 ) -> Operator:
-    return Operator(name=name, description=description, fits=fits, value=value, amounts=amounts)
+    return Operator(name=name, description=description, fits=fits, value=value, amounts=amounts, fine=fine or amounts)
 
 
 def _kind(name: str, description: str, fits: Callable[[Kind], bool], kind: Callable[[Kind], Kind]) -> Operator:
@@ -201,14 +204,10 @@ OPERATORS = (
     _value("swapped", "where the next field of its kind belongs, and that in its place", _is_number, None),
     _value("inverted", "as its opposite", lambda kind: isinstance(kind, Flag), lambda value, kind: not value),
     _value("cut", "without its last byte", _is_blob, lambda value, kind: value[:-1]),
-    _value("behead", "without its first byte where it has more", _is_blob, lambda value, kind: value[1:] or value),
-    _value("one-is-none", "as nothing where it is one byte", _is_blob, lambda value, kind: value if len(value) > 1 else b""),
+    _value("one-is-none", "as nothing where it is one byte", _is_blob, lambda value, kind: value if len(value) > 1 else b"", fine=True),
     _value("padded", "with a zero byte behind it", _is_blob, _longer),
-    _value("string-of-bytes", "up to its first zero byte", _is_blob, lambda value, kind: value.split(b"\0")[0]),
-    _value("lower-case", "in lower case", _is_blob, lambda value, kind: value.lower()),
-    _value("size-of-7-bits", "with a size without its bit 7", _is_blob, lambda value, kind: value[: len(value) & ~0x80]),
-    _value("size-of-8-bits", "with a size of 8 bits", _is_blob, lambda value, kind: value[: len(value) & 0xFF]),
-    *(_value(f"first-{most}", f"cut at {most} bytes", _is_blob, _first(most)) for most in (62, 126, 127, 253, 254)),
+    _value("size-of-7-bits", "with a size without its bit 7", _is_blob, lambda value, kind: value[: len(value) & ~0x80], fine=True),
+    *(_value(f"first-{most}", f"cut at {most} bytes", _is_blob, _first(most), fine=True) for most in (62, 126, 127, 253, 254)),
     _value("reversed", "backwards", _is_bytes, lambda value, kind: value[::-1]),
     _value("zeros", "as zeros", _is_bytes, lambda value, kind: bytes(len(value))),
     _value("row-lost", "without its last part", _is_table, lambda value, kind: value[:-1]),

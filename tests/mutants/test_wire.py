@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 import pytest
 
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.mutants.registry import server_mutants
+from wireproof.mutants.registry import server_mutants, server_patch
 from wireproof.mutants.wire import wire_mutants
 from wireproof.protocols import protocol, protocol_names
 from wireproof.protocols import registry as protocols
@@ -39,7 +39,15 @@ def test_each_names_clauses_profiles_and_variants_that_exist(name: str) -> None:
         assert set(mutant.clauses) <= set(clauses)
         assert set(mutant.profiles) <= set(profiles)
         assert set(mutant.variants) <= {one for profile in profiles.values() for one in profile.variants}
-        assert server_mutants(name)[mutant_name] is mutant
+        assert server_patch(name, mutant_name) is mutant
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_a_run_tries_every_field_and_every_operator(name: str) -> None:
+    every, tried = wire_mutants(name), [one for one in server_mutants(name) if one.startswith("wire:")]
+
+    assert {one.rpartition(":")[0] for one in tried} == {one.rpartition(":")[0] for one in every}
+    assert len(tried) < len(every)
 
 
 @pytest.mark.parametrize("name", protocol_names())
@@ -56,7 +64,7 @@ def test_each_can_be_served_where_it_differs(name: str) -> None:
         ("", "01 01 01 3412020500 01 0205000200 7879"),
         ("QUERY_REPLY.quota:byte-order", "01 01 01 1234020500 01 0205000200 7879"),
         ("QUERY_REPLY.quota:low-byte", "01 01 01 3400020500 01 0205000200 7879"),
-        ("QUERY_REPLY.quota:low-bit", "01 01 01 3412020500 01 0205000200 7879"),
+        ("QUERY_REPLY.quota:low-bits", "01 01 01 3412020500 01 0205000200 7879"),
         ("QUERY_REPLY.quota:off-by-one", "01 01 01 3512020500 01 0205000200 7879"),
         ("QUERY_REPLY.quota:zero", "01 01 01 0000020500 01 0205000200 7879"),
         ("QUERY_REPLY.quota:swapped", "01 01 01 0500023412 01 0205000200 7879"),
@@ -70,6 +78,10 @@ def test_each_can_be_served_where_it_differs(name: str) -> None:
         ("GET_REPLY.value:reversed", "01 01 01 3412020500 01 0205000200 7978"),
         ("GET_REPLY.value:zeros", "01 01 01 3412020500 01 0205000200 0000"),
         ("GET_REPLY.value:narrower", "01 01 01 3412020500 01 02050002 7879"),
+        ("QUERY_REPLY.quota:moved", "01 01 01 0234120500 01 0205000200 7879"),
+        ("QUERY_REPLY.end:longer", "01 01 01 341202050000 01 0205000200 7879"),
+        ("QUERY_REPLY.lead:left-out", "01 01 3412020500 01 0205000200 7879"),
+        ("SET.value:first-62", "01 01 01 3412020500 01 0205000200 7879"),
         ("INSERT.quota:off-by-one", "01 01 01 3512020500 01 0205000200 7879"),
         ("SET.value:cut", "01 01 01 3412020500 01 0205000100 78"),
     ],
@@ -150,8 +162,9 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> ToyCodec:
 
 
 def test_a_protocol_without_a_table_has_wire_mutants(toy: ToyCodec) -> None:
-    found = server_mutants("toy")
+    found = wire_mutants("toy")
 
+    assert any(one.startswith("wire:TOLD.number:") for one in server_mutants("toy"))
     assert {"wire:ASK.word:cut", "wire:ASK.lead:another", "wire:TOLD.number:byte-order"} <= set(found)
     handlers: Any = found["wire:TOLD.number:byte-order"].handlers  # type: ignore[attr-defined]
     handle = handlers({Ask: lambda asked, asker, now: Told(0x1234)}, SimpleNamespace(codec=toy))[Ask]
@@ -163,7 +176,7 @@ def test_a_protocol_that_nobody_serves_has_none() -> None:
 
 
 def _answers(mutant: str, asked: list[Any], *, get: bool = False) -> bytes:
-    patch: Any = server_mutants("throttr")[f"wire:{mutant}"] if mutant else None
+    patch: Any = server_patch("throttr", f"wire:{mutant}" if mutant else None)
     service = create_service("throttr", profile="7.3.2", variant="uint16", clock=VirtualClock(), patch=patch)
     said: list[bytes] = []
     codec = protocol("throttr").codec(protocol("throttr").profiles["7.3.2"], "uint16")
