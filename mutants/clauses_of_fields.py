@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +27,19 @@ class ClausesOfFields:
         self._clauses: list[Mapping[str, Any]] = list(_read(VECTORS / protocol / "clauses.yaml").get("clauses", ()))
         self._unseen: Mapping[str, str] = _read(MUTANTS / protocol / "unseen.yaml")
 
-    def of(self, groups: Sequence[str], field: str, profiles: Sequence[str]) -> tuple[str, ...]:
-        """Return the clauses of `profiles` that speak of `field` of a message asked or answered in `groups`.
+    @cache  # noqa: B019 - one for each protocol, as long as the process
+    def of(self, groups: tuple[str, ...], field: str, profiles: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the clauses of `profiles` that speak of a message asked or answered in `groups`, or of its `field`.
 
-        Where no clause of the groups names it, all of theirs; where the protocol has no such group, its first clause.
+        First those of its own groups that name the field, then the rest of them, then others that name it or a group.
         """
         known = [one for one in self._clauses if set(profiles) & set(one.get("profiles", profiles))]
-        own = [one for one in known if one["group"] in groups]
         words = field.replace("_", " ").lower()
-        naming = [one for one in own if words in one["text"].lower()]
-        others = [one for one in known if words in one["text"].lower() and one not in naming]
-        return tuple(str(one["id"]) for one in ([*(naming or own), *others] or known[:1]))
+        naming = [one for one in known if words in one["text"].lower()]
+        own = [one for one in known if one["group"] in groups]
+        related = [one for one in known if any(re.search(rf"\b{group}\b", one["text"]) for group in groups)]
+        found = dict.fromkeys(str(one["id"]) for one in (*(it for it in naming if it in own), *own, *naming, *related))
+        return tuple(found) or tuple(str(one["id"]) for one in known[:1])
 
     def is_unseen(self, name: str) -> bool:
         """Say whether a reason is given why the mutant `name` cannot be noticed."""

@@ -12,6 +12,7 @@ from dataclasses import make_dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
+from zlib import crc32
 
 from wireproof.mutants.clauses_of_fields import ClausesOfFields
 from wireproof.mutants.mutant import Mutant
@@ -49,14 +50,17 @@ def wire_mutants(name: str) -> Mapping[str, Mutant]:
 @cache
 def wire_sample(name: str) -> Mapping[str, Mutant]:
     """Return those that a run tries: of the operators that show with any value, one for each field, in turns."""
-    every, coarse = wire_mutants(name), {one.name for one in OPERATORS if not one.fine}
-    of_field: dict[str, list[str]] = {}
-    for one in every:
-        place, _, operator = one.rpartition(":")
-        if operator in coarse and not place.endswith((".lead", ".end", ".status")):
-            of_field.setdefault(place, []).append(one)
-    left_out = {one for at, some in enumerate(of_field.values()) for one in some if one != some[at % len(some)]}
-    return {one: mutant for one, mutant in every.items() if one not in left_out}
+    every, coarse = wire_mutants(name), [one.name for one in OPERATORS if not one.fine]
+    places = dict.fromkeys(one.rpartition(":")[0] for one in every)
+    picked = {_picked(place, coarse, every) for place in places}
+    return {one: mutant for one, mutant in every.items() if one.rpartition(":")[2] not in coarse or one in picked}
+
+
+def _picked(place: str, operators: list[str], every: Mapping[str, Mutant]) -> str | None:
+    """Return one of the operators that a field has, another one for each field; None where it has none."""
+    first = crc32(place.encode()) % len(operators)
+    turned = (f"{place}:{operator}" for operator in operators[first:] + operators[:first])
+    return next((one for one in turned if one in every), None)
 
 
 class _Maker:
@@ -109,7 +113,7 @@ class _Maker:
         yield self._class(
             name=f"wire:{name}",
             description=told,
-            clauses=self._clauses.of(self._groups[message], field, tuple(where)),
+            clauses=self._clauses.of(tuple(dict.fromkeys(self._groups[message])), field, tuple(where)),
             profiles=tuple(where),
             variants=() if set(variants) == self._variants else variants,
             **patch,
@@ -131,7 +135,7 @@ Lead = Callable[[bytes, type[Message]], bytes | None]
 """(what a message begins with, its class) -> what it begins with instead; None where there is no such mutant."""
 LEADS: tuple[tuple[str, str, Lead], ...] = (
     ("another", "with another byte", lambda lead, message: bytes([lead[0] ^ 0x60]) + lead[1:] if lead else None),
-    ("longer", "with a byte more", lambda lead, message: lead + b"\1" if lead or issubclass(message, Reply) else None),
+    ("extended", "with a byte more", lambda lead, message: lead + b"\1" if lead or issubclass(message, Reply) else None),
     ("left-out", "without its first byte", lambda lead, message: lead[1:] if lead and issubclass(message, Reply) else None),
 )  # fmt: skip
 ENDS: tuple[tuple[str, str, Callable[[bytes], bytes]], ...] = (

@@ -42,7 +42,6 @@ from wireproof.reference_server.throttr.tally import no_requests
 __all__ = ["MUTANTS"]
 
 FIELDS = ConnectionRow.__struct_fields__
-TOTALS = FIELDS[-18:]
 REFUSABLE = (Insert, Query, Set, Get, Purge, Stat, Publish)
 Change = Callable[[Any, Ask], Any]
 

@@ -72,6 +72,7 @@ CLOCKS = (
 # fmt: on
 # fmt: off
 RECORDS = (
+    mutant("info-counters-are-keys", "TOTAL COUNTERS counts buffers too.", "INFO-22", handlers=description(counters=lambda reply, ask: reply.keys)),
     mutant("info-keys-are-counters", "TOTAL KEYS leaves buffers out.", "INFO-21", handlers=description(keys=lambda reply, ask: reply.counters)),
     mutant("info-buffers-without-the-empty", "TOTAL BUFFERS leaves buffers of no bytes out.", "INFO-23",
            handlers=description(buffers=lambda reply, ask: reply.buffers - _empty_values(ask))),
