@@ -92,41 +92,16 @@ SET_MUTANTS = (
     mutant("set-ttl-since-connected", "SET counts the TTL from the opening of its connection.", *TTL, handlers=with_answer(Set, since_connected)),
     mutant("set-value-size-of-n-bytes", "SET reads a value size of N bytes.", "SET-5", "SET-7", "SET-9", "WIDTH-5", variants=WIDE,
            profile=field_kind(Set, "value", Blob(VALUE))),
-    *_both(
-        "set-value-size-of-seven-bits",
-        "SET reads the value size without its bit 7, and what is left of the value as requests.",
-        *("5 9 16", "6 10 17"),
-        *STORED,
-        handlers=with_request(Set, _seven_bits),
-    ),
-    *_both(
-        "set-value-before-key",
-        "SET reads the value before the key.",
-        *("7 4 5 9", "8 4 6 10"),
-        *STORED,
-        profile=order(Set, "ttl_type", "ttl", "value", "key"),
-    ),
-    *_both(
-        "set-value-of-one-byte-before-key",
-        "SET reads a value of 1 byte before the key.",
-        *("7 9", "8 10"),
-        *STORED,
-        handlers=with_request(Set, _value_first),
-    ),
-    *_both(
-        "set-eats-a-byte",
-        "SET takes the byte behind its value for a part of itself, where one has come.",
-        *("9", "10"),
-        *("ROBUSTNESS-5", "ROBUSTNESS-7"),
-        handlers=eating_a_byte(Set),
-    ),
-    *_both(
-        "set-eats-a-byte-behind-127",
-        "SET takes the byte behind a value of 127 bytes for a part of itself, where one has come.",
-        *("9", "10"),
-        *("ROBUSTNESS-5", "ROBUSTNESS-7"),
-        handlers=with_answer(Set, _eating_behind_127),
-    ),
+    *_both("set-value-size-of-seven-bits", "SET reads the value size without its bit 7, and what is left of the value as requests.", "5 9 16",
+           "6 10 17", *STORED, handlers=with_request(Set, _seven_bits)),
+    *_both("set-value-before-key", "SET reads the value before the key.", "7 4 5 9", "8 4 6 10", *STORED,
+           profile=order(Set, "ttl_type", "ttl", "value", "key")),
+    *_both("set-value-of-one-byte-before-key", "SET reads a value of 1 byte before the key.", "7 9", "8 10", *STORED,
+           handlers=with_request(Set, _value_first)),
+    *_both("set-eats-a-byte", "SET takes the byte behind its value for a part of itself, where one has come.", "9", "10", "ROBUSTNESS-5",
+           "ROBUSTNESS-7", handlers=eating_a_byte(Set)),
+    *_both("set-eats-a-byte-behind-127", "SET takes the byte behind a value of 127 bytes for a part of itself, where one has come.", "9", "10",
+           "ROBUSTNESS-5", "ROBUSTNESS-7", handlers=with_answer(Set, _eating_behind_127)),
     mutant("set-status-inverted", "SET answers 00 when the buffer was stored and 01 when not.", "SET-11", "SET-12", "SET-19", "SET-20", "FRAMING-5",
            handlers=with_answer(Set, status_inverted)),
     mutant("set-answers-two-bytes-for-short-values", "SET answers its status and a zero byte where the value has 1 or 2 bytes.", "SET-11",
@@ -137,7 +112,7 @@ SET_MUTANTS = (
 # fmt: on
 
 
-STORED_of_set_values = ("SET-13", "SET-12")
+VALUE_STORED = ("SET-13", "SET-12")
 LONG = ("SET-16", "SET-17")
 OLD, NEW = ("7.1.0",), ("7.3.2",)
 
@@ -200,19 +175,19 @@ def _store(record: Buffer, ask: Ask) -> None:
 
 # fmt: off
 SET_VALUES_MUTANTS = (
-    mutant("set-value-ends-at-zero-byte", "SET stores a value up to its first zero byte.", *STORED_of_set_values,
+    mutant("set-value-ends-at-zero-byte", "SET stores a value up to its first zero byte.", *VALUE_STORED,
            handlers=_value(lambda value: value.split(b"\0")[0])),
-    mutant("set-value-bit-7-lost", "SET stores the low seven bits of each byte.", *STORED_of_set_values,
+    mutant("set-value-bit-7-lost", "SET stores the low seven bits of each byte.", *VALUE_STORED,
            handlers=_value(lambda value: bytes(byte & 0x7F for byte in value))),
-    mutant("set-value-as-text", "SET stores the printable characters of a value.", *STORED_of_set_values,
+    mutant("set-value-as-text", "SET stores the printable characters of a value.", *VALUE_STORED,
            handlers=_value(lambda value: bytes(byte for byte in value if 0x20 <= byte < 0x7F))),
-    mutant("set-value-cut-at-254", "SET stores the first 254 bytes of a longer value.", "SET-16", *STORED_of_set_values, "WIDTH-10",
+    mutant("set-value-cut-at-254", "SET stores the first 254 bytes of a longer value.", "SET-16", *VALUE_STORED, "WIDTH-10",
            handlers=_value(lambda value: value[:254])),
-    mutant("set-value-size-modulo-256", "SET stores of a value of more than 255 bytes as many as the low byte of its size says.", "SET-17", *STORED_of_set_values,
-           "WIDTH-10", variants=WIDE, handlers=_value(lambda value: value[: len(value) & 0xFF])),
+    mutant("set-value-size-modulo-256", "SET stores of a value of more than 255 bytes as many as the low byte of its size says.", "SET-17",
+           *VALUE_STORED, "WIDTH-10", variants=WIDE, handlers=_value(lambda value: value[: len(value) & 0xFF])),
     mutant("set-value-above-4096-refused", "SET of a value of more than 4096 bytes answers 00.", "SET-17", "SET-12", variants=WIDE,
            handlers=_refusing(lambda value: len(value) > 4096)),
-    mutant("set-empty-value-as-a-zero-byte", "SET stores an empty value as one zero byte.", "SET-15", *STORED_of_set_values,
+    mutant("set-empty-value-as-a-zero-byte", "SET stores an empty value as one zero byte.", "SET-15", *VALUE_STORED,
            handlers=_value(lambda value: value or b"\0")),
     mutant("set-refused-yet-stored", "SET on a live buffer answers 00 and replaces it.", "SET-11", "RECORD-9", profiles=OLD,
            handlers=refused(Set, Buffer, _store)),

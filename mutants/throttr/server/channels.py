@@ -149,17 +149,13 @@ _LAYOUT = (
            "FRAGMENT-7", handlers=with_answer(Asked, _interleaved)),
     mutant("channels-names-reversed", "The channel names stand in the opposite order of their rows.", "CHANNELS-11", "FRAGMENT-7",
            handlers=with_answer(Asked, _names_reversed)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _FIELDS = (
     mutant("channels-without-names-of-1-byte", "CHANNELS leaves out names of 1 byte.", "CHANNELS-6", "CHANNELS-12",
            handlers=_listed(lambda rows, ask: [row for row in rows if len(row.channel) != 1 or row.channel == b"*"])),
     mutant("channels-write-bytes-are-subscribers", "WRITE BYTES of CHANNELS shows the number of subscribers.", "CHANNELS-8",
            handlers=_shown(write_bytes=lambda row, ask: row.subscribed_connections)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _LISTED = (
     mutant("channels-of-the-asking", "CHANNELS names only channels that the asking connection holds.", "CHANNELS-12", "CHANNELS-15", "FRAGMENT-8",
            handlers=_listed(lambda rows, ask: [row for row in rows if row.channel in ask.session.subscriptions])),
@@ -169,7 +165,7 @@ _LISTED = (
            handlers=_listed(lambda rows, ask: [*rows, ChannelsRow(b"*", 0, 0, 0)])),
     mutant("channels-without-automatic", "CHANNELS leaves out the automatic channels.", "CHANNELS-15", "CHANNELS-12",
            handlers=_listed(lambda rows, ask: [row for row in rows if not _is_automatic(row.channel)])),
-)  # fmt: skip
+)
 # fmt: on
 CHANNELS_MUTANTS = _LAYOUT + _FIELDS + _LISTED
 
@@ -279,9 +275,7 @@ _REQUEST = (
            handlers=_payload(lambda payload: payload.rstrip(b"\r\n"))),
     mutant("publish-payload-of-7-bits", "The highest bit of each byte of a payload is cleared.", "PUBLISH-14", "PUSH-7",
            handlers=_payload(lambda payload: bytes(one & 0x7F for one in payload))),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _STATUS = (
     mutant("publish-answers-twice", "PUBLISH is answered with two bytes.", "PUBLISH-6", handlers=with_answer(Publish, lambda answer, ask: answer * 2)),
     mutant("publish-unanswered", "PUBLISH that reaches somebody is not answered, as in an early release.", "PUBLISH-6", "PUBLISH-7", "PUBLISH-11",
@@ -298,7 +292,7 @@ _STATUS = (
            state=keeping(_Lasting), handlers=with_answer(Publish, _was_there)),
     mutant("publish-stores-the-last", "The last message of a channel is delivered to whoever subscribes later.", "PUBLISH-16", "PUSH-6",
            state=keeping(_Storing), handlers=both(with_handler(Publish, _stores), with_handler(Subscribe, _delivers_stored))),
-)  # fmt: skip
+)
 # fmt: on
 PUBLISH_MUTANTS = _REQUEST + _STATUS
 

@@ -185,9 +185,7 @@ _ORDER = (
            handlers=both(_ordered(Connections, lambda row: row.id), with_request(ConnectionByIndex, _sorted_index))),
     mutant("legal-channel-newest-first", "CHANNEL shows the newest subscription first.",
            handlers=with_found(Channel, lambda reply, ask: changed(reply, subscribers=reply.subscribers[::-1]))),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _FRAGMENTS = (
     mutant("legal-one-row-a-fragment", "Every fragment has one row.", handlers=with_rows(TABLES, size=1)),
     mutant("legal-seven-rows-a-fragment", "Every fragment but the last has seven rows.", handlers=with_rows(TABLES, size=7)),
@@ -195,9 +193,7 @@ _FRAGMENTS = (
     mutant("legal-one-empty-fragment", "Where there is nothing there is one empty fragment.", handlers=with_reply(TABLES, _one_empty)),
     mutant("legal-fragments-from-0", "Fragments are counted from 0.", handlers=_numbered(TABLES, 0)),
     mutant("legal-fragments-from-100", "Fragments are counted from 100.", handlers=_numbered(TABLES, 100)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _PACE = (
     mutant("legal-written-byte-by-byte", "Every byte is written by itself.", session=SplitSession),
     mutant("legal-written-in-halves", "Everything is written in two pieces, 3 ms apart.", session=HalvedSession),
@@ -205,9 +201,7 @@ _PACE = (
     mutant("legal-written-together", "What is written within 20 ms is written together.", session=TogetherSession),
     mutant("legal-200-ms-an-answer", "The answers to each segment take 200 ms.", session=SlowSession),
     mutant("legal-pushes-late", "Pushes are written 20 ms later than they could.", session=LatePushSession),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _SHOWN = (
     mutant("legal-version-of-16-bytes", "VERSION fills its 16 bytes.", handlers=_version(b"1.22.333-beta.45")),
     mutant("legal-version-empty", "VERSION is empty.", handlers=_version(b"")),
@@ -228,7 +222,7 @@ _SHOWN = (
            handlers=_info(total_info=lambda reply, ask: reply.total_info - 1, total_requests=lambda reply, ask: reply.total_requests - 1)),
     mutant("legal-ttl-stands-still", "The TTL shown is the one asked for, not what is left.", profiles=V710, state=_RemembersTTL,
            handlers=both(with_answer((Insert, Set), _remember_ttl), with_answer((Update, Purge), _forget_ttl), with_found((Query, Get), _as_asked))),
-)  # fmt: skip
+)
 # fmt: on
 CONFORMING_MUTANTS: tuple[ServerMutant, ...] = _ORDER + _FRAGMENTS + _PACE + _SHOWN
 
@@ -354,9 +348,7 @@ _OPEN = (
     mutant("legal-published-to-own-channels", "PUBLISHED BYTES counts what went to own channels.", profiles=V710,
            rules={"published_counted": "to own channels"}),
     mutant("legal-published-always", "PUBLISHED BYTES counts everything.", profiles=V732, rules={"published_counted": "always"}),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _REFUSED = (
     mutant("legal-expiry-200-ms-late", "A record answers for 200 ms after it expired.", state=_LateState,
            handlers=with_handler((Query, Get, Stat, Purge), _before_its_end)),
@@ -374,7 +366,7 @@ _REFUSED = (
            handlers=with_answer(Unsubscribe, lambda answer, ask: ACCEPTED)),
     mutant("legal-channel-empty", "CHANNEL of nobody is answered with 01 and no rows.", profiles=V710,
            handlers=with_answer(Channel, _empty_when_nobody)),
-)  # fmt: skip
+)
 # fmt: on
 READINGS_MUTANTS: tuple[ServerMutant, ...] = _OPEN + _REFUSED
 

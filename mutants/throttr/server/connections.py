@@ -99,9 +99,7 @@ _LAYOUT = (
            "CONNECTION-6", profile=_without_type_and_kind),
     mutant("connections-addresses-follow", "The addresses of a fragment are repeated behind its rows.", "CONNECTIONS-30", "FRAGMENT-1",
            handlers=with_answer(Connections, lambda answer, ask: answer + b"127.0.0.1")),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _FIELDS = (
     mutant("connections-id-reversed", "A row of CONNECTIONS shows the bytes of the id in the opposite order.", "CONNECTIONS-6", "WHOAMI-6",
            handlers=_listed(lambda row, ask: changed(row, id=row.id[::-1]))),
@@ -117,9 +115,7 @@ _FIELDS = (
            handlers=shown(ip_version=lambda row, ask: row.ip_version + 0x30)),
     mutant("connected-at-is-an-age", "CONNECTED AT is how long the connection is open.", "CONNECTIONS-13",
            handlers=shown(connected_at=lambda row, ask: ask.state.wall(ask.now) - row.connected_at)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _LISTED = (
     mutant("connections-without-the-asking", "CONNECTIONS leaves out the connection that asks.", "CONNECTIONS-27", "WHOAMI-6", "FRAGMENT-8",
            handlers=_rows(lambda rows, ask: [row for row in rows if row.id != ask.session.id])),
@@ -128,7 +124,7 @@ _LISTED = (
     mutant("connections-at-most-16", "CONNECTIONS has at most 16 rows.", "CONNECTIONS-27", "FRAGMENT-8", handlers=_rows(lambda rows, ask: rows[-16:])),
     mutant("connections-with-the-last-gone", "Whoever went last keeps a row in CONNECTIONS.", "CONNECTIONS-28", "CONNECTIONS-27", "CONNECTION-7",
            "CONNECTION-8", "CONNECTION-10", "CONNECTION-12", "INFO-31", "ROBUSTNESS-21", state=_KeepsOne),
-)  # fmt: skip
+)
 # fmt: on
 CONNECTIONS_MUTANTS = _LAYOUT + _FIELDS + _LISTED
 
@@ -181,15 +177,11 @@ def _rows_of_one(suffix: str, clause: str) -> tuple[ServerMutant, ...]:
 # fmt: off
 _REQUEST = (
     mutant("connection-type-25", "CONNECTION is asked with byte 25.", "CONNECTION-1", "FRAMING-7", "FRAMING-8", profile=_asked_with(0x25)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _ANSWER = (
     mutant("connection-always-refused", "CONNECTION answers 00 whoever is there.", "CONNECTION-4", "CONNECTION-5", "CONNECTION-6", "CONNECTION-9",
            "CONNECTION-10", "CONNECTION-11", handlers=with_answer(ONE, lambda answer, ask: DENIED)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _FOUND = (
     mutant("connection-index-one-beyond-is-the-last", "An index equal to the number of connections finds the last one.", "CONNECTION-7",
            handlers=_index(lambda index, ids: index - (index == len(ids)))),
@@ -206,18 +198,18 @@ _FOUND = (
            handlers=_by_id(lambda one, ask: next(iter(ask.state.sessions)) if one == ask.session.id else one)),
     mutant("connection-own-id-refused", "CONNECTION does not find the connection that asks.", "CONNECTION-11", "CONNECTION-4",
            handlers=_by_id(lambda one, ask: bytes(16) if one == ask.session.id else one)),
-)  # fmt: skip
+)
 # fmt: on
 CONNECTION_MUTANTS = (
     _REQUEST + _ANSWER + _rows_of_one("", "CONNECTION-5") + _rows_of_one("-by-id", "CONNECTION-6") + _FOUND
 )
 
 
-TOTALS_of_connection_totals = ConnectionRow.__struct_fields__[-18:]
+ROW_TOTALS = ConnectionRow.__struct_fields__[-18:]
 
 
 def _totals(
-    number: Callable[[str, Any, Ask], int], names: tuple[str, ...] = TOTALS_of_connection_totals
+    number: Callable[[str, Any, Ask], int], names: tuple[str, ...] = ROW_TOTALS
 ) -> HandlerPatch:
     """Show `number(name, row, ask)` for the totals `names` of every row."""
     return shown(**{name: lambda row, ask, name=name: number(name, row, ask) for name in names})
@@ -240,7 +232,7 @@ class _Refusing(ThrottrSession):
 def _accepted(name: str, row: Any, ask: Ask) -> int:
     session = ask.state.sessions[row.id]
     refused = (
-        session.refused[ROW_COUNTS[TOTALS_of_connection_totals.index(name)]] if isinstance(session, _Refusing) else 0
+        session.refused[ROW_COUNTS[ROW_TOTALS.index(name)]] if isinstance(session, _Refusing) else 0
     )
     return max(int(getattr(row, name)) - refused, 0)
 
@@ -257,7 +249,7 @@ CONNECTION_TOTALS_MUTANTS = (
            handlers=_moved(publish="subscribe", subscribe="unsubscribe", unsubscribe="publish")),
     mutant("connection-totals-channel-first", "The totals of CHANNELS and CHANNEL have changed places.", "CONNECTIONS-26",
            handlers=_moved(channels="channel", channel="channels")),
-)  # fmt: skip
+)
 # fmt: on
 
 
@@ -294,7 +286,7 @@ WHOAMI_MUTANTS = (
            state=_Counts, handlers=_told(lambda one, ask: _plus(one, _gone(ask)))),
     mutant("whoami-of-the-oldest", "WHOAMI answers the id of the oldest connection.", "WHOAMI-5", "CONNECTIONS-6", "CONNECTION-11",
            handlers=_told(lambda one, ask: next(iter(ask.state.sessions)))),
-)  # fmt: skip
+)
 # fmt: on
 
 

@@ -268,7 +268,7 @@ FAIRNESS_MUTANTS = (
            "INFO-31", state=_LeavesOneInSixteen),
     mutant("increases-from-a-copy", "Each connection counts from a copy of the quota of its own.", "ROBUSTNESS-22", "CONCURRENCY-1", "CONCURRENCY-2",
            "CONCURRENCY-3", "RECORD-7", handlers=with_handler(Update, _from_a_copy)),
-)  # fmt: skip
+)
 # fmt: on
 
 

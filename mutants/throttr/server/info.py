@@ -59,8 +59,6 @@ SHAPE = (
     mutant("info-eats-a-byte", "INFO takes the byte behind it when it comes again in one segment.", "INFO-1", "FRAMING-3", "ROBUSTNESS-7",
            handlers=eating_again(Info)),
 )
-# fmt: on
-# fmt: off
 CLOCKS = (
     mutant("info-timestamp-of-the-connection", "TIMESTAMP counts from the start of the asking connection.", "INFO-4",
            handlers=description(timestamp=lambda reply, ask: (_wall(ask) - _connected(ask)) // SECOND)),
@@ -69,16 +67,12 @@ CLOCKS = (
     mutant("info-version-of-the-connection", "VERSION is the id of the asking connection.", "INFO-32",
            handlers=description(version=lambda reply, ask: ask.session.id)),
 )
-# fmt: on
-# fmt: off
 RECORDS = (
     mutant("info-counters-are-keys", "TOTAL COUNTERS counts buffers too.", "INFO-22", handlers=description(counters=lambda reply, ask: reply.keys)),
     mutant("info-keys-are-counters", "TOTAL KEYS leaves buffers out.", "INFO-21", handlers=description(keys=lambda reply, ask: reply.counters)),
     mutant("info-buffers-without-the-empty", "TOTAL BUFFERS leaves buffers of no bytes out.", "INFO-23",
            handlers=description(buffers=lambda reply, ask: reply.buffers - _empty_values(ask))),
 )
-# fmt: on
-# fmt: off
 CHANNELS = (
     *(mutant(f"info-subscriptions-are-channels{name}", "TOTAL SUBSCRIPTIONS tells the channels.",
             clause, handlers=description(subscriptions=lambda reply, ask: reply.channels))
@@ -98,9 +92,25 @@ INFO_MUTANTS = SHAPE + CLOCKS + RECORDS + CHANNELS
 
 
 TYPES = (
-    "insert", "query", "update", "purge", "get", "set", "list", "info", "stats", "stat", "subscribe", "unsubscribe",
-    "publish", "channel", "channels", "whoami", "connection", "connections",
-)  # fmt: skip
+    "insert",
+    "query",
+    "update",
+    "purge",
+    "get",
+    "set",
+    "list",
+    "info",
+    "stats",
+    "stat",
+    "subscribe",
+    "unsubscribe",
+    "publish",
+    "channel",
+    "channels",
+    "whoami",
+    "connection",
+    "connections",
+)
 """The pairs of INFO, in its order."""
 PAIRS = tuple(f"INFO-{number}" for number in range(8, 17))
 TYPE_BYTES = {name: RequestType[name.upper()] for name in TYPES}
@@ -125,7 +135,7 @@ def _moved(places: dict[str, str]) -> HandlerPatch:
     return with_found(Info, change)
 
 
-def _exchanged_of_info_totals(one: str, other: str) -> HandlerPatch:
+def _totals_exchanged(one: str, other: str) -> HandlerPatch:
     return _moved({one: other, other: one})
 
 
@@ -181,7 +191,7 @@ def _of_the_connection(reply: Any, ask: Ask) -> Any:
 # fmt: off
 INFO_TOTALS_MUTANTS = (
     *(mutant(f"info-{one}-and-{other}-exchanged", f"INFO tells {one.upper()} and {other.upper()} in each other's place.",
-            *clauses, handlers=_exchanged_of_info_totals(one, other))
+            *clauses, handlers=_totals_exchanged(one, other))
       for one, other, *clauses in (
           ("insert", "query", "INFO-9"), ("update", "purge", "INFO-9"), ("get", "set", "INFO-10"),
           ("list", "info", "INFO-11"), ("stats", "stat", "INFO-12"), ("subscribe", "unsubscribe", "INFO-13"),

@@ -101,22 +101,50 @@ def _is_text(ask: Ask) -> bool:
 
 FOLDS: tuple[tuple[str, str, Fold, tuple[str, ...]], ...] = (
     ("in-any-case", "Letter case makes no difference between keys.", bytes.lower, ("RECORD-3",)),
-    ("by-200-bytes", "Keys are compared by their first 200 bytes.",
-     lambda key: key[:200], ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4")),
-    ("by-230-bytes", "Keys below 254 bytes are compared by their first 230.",
-     lambda key: key[:230] if len(key) < 254 else key, ("RECORD-3",)),
-    ("by-254-bytes", "Keys are compared by their first 254 bytes.",
-     lambda key: key[:254], ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4")),
-    ("without-trailing-zeros", "Zero bytes at the end of a key do not count.",
-     lambda key: key.rstrip(b"\0"), ("RECORD-3", "RECORD-4")),
-    ("up-to-a-zero-byte", "Keys are compared up to their first zero byte.",
-     lambda key: key.partition(b"\0")[0], ("RECORD-3", "RECORD-4")),
+    (
+        "by-200-bytes",
+        "Keys are compared by their first 200 bytes.",
+        lambda key: key[:200],
+        ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4"),
+    ),
+    (
+        "by-230-bytes",
+        "Keys below 254 bytes are compared by their first 230.",
+        lambda key: key[:230] if len(key) < 254 else key,
+        ("RECORD-3",),
+    ),
+    (
+        "by-254-bytes",
+        "Keys are compared by their first 254 bytes.",
+        lambda key: key[:254],
+        ("RECORD-3", "RECORD-6", "INSERT-5", "SET-4"),
+    ),
+    (
+        "without-trailing-zeros",
+        "Zero bytes at the end of a key do not count.",
+        lambda key: key.rstrip(b"\0"),
+        ("RECORD-3", "RECORD-4"),
+    ),
+    (
+        "up-to-a-zero-byte",
+        "Keys are compared up to their first zero byte.",
+        lambda key: key.partition(b"\0")[0],
+        ("RECORD-3", "RECORD-4"),
+    ),
     ("trimmed", "Blanks and line ends around a key do not count.", bytes.strip, ("RECORD-3", "RECORD-4")),
-    ("of-2-bytes-either-way", "The order of the bytes of a key of two does not count.",
-     lambda key: min(key, key[::-1]) if len(key) == 2 else key, ("RECORD-3",)),
-    ("of-7-bits", "Bit 7 of the bytes of a key does not count.",
-     lambda key: bytes(byte & 0x7F for byte in key), ("RECORD-3", "RECORD-4")),
-)  # fmt: skip
+    (
+        "of-2-bytes-either-way",
+        "The order of the bytes of a key of two does not count.",
+        lambda key: min(key, key[::-1]) if len(key) == 2 else key,
+        ("RECORD-3",),
+    ),
+    (
+        "of-7-bits",
+        "Bit 7 of the bytes of a key does not count.",
+        lambda key: bytes(byte & 0x7F for byte in key),
+        ("RECORD-3", "RECORD-4"),
+    ),
+)
 # fmt: off
 KEYS_MUTANTS = (
     *(mutant(f"keys-{name}", description, *clauses, state=folding(fold)) for name, description, fold, clauses in FOLDS),

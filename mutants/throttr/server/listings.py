@@ -270,8 +270,6 @@ _LIST = (
     mutant("list-buffer-uses-7-bits", "LIST tells the bytes that a buffer uses without their bit 7.", "LIST-11", "LIST-10",
            handlers=_of_buffers(lambda record: len(record.value) & ~0x80)),
 )
-# fmt: on
-# fmt: off
 _STATS = (
     mutant("stats-not-cleared", "The integers of STATS are left over memory until the first minute is over.", *INTEGERS, "METRICS-9",
            handlers=_row(Stats, lambda row, ask: row if ask.state.minutes.index else changed(row, **{one: 182130867283365 for one in FIELDS}))),
@@ -284,11 +282,11 @@ _STATS = (
 ROWS_MUTANTS = _LIST + _STATS
 
 
-INTEGERS_of_stat = ("STAT-5", "STAT-6", "STAT-7", "STAT-8")
+STAT_INTEGERS = ("STAT-5", "STAT-6", "STAT-7", "STAT-8")
 NOTHING = StatReply(0, 0, 0, 0)
 
 
-def _exchanged_of_stat(*pairs: tuple[str, str]) -> HandlerPatch:
+def _stat_exchanged(*pairs: tuple[str, str]) -> HandlerPatch:
     """Answer with the fields of each pair in each other's place."""
 
     def change(reply: Any, ask: Ask) -> Any:
@@ -364,8 +362,8 @@ STAT_MUTANTS = (
     mutant("stat-key-trimmed", "STAT leaves blanks and line ends off a key.", "STAT-3", "RECORD-4", handlers=_key(bytes.strip)),
     mutant("stat-eats-a-byte", "STAT takes the byte behind its key when it comes again in one segment.", "STAT-3", "FRAMING-3", "ROBUSTNESS-7",
            handlers=eating_again(Stat)),
-    mutant("stat-minute-exchanged", "STAT tells the writes of the last minute before its reads.", *INTEGERS_of_stat[:2], "METRICS-9",
-           handlers=_exchanged_of_stat(FIELDS[:2])),
+    mutant("stat-minute-exchanged", "STAT tells the writes of the last minute before its reads.", *STAT_INTEGERS[:2], "METRICS-9",
+           handlers=_stat_exchanged(FIELDS[:2])),
     mutant("stat-of-own-records", "STAT finds only what the asking connection stored.", "STAT-9", "RECORD-7", state=Remembering,
            handlers=both(keeping("owners", (Insert, Set), ACCEPTED), with_answer(Stat, _if_own))),
     mutant("stat-by-prefix", "STAT of no record answers for one whose key begins so.", "STAT-10", "RECORD-3", handlers=_when_missing(_begins_so)),

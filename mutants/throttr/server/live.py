@@ -37,5 +37,5 @@ MUTANTS = (
            "ROBUSTNESS-13", session=_Fatal, live=True),
     mutant("process-waits-for-the-rest", "The process stands still for 400 ms where a request is not whole.", "ROBUSTNESS-19", "ROBUSTNESS-3",
            session=_Blocking, live=True),
-)  # fmt: skip
+)
 # fmt: on

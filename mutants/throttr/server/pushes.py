@@ -139,9 +139,7 @@ _FORM = (
     mutant("push-names-the-first-channel", "A push names the first channel its receiver subscribed to.", "PUSH-3", session=_FirstChannel),
     mutant("push-ends-with-00", "A byte 00 is put behind every payload.", "PUSH-7", "PUBLISH-14", "PUBLISH-3",
            handlers=_carrying(lambda payload: payload[:254] + b"\0")),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _WHO = (
     mutant("push-to-nobody", "No message is pushed.", "PUSH-4", "SUBSCRIBE-5", **_delivering(lambda *asked: ())),
     mutant("push-not-to-the-latest", "The latest of several subscribers receives nothing.", "PUSH-4", "SUBSCRIBE-5",
@@ -162,7 +160,7 @@ _WHO = (
            **_delivering(_to_the_owner)),
     mutant("push-star-is-a-pattern", "Who is subscribed to * receives every message.", "PUSH-15", "PUSH-5", "PUSH-14",
            **_delivering(_and_also(lambda name, request: name == b"*"))),
-)  # fmt: skip
+)
 # fmt: on
 PUSHES_MUTANTS = _FORM + _WHO
 
@@ -252,7 +250,7 @@ PUSH_TIMES_MUTANTS = (
     mutant("push-within-an-answer", "A push may come between the halves of a long answer.", "PUSH-11", session=_Overtaken),
     mutant("push-awaits-an-answer", "The byte that a subscriber sends after a push is taken for its answer.", "PUSH-12", session=_Acknowledging),
     mutant("push-before-a-bare-answer", "A push overtakes the answer of LIST, INFO and the like.", "PUSH-17", "ROBUSTNESS-4", session=_BareOvertaken),
-)  # fmt: skip
+)
 # fmt: on
 
 
@@ -314,7 +312,7 @@ DELIVERIES_MUTANTS = (
     mutant("slow-requests-forgotten", "A request that takes more than half a second to come is forgotten.", "ROBUSTNESS-6", session=_Slow),
     mutant("channel-unanswered-at-half-close", "CHANNEL is not answered when the client ends its side right behind it.", "ROBUSTNESS-9",
            session=_ChannelLater),
-)  # fmt: skip
+)
 # fmt: on
 
 

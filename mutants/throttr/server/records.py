@@ -66,7 +66,8 @@ def _accepted(request: Any, age: int) -> bytes | None:
 INSERT_MUTANTS = (
     mutant("insert-ttl-type-forgotten", "INSERT stores the right instant and tells every TTL in seconds.", "INSERT-3", "QUERY-7", "TTL-12", *ECHOED,
            handlers=with_answer(Insert, type_forgotten)),
-    mutant("insert-ttl-since-connected", "INSERT counts the TTL from the opening of its connection.", *TTL, handlers=with_answer(Insert, since_connected)),
+    mutant("insert-ttl-since-connected", "INSERT counts the TTL from the opening of its connection.", *TTL,
+           handlers=with_answer(Insert, since_connected)),
     mutant("insert-eats-a-byte-when-refused", "INSERT that is refused takes the byte behind its key for a part of itself, where one has come.",
            "INSERT-6", "ROBUSTNESS-5", "ROBUSTNESS-7", handlers=eating_a_byte(Insert, lambda answer: answer == DENIED)),
     mutant("insert-stores-nothing", "INSERT answers 01 and stores nothing.", "INSERT-7", "INSERT-8", "INSERT-2", "INSERT-3",
@@ -92,9 +93,9 @@ INSERT_MUTANTS = (
 
 
 EVERY = 25
-QUOTA_of_query = ("QUERY-6", "INSERT-2", "UPDATE-14", "UPDATE-15", "UPDATE-16")
+QUERY_QUOTA = ("QUERY-6", "INSERT-2", "UPDATE-14", "UPDATE-15", "UPDATE-16")
 TYPE = ("QUERY-7", "INSERT-3", "TTL-1", "TTL-2", "TTL-3", "TTL-5", "TTL-6")
-TTL_of_query = ("QUERY-8", "TTL-11", "TTL-12")
+QUERY_TTL = ("QUERY-8", "TTL-11", "TTL-12")
 
 
 def _nothing_found(answer: bytes, ask: Ask) -> bytes:
@@ -142,15 +143,15 @@ QUERY_MUTANTS = (
            "ROBUSTNESS-7", handlers=with_handler(Query, longer_after_many)),
     mutant("query-finds-in-an-empty-store", "QUERY answers 01 and zeros as long as no record is stored.", "QUERY-9", "QUERY-4",
            handlers=with_answer(Query, _nothing_found)),
-    mutant("query-quota-zero-unlimited", "QUERY answers the largest quota where it is 0, as if that meant no limit.", *QUOTA_of_query, "INSERT-11",
+    mutant("query-quota-zero-unlimited", "QUERY answers the largest quota where it is 0, as if that meant no limit.", *QUERY_QUOTA, "INSERT-11",
            "UPDATE-17", handlers=showing(Query, quota=lambda quota, ask: quota or ask.state.value_max)),
-    mutant("query-quota-as-first-seen", "QUERY answers the quota that its first answer about the counter had.", *QUOTA_of_query, "UPDATE-17",
+    mutant("query-quota-as-first-seen", "QUERY answers the quota that its first answer about the counter had.", *QUERY_QUOTA, "UPDATE-17",
            handlers=with_handler(Query, _as_first_seen)),
     mutant("query-ttl-type-always-seconds", "QUERY answers seconds for every TTL type.", *TYPE,
            handlers=showing(Query, ttl_type=lambda kind, ask: int(TTLType.SECONDS))),
     mutant("query-ttl-type-less-one", "QUERY answers the TTL type less 1.", *TYPE, "TTL-4",
            handlers=showing(Query, ttl_type=lambda kind, ask: kind - 1 & 0xFF)),
-    mutant("query-ttl-in-seconds", "QUERY answers the TTL in seconds, whatever its type.", *TTL_of_query, handlers=showing(Query, ttl=in_seconds)),
+    mutant("query-ttl-in-seconds", "QUERY answers the TTL in seconds, whatever its type.", *QUERY_TTL, handlers=showing(Query, ttl=in_seconds)),
     mutant("query-reserves-missing-keys", "QUERY of a missing key keeps it from being inserted from then on.", "QUERY-10", "INSERT-8",
            handlers=reserving(Query)),
     mutant("query-spends", "Every 25th QUERY of a counter takes 1 from its quota.", "QUERY-10", "QUERY-6", handlers=with_handler(Query, _spending)),
@@ -162,8 +163,8 @@ QUERY_MUTANTS = (
 # fmt: on
 
 
-TYPE_of_get = ("GET-6", "SET-2", "TTL-1", "TTL-2", "TTL-3", "TTL-5", "TTL-6")
-TTL_of_get = ("GET-7", "TTL-11", "TTL-12")
+GET_TYPE = ("GET-6", "SET-2", "TTL-1", "TTL-2", "TTL-3", "TTL-5", "TTL-6")
+GET_TTL = ("GET-7", "TTL-11", "TTL-12")
 VALUE = ("GET-9", "SET-12", "SET-13")
 """What a value that is told wrong breaks."""
 HUNGER = ("GET-3", "ROBUSTNESS-5", "ROBUSTNESS-7")
@@ -217,12 +218,12 @@ GET_MUTANTS = (
            "ROBUSTNESS-7", handlers=with_handler(Get, longer_after_many)),
     mutant("get-finds-in-an-empty-store", "GET answers 01 and zeros as long as no record is stored.", "GET-10", "GET-4",
            handlers=with_answer(Get, _nothing_found)),
-    mutant("get-ttl-type-always-seconds", "GET answers seconds for every TTL type.", *TYPE_of_get,
+    mutant("get-ttl-type-always-seconds", "GET answers seconds for every TTL type.", *GET_TYPE,
            handlers=showing(Get, ttl_type=lambda kind, ask: int(TTLType.SECONDS))),
-    mutant("get-ttl-type-less-one", "GET answers the TTL type less 1.", *TYPE_of_get, "TTL-4",
+    mutant("get-ttl-type-less-one", "GET answers the TTL type less 1.", *GET_TYPE, "TTL-4",
            handlers=showing(Get, ttl_type=lambda kind, ask: kind - 1 & 0xFF)),
-    mutant("get-ttl-in-seconds", "GET answers the TTL in seconds, whatever its type.", *TTL_of_get, handlers=showing(Get, ttl=in_seconds)),
-    mutant("get-ttl-bit-14-lost", "GET answers the TTL without bit 14.", *TTL_of_get, variants=WIDE,
+    mutant("get-ttl-in-seconds", "GET answers the TTL in seconds, whatever its type.", *GET_TTL, handlers=showing(Get, ttl=in_seconds)),
+    mutant("get-ttl-bit-14-lost", "GET answers the TTL without bit 14.", *GET_TTL, variants=WIDE,
            handlers=showing(Get, ttl=lambda ttl, ask: ttl & ~0x4000)),
     mutant("get-value-size-of-two-bytes", "GET answers a value size of 2 bytes at uint8.", "GET-8", "GET-5", "GET-9", "WIDTH-1", variants=("uint8",),
            profile=field_kind(GetReply, "value", Blob(U16))),
@@ -244,7 +245,7 @@ GET_MUTANTS = (
 
 
 GONE = ("PURGE-5", "PURGE-6", "PURGE-8", "LIST-14")
-HUNGER_of_purge = ("PURGE-3", "ROBUSTNESS-5", "ROBUSTNESS-7")
+PURGE_AND_NEXT = ("PURGE-3", "ROBUSTNESS-5", "ROBUSTNESS-7")
 
 
 def _instead(where: Callable[[Record], bool], answer: bytes) -> HandlerPatch:
@@ -344,7 +345,7 @@ def _with_tail(old: Record, request: Set) -> Set:
 # fmt: off
 PURGE_MUTANTS = (
     mutant("purge-eats-a-byte-when-done", "PURGE that removes a record takes the byte behind its key for a part of itself, where one has come.",
-           *HUNGER_of_purge, handlers=eating_a_byte(Purge, lambda answer: answer == ACCEPTED)),
+           *PURGE_AND_NEXT, handlers=eating_a_byte(Purge, lambda answer: answer == ACCEPTED)),
     mutant("purge-leaves-counters", "PURGE of a counter answers 01 and leaves it.", "PURGE-5", "PURGE-4", "PURGE-7", "PURGE-8", "LIST-14",
            handlers=_instead(lambda record: isinstance(record, Counter), ACCEPTED)),
     mutant("purge-refuses-buffers", "PURGE of a buffer answers 00 and leaves it.", "PURGE-6",
@@ -367,7 +368,7 @@ PURGE_MUTANTS = (
 # fmt: on
 
 
-HUNGER_of_update = ("UPDATE-11", "ROBUSTNESS-5", "ROBUSTNESS-7")
+UPDATE_AND_NEXT = ("UPDATE-11", "ROBUSTNESS-5", "ROBUSTNESS-7")
 
 
 def _missing(act: Callable[[Update, Handler, ThrottrSession, int], bytes]) -> HandlerPatch:
@@ -390,7 +391,7 @@ def _creating(request: Update, insert: Handler, session: ThrottrSession, now: in
 
 # fmt: off
 UPDATE_MUTANTS = (
-    mutant("update-eats-a-byte-when-made", "UPDATE that is made takes the byte behind its key for its own.", *HUNGER_of_update,
+    mutant("update-eats-a-byte-when-made", "UPDATE that is made takes the byte behind its key for its own.", *UPDATE_AND_NEXT,
            handlers=eating_a_byte(Update, lambda answer: answer == ACCEPTED)),
     mutant("update-answers-twice", "UPDATE is answered with its status twice.", "UPDATE-12",
            handlers=with_answer(Update, lambda answer, ask: answer * 2)),

@@ -232,9 +232,7 @@ _ORDER = (
            session=batched(_without_repeats)),
     mutant("nothing-behind-whoami", "What stands behind WHOAMI in a long segment is lost.", "ROBUSTNESS-7", "ROBUSTNESS-5",
            session=batched(_nothing_behind_whoami)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _PIECES = (
     mutant("forgets-after-six-pieces", "A request in more than six pieces is forgotten.", "ROBUSTNESS-6", "ROBUSTNESS-8", session=_ThreePieces),
     mutant("long-pieces-corrupted", "Bytes of a long request in several pieces are lost.", "ROBUSTNESS-6", session=_LongPieces),
@@ -249,7 +247,7 @@ _PIECES = (
            session=_AllOrNothing),
     mutant("unfinished-requests-in-one-place", "All connections gather unfinished requests in the same place.", "ROBUSTNESS-22", "ROBUSTNESS-6",
            "ROBUSTNESS-4", "ROBUSTNESS-11", "ROBUSTNESS-19", session=_SharedTail),
-)  # fmt: skip
+)
 # fmt: on
 SEGMENTS_MUTANTS = _ORDER + _PIECES
 
@@ -357,7 +355,7 @@ FRAMING_MUTANTS = (
            profile=_moved),
     mutant("six-answers-without-status", "INFO, WHOAMI and the tables have no status byte, as in the document.", "FRAMING-10",
            *(f"{name}-3" for name in TABLES), profile=_led_by()),
-)  # fmt: skip
+)
 # fmt: on
 
 

@@ -178,7 +178,7 @@ SUBSCRIPTIONS_MUTANTS = (
            "PUSH-13", "INFO-27", state=keeping(_OnlyId)),
     mutant("subscribed-to-id-in-capitals", "A fresh connection is subscribed to its id in capitals.", "SUBSCRIBE-14", "CHANNELS-15", "PUSH-14",
            state=keeping(_UpperCase)),
-)  # fmt: skip
+)
 # fmt: on
 
 
@@ -232,7 +232,7 @@ UNSUBSCRIBE_MUTANTS = (
            state=keeping(_ForEverybody)),
     mutant("unsubscribe-for-another", "UNSUBSCRIBE from a channel not held ends the oldest subscription to it.", "UNSUBSCRIBE-6", "PUSH-4",
            handlers=with_handler(Unsubscribe, _for_another)),
-)  # fmt: skip
+)
 # fmt: on
 
 
@@ -305,9 +305,7 @@ def _found_asking(answer: bytes, ask: Ask) -> bytes:
 
 # fmt: off
 _REQUEST = (
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _LAYOUT = (
     mutant("channel-count-is-1", "CHANNEL announces 1 subscriber, however many rows follow.", "CHANNEL-5", "CHANNEL-6",
            handlers=with_found(Channel, lambda reply, ask: _counted(1, reply, ask))),
@@ -315,9 +313,7 @@ _LAYOUT = (
            handlers=with_found(Channel, lambda reply, ask: _counted(min(len(reply.subscribers), 8), reply, ask))),
     mutant("channel-name-follows", "The name of the channel stands behind the rows of CHANNEL.", "CHANNEL-6",
            handlers=with_found(Channel, lambda reply, ask: ask.state.codec.encode(reply) + ask.request.channel)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _FIELDS = (
     mutant("channel-id-of-the-asking", "Every row of CHANNEL shows the id of the connection that asks.", "CHANNEL-7", "CHANNEL-12",
            handlers=_shown(connection_id=lambda row, ask: ask.session.id)),
@@ -325,9 +321,7 @@ _FIELDS = (
            handlers=_shown(subscribed_at=lambda row, ask: ask.state.wall(ask.now) - row.subscribed_at)),
     mutant("channel-read-bytes-from-1", "READ BYTES of CHANNEL begins with 1.", "CHANNEL-10",
            handlers=_shown(read_bytes=lambda row, ask: row.read_bytes + 1)),
-)  # fmt: skip
-# fmt: on
-# fmt: off
+)
 _LISTED = (
     mutant("channel-with-everybody", "CHANNEL has a row for whoever subscribed to anything.", "CHANNEL-12", "CHANNEL-13", "CHANNEL-16",
            handlers=_rows(lambda rows, ask: [_row(one) for one in ask.state.sessions.values() if _subscribed(one)])),
@@ -339,7 +333,7 @@ _LISTED = (
            handlers=with_answer(Channel, _found_empty)),
     mutant("channel-star-without-the-silent", "CHANNEL on * has no row for those who subscribed to nothing themselves.", "CHANNEL-16", "CHANNEL-12",
            handlers=_rows(lambda rows, ask: [row for row in rows if ask.request.channel != b"*" or row.connection_id == ask.session.id])),
-)  # fmt: skip
+)
 # fmt: on
 CHANNEL_MUTANTS = _REQUEST + _LAYOUT + _FIELDS + _LISTED
 

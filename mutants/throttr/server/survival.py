@@ -312,7 +312,7 @@ SURVIVAL_MUTANTS = (
     mutant("one-request-at-a-time", "While a connection is within a request nobody else is heard.", "ROBUSTNESS-19", "ROBUSTNESS-3", "ROBUSTNESS-6",
            session=_OneRequestAtATime),
     mutant("serves-32-connections", "Of more than 32 open connections the latest are not heard.", "ROBUSTNESS-19", "ROBUSTNESS-2", session=_Crowded),
-)  # fmt: skip
+)
 # fmt: on
 
 

@@ -148,5 +148,5 @@ MUTANTS = (
     mutant("expired-stays-in-memory", "Expired records are gone from every answer and stay in memory.", "BUDGET-3", state=Burying, live=True),
     mutant("one-client-at-a-time", "Only the oldest open connection is heard; the others wait for it to end.", "BUDGET-4", "ROBUSTNESS-19",
            session=OneAtATime, live=True),
-)  # fmt: skip
+)
 # fmt: on
