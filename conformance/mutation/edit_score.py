@@ -3,7 +3,8 @@
 `equivalent-edits.yaml` explains survivors that were read. Not counted are an `equivalent` one, which changes no answer
 to any client; one that acts `elsewhere`, under another profile or variant only; and a `conforming` one, which changes
 what the clauses leave open, so that no suite may kill it. An `accepted` one breaks a clause in a way that no case asks
-for, for the reason given: it counts as survived. Edits that make no server that starts are not counted either; one that hangs is killed.
+for, for the reason given: it counts as survived. Edits that make no server that starts are not counted either; one
+that hangs is killed.
 """
 
 from __future__ import annotations
