@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from wireproof.conformance.suite.cases import vectors_root
+from wireproof.conformance.report.vector_store import vectors_of
 from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.state_paths import examples, ways
 from wireproof.protocols import Request, protocol
@@ -28,10 +26,9 @@ class Exchange:
     """What is spoken there; empty: what is meant where nothing is said."""
 
 
-def _documents(name: str, profile: str, variant: str) -> Iterator[Mapping[str, Any]]:
-    folder: Path = vectors_root() / name / profile / variant
-    for path in sorted(folder.glob("*.json")):
-        yield json.loads(path.read_text(encoding="utf-8"))
+@cache
+def _documents(name: str, profile: str, variant: str) -> tuple[Mapping[str, Any], ...]:
+    return vectors_of(name, profile, variant)
 
 
 @cache
