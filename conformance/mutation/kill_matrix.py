@@ -91,11 +91,12 @@ class KillMatrix:
 
     @property
     def toothless(self) -> list[Case]:
-        """The MUST and SHOULD cases that kill nothing and do not say why."""
+        """The MUST and SHOULD cases that kill nothing, whatever their `foreach` values, and do not say why."""
+        killing = {_written_id(case) for case in self.cases if self.killers[case.id]}
         return [
             case
             for case in self.cases
-            if not self.killers[case.id] and not case.no_fault and self.levels[case.id] in NOTICED
+            if _written_id(case) not in killing and not case.no_fault and self.levels[case.id] in NOTICED
         ]
 
     @property
@@ -126,3 +127,8 @@ class KillMatrix:
         """Return the name of the first departure whose findings are not the same in `other`; empty when all are."""
         pairs = zip(self.trials, other.trials, strict=False)
         return next((one.mutant.name for one, two in pairs if list(one.findings) != list(two.findings)), "")
+
+
+def _written_id(case: Case) -> str:
+    """Return the id that stands in the case's file: without the values of `foreach`."""
+    return case.id.partition(".")[0] if case.variables else case.id
