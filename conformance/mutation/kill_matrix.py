@@ -70,11 +70,12 @@ class KillMatrix:
 
     @property
     def kills_no_mutant(self) -> list[Case]:
-        """The MUST and SHOULD cases that kill no mutant and give no reason."""
+        """The MUST and SHOULD cases that kill no mutant, whatever their `foreach` values, and give no reason."""
+        killing = {_written_id(case) for case in self.cases if self.killers[case.id]}
         return [
             case
             for case in self.cases
-            if not self.killers[case.id] and not case.no_fault and self.levels[case.id] in BINDING
+            if _written_id(case) not in killing and not case.no_fault and self.levels[case.id] in BINDING
         ]
 
     @property
@@ -106,3 +107,8 @@ class KillMatrix:
         """Return the name of the first mutant whose findings are not the same in `other`; empty when all are."""
         pairs = zip(self.results, other.results, strict=False)
         return next((one.mutant.name for one, two in pairs if list(one.findings) != list(two.findings)), "")
+
+
+def _written_id(case: Case) -> str:
+    """Return the id that stands in the case's file: without the values of `foreach`."""
+    return case.id.partition(".")[0] if case.variables else case.id

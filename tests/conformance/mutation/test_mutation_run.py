@@ -79,6 +79,15 @@ def test_a_case_may_say_why_it_kills_no_mutant_and_complaints_keep_to_their_grou
     assert not replace(found, cases=excused).kills_no_mutant
 
 
+def test_a_value_of_foreach_that_kills_nothing_is_no_complaint_where_another_one_kills() -> None:
+    sweep = [replace(CASES[0], id=f"one.{m}", variables={"m": m}) for m in (1, 2)]
+    levels = dict.fromkeys(("one.1", "one.2"), Level.MUST)
+
+    killed = KillMatrix("7.1.0", "uint16", SUITE, sweep, levels, [result(("one.2", "THR-QUERY-6"))])
+    assert not killed.kills_no_mutant
+    assert [case.id for case in replace(killed, results=[result()]).kills_no_mutant] == ["one.1", "one.2"]
+
+
 def test_what_is_untestable_is_no_kill() -> None:
     found = result(*GOOD)
     found = replace(found, findings=[*found.findings, Finding("three", Verdict.UNTESTABLE, "other", "x")])
