@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from wireproof.conformance.suite.cases import vectors_root
+from wireproof.conformance.report.vector_store import vectors_of
 from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.state_paths import examples, state_paths
 from wireproof.protocols import Request, Role, protocol
@@ -28,10 +25,9 @@ class Exchange:
     """The name of its link; "" is the default link."""
 
 
-def _documents(name: str, profile: str, variant: str) -> Iterator[JsonObject]:
-    folder: Path = vectors_root() / name / profile / variant
-    for path in sorted(folder.glob("*.json")):
-        yield json.loads(path.read_text(encoding="utf-8"))
+@cache
+def _documents(name: str, profile: str, variant: str) -> tuple[JsonObject, ...]:
+    return vectors_of(name, profile, variant)
 
 
 @cache

@@ -109,7 +109,7 @@ class Pairing:
             if isinstance(detail, Breach):
                 return detail
             if detail.error is not None or connection is None:
-                got = f"{detail.error.kind}: {detail.error.detail}" if detail.error else "no connection was made"
+                got = f"{detail.error.kind}: {detail.error.told}" if detail.error else "no connection was made"
                 return Breach(Side.CLIENT, None, None, "a connection", got, ends=True)
             self._connections[name] = connection
             if (broke := await self._greeted(name, oracle)) is not None:

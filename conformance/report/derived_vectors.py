@@ -1,12 +1,11 @@
 """Derives the byte-exact vectors of a suite: frames through the codec, conversations by playing them in simulation.
 
-Canonical: the same cases give the same files, byte for byte (fixed keys, seeded ids, virtual clock), one frame or step
-a line. What is read back is checked against `vectors/schema/vectors.schema.json`.
+The same cases give the same vectors, byte for byte (fixed keys, seeded ids, virtual clock). `vector_files` writes them
+as files, `vector_store` finds or derives them at run time.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -25,7 +24,6 @@ from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.verdict.records import level_of
 from wireproof.protocols import Message, Protocol, ProtocolError, Push, Request, protocol
 
-SCHEMA = "wireproof.vectors/1"
 NAMESPACE = "v"
 SHOWN_MESSAGES = 16
 """Steps with more messages than this give their bytes only."""
@@ -74,7 +72,6 @@ class Deriver:
         return found.setdefault(
             topic,
             {
-                "schema": SCHEMA,
                 "protocol": self.suite.protocol,
                 "profile": self.profile,
                 "variant": self.variant,
@@ -196,33 +193,3 @@ class Deriver:
 def direction_of(message: Message) -> str:
     """Return request, push or reply."""
     return "request" if isinstance(message, Request) else "push" if isinstance(message, Push) else "reply"
-
-
-def canonical(document: Mapping[str, Any]) -> str:
-    """Return the text of a vectors file: one key a line, one frame or step a line, nothing else free."""
-    lines = []
-    for key, value in document.items():
-        if key == "frames":
-            lines.append(f'"frames": {_rows(value)}')
-        elif key == "conversations":
-            lines.append(f'"conversations": {_block([_conversation(one) for one in value])}')
-        else:
-            lines.append(f"{json.dumps(key)}: {_compact(value)}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))
-
-
-def _block(rows: list[str]) -> str:
-    return "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
-
-
-def _rows(values: list[Any]) -> str:
-    return _block([_compact(value) for value in values])
-
-
-def _conversation(value: Mapping[str, Any]) -> str:
-    head = {key: one for key, one in value.items() if key != "steps"}
-    return _compact(head)[:-1] + ', "steps": ' + _rows(value["steps"]) + "}"

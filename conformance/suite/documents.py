@@ -35,21 +35,22 @@ def read_document(path: Path, schema: str = "") -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise CaseError(f"{path.name}: cannot be read: {error}") from None
     digest = sha256("\0".join((FORMAT, rules, text)).encode()).hexdigest()[:24]
-    kept = _cache() / f"{path.name}-{digest}.json"
+    kept = cache_folder() / f"{path.name}-{digest}.json"
     with suppress(OSError, ValueError):
         return json.loads(kept.read_text(encoding="utf-8"))
     from wireproof.conformance.suite.yaml_documents import checked
 
     document = checked(text, rules, path.name)
-    _keep(kept, document)
+    keep(kept, document)
     return document
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Return the folder in which documents are kept between runs; it need not exist."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "wireproof")
 
 
-def _keep(path: Path, document: Any) -> None:
+def keep(path: Path, document: Any) -> None:
     """Write whole or not at all; older versions of the same document go."""
     with suppress(OSError, TypeError):
         path.parent.mkdir(parents=True, exist_ok=True)

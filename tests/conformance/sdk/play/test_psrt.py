@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from wireproof.conformance.mutation.clients import ClientCheck, InProcessTransport
+from wireproof.conformance.mutation.clients import ClientMutationRun, InProcessTransport
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
@@ -18,7 +18,7 @@ from wireproof.protocols.plain import Plain
 from wireproof.reference_client.driver import Driver
 
 SUITE = load_sdk_suite("psrt")
-CHECK = ClientCheck("psrt", "1", "standard")
+CHECK = ClientMutationRun("psrt", "1", "standard")
 QUICK = (
     "any-version",
     "any-certificate",
@@ -61,9 +61,9 @@ def test_the_reference_client_passes(expression: str, profile: str) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_wrong_client_is_found_out_by_a_clause_that_it_breaks(name: str) -> None:
-    trial = CHECK.run(client_mutants("psrt")[name])
+    result = CHECK.result(client_mutants("psrt")[name])
 
-    assert (trial.blamed in client_mutants("psrt")[name].clauses) is True, trial.others
+    assert (result.blamed in client_mutants("psrt")[name].clauses) is True, result.others
 
 
 def test_every_clause_about_clients_has_a_case() -> None:
