@@ -147,7 +147,7 @@ def legal_case(entry: Entry, suite: Suite, ground: Ground) -> tuple[Entry, tuple
     if needs := sorted(set().union(*(needs_of(suite).links.get(one, ()) for one in links_in(entry["steps"])))):
         entry = {**entry, "needs": needs}
     for _ in range(MOST_OPENED):
-        (case,) = cases_in({"cases": [entry]}, suite.clauses, "the case", features=suite.features)
+        (case,) = cases_in({"cases": [dict(entry)]}, suite.context, "the case")
         try:
             Deriver(suite, ground.profile, ground.variant).conversation(case)
         except DeriveError as error:

@@ -19,6 +19,7 @@ from wireproof.conformance.sdk.play.operations import Asking, Talk
 from wireproof.conformance.sdk.play.sdk_connections import Connections
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import LocalProtocolError
 
 __all__ = ["Player", "Playing"]
@@ -54,7 +55,8 @@ class Player:
         """Run every step, see that nothing is left over, and return the outcome. Raises nothing of its own."""
         try:
             self.talk.has(self.case.needs)
-            for number, spec in enumerate(self._symbols.here(list(self.case.steps))):
+            for number, step in enumerate(self._symbols.here(self.case.script)):
+                spec: Mapping[str, Any] = as_written(step)  # type: ignore[assignment]
                 self._step = number
                 self.talk.clause = spec.get("clause", self.case.clauses[0])
                 self._given = spec.get("given", False)

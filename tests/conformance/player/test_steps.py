@@ -10,8 +10,8 @@ from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Note
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
-from wireproof.conformance.player.steps import VERBS
 from wireproof.conformance.suite.documents import vectors_root
+from wireproof.conformance.suite.steps import VERBS
 
 QUERY_REPLY = bytes.fromhex("01 0700 04 3b00")
 PUSH = bytes.fromhex("03 0100 70")
