@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from wireproof.conformance.suite.steps import AnyStep, Part
-from wireproof.conformance.suite.values import MessageChoice, Node, Scalar, SymbolicMessage, Value
+from wireproof.conformance.suite.values import MessageChoice, Scalar, SymbolicMessage, Value
 
 Id = Annotated[str, Meta(pattern="^[a-z0-9-]+/[a-z0-9-]+$", description="<topic>/<slug>, never used again.")]
 SdkId = Annotated[str, Meta(pattern="^sdk-[a-z0-9-]+/[a-z0-9-]+$", description="sdk-<topic>/<slug>, never used again.")]
@@ -103,8 +103,8 @@ SequenceName = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 class SequenceEntry(Part, frozen=True, kw_only=True):
     """Steps that many cases begin with, with names in `<...>` that are filled in where they are performed."""
 
-    steps: Annotated[tuple[dict[str, Node], ...], Meta(min_length=1)]
+    steps: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     defaults: Annotated[
-        dict[str, Node],
+        dict[Annotated[str, Meta(pattern="^[a-z_]+$")], Any],
         Meta(description="Name -> the value that <name> has unless another is given; null: it must be given."),
     ] = msgspec.field(name="with", default={})

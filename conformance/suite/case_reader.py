@@ -103,7 +103,8 @@ class CaseReader:
         if origin is tuple:
             return self._list(arguments, node, path)
         if origin is dict and isinstance(node, dict):
-            return self.each({name: (arguments[1], one) for name, one in node.items()}, path)
+            names = self.each({name: (arguments[0], name) for name in node}, path)
+            return self.each({name: (arguments[1], node[name]) for name in names}, path)
         if origin is Literal and any(type(node) is type(one) and node == one for one in arguments):
             return node
         if is_struct(kind) and isinstance(node, dict):

@@ -19,6 +19,7 @@ from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix, Tr
 from wireproof.conformance.mutation.mutant_result import Finding, factory_of
 from wireproof.conformance.mutation.mutation_run import Check, FaultlessError
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
 from wireproof.reference_server.clock import VirtualClock
@@ -106,7 +107,7 @@ def test_only_tapes_that_ask_what_a_fault_touches_are_played_again() -> None:
 
 
 def test_a_suite_that_the_faultless_server_fails_proves_nothing() -> None:
-    steps = ({"send": "WHOAMI", "expect": {"WHOAMI_REPLY": {"id": {"hex": "00"}}}},)
+    steps = steps_of([{"send": "WHOAMI", "expect": {"WHOAMI_REPLY": {"id": {"hex": "00"}}}}])
     broken = replace(FEW, cases=(replace(FEW.cases[0], id="query/broken", steps=steps),))
 
     with pytest.raises(FaultlessError, match="the faultless server does not pass query/broken: fail"):
