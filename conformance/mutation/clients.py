@@ -192,9 +192,8 @@ class ClientMutationRun:
 
 def _distance(case: Case, mutant: ClientMutant) -> int:
     """Return how far a case is from what `mutant` breaks; those that blame it are nearest."""
-    blamed = {case.clauses[0]} | {one for step in case.steps for one in step.get("blame", {}).values()}
-    for step in case.steps:
-        blamed |= {step["clause"]} if "clause" in step else set()
+    blamed = {case.clauses[0]} | {one for step in case.script for one in (step.blame or {}).values()}
+    blamed |= {step.clause for step in case.script if step.clause}
     if blamed & set(mutant.clauses):
         return 0
     return 1 if set(case.clauses) & set(mutant.clauses) else 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +18,7 @@ import jsonschema_rs
 from wireproof.conformance.report.derived_vectors import DeriveError, Deriver
 from wireproof.conformance.report.vector_files import Document, configurations, merged, selected
 from wireproof.conformance.suite.cases import Suite, load_suite
-from wireproof.conformance.suite.documents import cache_folder, keep, vectors_root
+from wireproof.conformance.suite.documents import keep, kept, vectors_root
 from wireproof.protocols import protocol
 
 FOLDER = "derived"
@@ -47,12 +46,10 @@ def _stored(folder: Path, profile: str, variant: str) -> Iterator[Document]:
 
 
 def _cached(name: str, profile: str, variant: str) -> list[Document]:
-    kept = cache_folder() / f"vectors-{name}-{profile}-{variant}-{_digest(name)}.json"
-    with suppress(OSError, ValueError):
-        documents: list[Document] = json.loads(kept.read_text(encoding="utf-8"))
-        return documents
-    documents = list(Deriver(load_suite(name), profile, variant).documents().values())
-    keep(kept, documents)
+    file, digest = f"vectors-{name}-{profile}-{variant}", _digest(name)
+    if (documents := kept(file, digest, list[Document])) is None:
+        documents = list(Deriver(load_suite(name), profile, variant).documents().values())
+        keep(file, digest, documents)
     return documents
 
 

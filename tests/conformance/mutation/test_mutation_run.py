@@ -20,6 +20,7 @@ from wireproof.conformance.mutation.mutant_result import Finding, MutantResult
 from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
 from wireproof.conformance.mutation.recorded_suite import factory_of
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
 from wireproof.reference_server.clock import VirtualClock
@@ -127,7 +128,7 @@ def test_only_recordings_with_a_request_that_the_mutant_touches_are_replayed() -
 
 
 def test_a_suite_that_the_reference_server_fails_proves_nothing() -> None:
-    steps = ({"send": "WHOAMI", "expect": {"WHOAMI_REPLY": {"id": {"hex": "00"}}}},)
+    steps = steps_of([{"send": "WHOAMI", "expect": {"WHOAMI_REPLY": {"id": {"hex": "00"}}}}])
     broken = replace(FEW, cases=(replace(FEW.cases[0], id="query/broken", steps=steps),))
 
     with pytest.raises(ReferenceFailsError, match="the reference server does not pass query/broken: fail"):

@@ -20,6 +20,7 @@ from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.case_traits import waits
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.reference_server.registry import create_service
 
@@ -233,7 +234,7 @@ def test_what_cannot_be_written_ends_the_run_with_that_error() -> None:
 
     async def main() -> None:
         async with servers.reference() as address:
-            await play_all(plan_of(some(20, steps=({"alive": True},))), address, full)
+            await play_all(plan_of(some(20, steps=steps_of([{"alive": True}]))), address, full)
 
     with pytest.raises(OutputError, match="no space"):
         asyncio.run(main())
@@ -256,7 +257,7 @@ def test_an_exception_in_simulation_is_the_record_of_its_case() -> None:
             raise RuntimeError("broken")
         return create_service("throttr", profile="7.1.0", variant="uint16", clock=clock)
 
-    simulate(plan_of(some(3, steps=({"alive": True},))), factory, records.append)
+    simulate(plan_of(some(3, steps=steps_of([{"alive": True}]))), factory, records.append)
 
     assert [one["verdict"] for one in records] == ["pass", "harness_error", "pass"]
 
@@ -280,7 +281,9 @@ def test_a_server_that_answers_nobody_is_soon_left_alone() -> None:
 
     async def main() -> None:
         async with servers.serving(servers.never_answers) as address:
-            await play_all(plan_of(some(30, steps=({"alive": True},)), timeout=0.1, jobs=4), address, records.append)
+            await play_all(
+                plan_of(some(30, steps=steps_of([{"alive": True}])), timeout=0.1, jobs=4), address, records.append
+            )
 
     asyncio.run(main())
 
