@@ -208,9 +208,7 @@ CONNECTION_MUTANTS = (
 ROW_TOTALS = ConnectionRow.__struct_fields__[-18:]
 
 
-def _totals(
-    number: Callable[[str, Any, Ask], int], names: tuple[str, ...] = ROW_TOTALS
-) -> HandlerPatch:
+def _totals(number: Callable[[str, Any, Ask], int], names: tuple[str, ...] = ROW_TOTALS) -> HandlerPatch:
     """Show `number(name, row, ask)` for the totals `names` of every row."""
     return shown(**{name: lambda row, ask, name=name: number(name, row, ask) for name in names})
 
@@ -231,9 +229,7 @@ class _Refusing(ThrottrSession):
 
 def _accepted(name: str, row: Any, ask: Ask) -> int:
     session = ask.state.sessions[row.id]
-    refused = (
-        session.refused[ROW_COUNTS[ROW_TOTALS.index(name)]] if isinstance(session, _Refusing) else 0
-    )
+    refused = session.refused[ROW_COUNTS[ROW_TOTALS.index(name)]] if isinstance(session, _Refusing) else 0
     return max(int(getattr(row, name)) - refused, 0)
 
 
