@@ -35,7 +35,7 @@ class Operator:
     moves: bool = False
     """It lies behind the next field."""
     fine: bool = False
-    """Shows with some values only."""
+    """Shows with some values only; of bytes, where their size is one byte."""
     amounts: bool = False
     """Fits only numbers whose size depends on the variant."""
 
@@ -53,6 +53,8 @@ class Operator:
         """Say whether it can be applied to `field` of `message`, laid out as `fields`."""
         kind, declared = dict(fields)[field], declared_layout(message)[field]
         if self.amounts and not (isinstance(declared, UInt) and isinstance(declared.size, str)):
+            return False
+        if self.fine and isinstance(declared, Blob) and declared.size.size != 1:
             return False
         if self.moves:
             at = [name for name, _ in fields].index(field)

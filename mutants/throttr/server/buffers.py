@@ -52,7 +52,7 @@ STORED = ("SET-12", "SET-13")
 def _both(
     name: str, description: str, old: str, new: str, *clauses: str, **patches: Any
 ) -> tuple[ServerMutant, ServerMutant]:
-    """Return a fault for each profile: `old` are the clauses of 7.1.0 alone, `new` those of 7.3.2, by their numbers."""
+    """Return a mutant for each profile: `old` are the clauses of 7.1.0 alone, `new` those of 7.3.2, by their numbers."""
     ways = ((f"{name}-behind-one-byte", old), (f"{name}-behind-n-bytes", new))
     first, second = (
         mutant(named, description, *(f"SET-{number}" for number in numbers.split()), *clauses, **patches)

@@ -125,7 +125,7 @@ def _cut(size: int) -> HandlerPatch:
 
 
 def _per_profile(suffix: str, starts: str, row: str, count: str) -> tuple[ServerMutant, ...]:
-    """Return faults of what each profile describes in clauses of its own."""
+    """Return mutants of what each profile describes in clauses of its own."""
     return (
         mutant(f"channels-count-of-4-bytes{suffix}", "The fragment count of CHANNELS has 4 bytes.", starts,
               profile=field_kind(ChannelsReply, "fragments", Repeated(ChannelsFragment, U32))),

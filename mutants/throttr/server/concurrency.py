@@ -38,7 +38,7 @@ def _race(
     finish: Callable[[Crowd, Any, Any], bool],
     clauses: tuple[str, ...] = (AT_ONCE, SEEN),
 ) -> ServerMutant:
-    """Return a fault of requests of `kind` that are begun at one instant and done at another."""
+    """Return a mutant of requests of `kind` that are begun at one instant and done at another."""
     return ServerMutant(
         name=name,
         clauses=clauses,

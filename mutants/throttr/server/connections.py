@@ -155,7 +155,7 @@ def _asked_with(byte: int) -> Callable[[Profile], Profile]:
 
 
 def _rows_of_one(suffix: str, clause: str) -> tuple[ServerMutant, ...]:
-    """Return faults in the row of CONNECTION, which each profile describes in a clause of its own."""
+    """Return mutants in the row of CONNECTION, which each profile describes in a clause of its own."""
     return (
         mutant(f"connection-row-within-a-fragment{suffix}", "CONNECTION answers its row as a fragment, with its header.",
               clause, handlers=with_found(

@@ -1,4 +1,4 @@
-"""The patches that faults are made of: on a request before it is handled, on the answer after, on the wire layout.
+"""The patches that mutants are made of: on a request before it is handled, on the answer after, on the wire layout.
 
 A change takes what it changes and an `Ask` (who asks, what, when, on which server) and returns what it becomes.
 """

@@ -7,8 +7,8 @@ from wireproof.mutants.mutant import SeededBug
 __all__ = ["SEEDED_BUGS"]
 
 
-def _seeded(part: str, engine: str, budget: int, *faults: str, variant: str = "") -> tuple[SeededBug, ...]:
-    return tuple(SeededBug(mutant=one, part=part, engine=engine, budget=budget, variant=variant) for one in faults)
+def _seeded(part: str, engine: str, budget: int, *mutants: str, variant: str = "") -> tuple[SeededBug, ...]:
+    return tuple(SeededBug(mutant=one, part=part, engine=engine, budget=budget, variant=variant) for one in mutants)
 
 
 SEEDED_BUGS = (

@@ -29,7 +29,7 @@ __all__ = ["MUTANTS"]
 
 PATCH, INCREASE, DECREASE = (int(one) for one in Change)
 Where = Callable[[Update, Record, int], bool]
-"""(request, live record, now): whether the fault shows."""
+"""(request, live record, now): whether the mutant differs."""
 
 
 def of_quota(request: Update, record: Record, now: int) -> bool:
