@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    order,
-    with_answer,
-)
-from wireproof.protocols.psrt.requests import (
-    Attach,
-)
+from wireproof.mutants.psrt.server.patches import order, with_answer
+from wireproof.protocols.psrt.requests import Attach
 from wireproof.reference_server.psrt.state import ERROR, OK
 
 __all__ = ["MUTANTS"]

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    encoded,
-    field_kind,
-    instead_of_closing,
-    taking,
-    with_answer,
-)
+from wireproof.mutants.psrt.server.patches import encoded, field_kind, instead_of_closing, taking, with_answer
 from wireproof.protocols.fields import U8
 from wireproof.protocols.psrt import ResponseCode
 from wireproof.protocols.psrt.enums import DatagramOperation
 from wireproof.protocols.psrt.replies import DatagramReply
-from wireproof.protocols.psrt.requests import (
-    Datagram,
-    Sealed,
-)
+from wireproof.protocols.psrt.requests import Datagram, Sealed
 
 __all__ = ["MUTANTS"]
 

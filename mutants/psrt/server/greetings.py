@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, edit
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    field_kind,
-    saying,
-)
+from wireproof.mutants.psrt.server.patches import field_kind, saying
 from wireproof.protocols.fields import U16
-from wireproof.protocols.psrt.requests import (
-    DataGreeting,
-    Greeting,
-)
+from wireproof.protocols.psrt.requests import DataGreeting, Greeting
 
 __all__ = ["MUTANTS"]
 

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    counted,
-    encoded,
-    with_answer,
-)
-from wireproof.protocols.psrt.requests import (
-    Login,
-)
+from wireproof.mutants.psrt.server.patches import counted, encoded, with_answer
+from wireproof.protocols.psrt.requests import Login
 
 __all__ = ["MUTANTS"]
 

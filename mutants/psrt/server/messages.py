@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    changed,
-    lead,
-    pushing,
-)
+from wireproof.mutants.psrt.server.patches import changed, lead, pushing
 from wireproof.protocols.psrt.replies import PushedMessage
 
 __all__ = ["MUTANTS"]
@@ -91,7 +87,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   '[client.deliver(frame) for topic, frame in vars(self._state).get("kept", {}).items() if client in '
                   "subscriptions.match(topic)]")),
     mutant("push-not-of-datagrams", "What comes by datagram is answered and not pushed.",
-           "MESSAGE-12 DATAGRAM-7 DATAGRAM-24 DATAGRAM-25 DATAGRAM-26 DATAGRAM-31 DATAGRAM-5 SEALED-8 SEALED-17 DATAGRAM-1 DATAGRAM-2",
+           "MESSAGE-12 DATAGRAM-7 DATAGRAM-24 DATAGRAM-25 DATAGRAM-26 DATAGRAM-31 DATAGRAM-5 SEALED-8 SEALED-17 "
+           "DATAGRAM-1 DATAGRAM-2",
            edit("DatagramRequests._publish", "self._state.publish(topic, content.priority, content.message)", "pass")),
     mutant("push-newest-first", "More than ten messages of one segment are pushed newest first.",
            "ORDER-3 ROBUSTNESS-5 MESSAGE-1 MESSAGE-4",

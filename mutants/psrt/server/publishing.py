@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    client_of,
-    field_kind,
-    lead,
-    order,
-    refusing,
-    taking,
-    with_answer,
-)
+from wireproof.mutants.psrt.server.patches import client_of, field_kind, lead, order, refusing, taking, with_answer
 from wireproof.protocols.fields import U16, Split
 from wireproof.protocols.psrt.requests import Publish
 from wireproof.reference_server.psrt.state import DENIED, ERROR, OK

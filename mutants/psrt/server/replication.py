@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    counted,
-    field_kind,
-    saying,
-    taking,
-    with_answer,
-)
+from wireproof.mutants.psrt.server.patches import counted, field_kind, saying, taking, with_answer
 from wireproof.protocols.fields import U8, U32, Blob
 from wireproof.protocols.psrt.requests import PublishRepl, ReplData
-from wireproof.reference_server.psrt.state import (
-    ERROR,
-    UNWANTED,
-)
+from wireproof.reference_server.psrt.state import ERROR, UNWANTED
 
 __all__ = ["MUTANTS"]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    instead_of_closing,
-)
+from wireproof.mutants.psrt.server.patches import instead_of_closing
 from wireproof.protocols.psrt import ResponseCode
 from wireproof.protocols.psrt.replies import DatagramReply
 from wireproof.protocols.psrt.requests import Sealed

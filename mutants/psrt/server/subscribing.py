@@ -71,13 +71,15 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("unsubscribe-starts-with-04", "UNSUBSCRIBE starts with byte 04.",
            "UNSUBSCRIBE-1 FRAMING-5 UNSUBSCRIBE-3 UNSUBSCRIBE-5", profile=lead(Unsubscribe, 0x04)),
     mutant("subscribe-answered-for-each", "SUBSCRIBE is answered with a byte for each of its topics.",
-           "SUBSCRIBE-4 SUBSCRIBE-5 ORDER-1 ROBUSTNESS-10 SUBSCRIBE-7 SUBSCRIBE-3 SUBSCRIBE-11 SUBSCRIBE-13 SUBSCRIBE-12",
+           "SUBSCRIBE-4 SUBSCRIBE-5 ORDER-1 ROBUSTNESS-10 SUBSCRIBE-7 SUBSCRIBE-3 SUBSCRIBE-11 SUBSCRIBE-13 "
+           "SUBSCRIBE-12",
            handlers=with_answer(Subscribe, _one_each)),
     mutant("unsubscribe-answered-for-each", "UNSUBSCRIBE is answered with a byte for each of its topics.",
            "UNSUBSCRIBE-3 ORDER-1 ROBUSTNESS-10 UNSUBSCRIBE-2 UNSUBSCRIBE-5 UNSUBSCRIBE-16 UNSUBSCRIBE-7",
            handlers=with_answer(Unsubscribe, _one_each)),
     mutant("lists-split-at-commas", "Topics are separated by commas, not by 00.",
-           f"SUBSCRIBE-3 UNSUBSCRIBE-2 SUBSCRIBE-7 TOPIC-22 {BAD} SUBSCRIBE-9 SUBSCRIBE-10 UNSUBSCRIBE-6 UNSUBSCRIBE-7 SUBSCRIBE-6 SUBSCRIBE-16 MESSAGE-8 MESSAGE-7 UNSUBSCRIBE-4 UNSUBSCRIBE-11",
+           f"SUBSCRIBE-3 UNSUBSCRIBE-2 SUBSCRIBE-7 TOPIC-22 {BAD} SUBSCRIBE-9 SUBSCRIBE-10 UNSUBSCRIBE-6 "
+           "UNSUBSCRIBE-7 SUBSCRIBE-6 SUBSCRIBE-16 MESSAGE-8 MESSAGE-7 UNSUBSCRIBE-4 UNSUBSCRIBE-11",
            handlers=taking(LISTS, topics=lambda topics: topics.replace(b"\0", b"").replace(b",", b"\0"))),
     mutant("subscribe-empty-item-subscribed", "An empty item of SUBSCRIBE subscribes to the empty topic.",
            "SUBSCRIBE-7",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    lead,
-)
+from wireproof.mutants.psrt.server.patches import lead
 from wireproof.protocols.psrt.replies import Beacon
 
 __all__ = ["MUTANTS"]

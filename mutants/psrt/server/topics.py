@@ -11,10 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from wireproof.mutants.edits import edit
 from wireproof.mutants.psrt.server.mutant import HandlerPatch, ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    both,
-    taking,
-)
+from wireproof.mutants.psrt.server.patches import both, taking
 from wireproof.protocols.psrt.requests import Datagram, Publish, Subscribe, Unsubscribe
 from wireproof.reference_server.psrt.client import Client
 from wireproof.reference_server.psrt.state import State
@@ -169,7 +166,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "TOPIC-8 TOPIC-7 PUBLISH-16 ACL-1 ACL-2 SUBSCRIBE-5 PUBLISH-6 UNSUBSCRIBE-3 TOPIC-13 TOPIC-14 TOPIC-25",
            edit("depth", 'topic.count("/")', 'topic.count("/") + 1')),
     mutant("depth-before-normalising", "The depth of a topic is looked at before it is normalised.",
-           "TOPIC-7 TOPIC-2 TOPIC-4 UNSUBSCRIBE-10 ACL-10 TOPIC-3 SUBSCRIBE-5 PUBLISH-6 SUBSCRIBE-11 UNSUBSCRIBE-7 ACL-2",
+           "TOPIC-7 TOPIC-2 TOPIC-4 UNSUBSCRIBE-10 ACL-10 TOPIC-3 SUBSCRIBE-5 PUBLISH-6 SUBSCRIBE-11 "
+           "UNSUBSCRIBE-7 ACL-2",
            edit("ControlRequests.publish", "depth(topic)", 'request.topic.count(b"/")'),
            edit("ControlRequests.subscribe", "depth(mask)", "depth(item)"),
            edit("ControlRequests.unsubscribe", "depth(mask)", "depth(item)")),
@@ -206,7 +204,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("wildcards-begin-a-level", "A + or # at the beginning of a level matches what stands before its rest.",
            "TOPIC-19 MESSAGE-9", state=_matching(_by_level(_ends_so))),
     mutant("topics-match-what-begins-so", "A topic matches all that begin with its text.",
-           "TOPIC-23 TOPIC-5 UNSUBSCRIBE-9 UNSUBSCRIBE-11 MESSAGE-9 TOPIC-10 TOPIC-15 TOPIC-11 TOPIC-20 TOPIC-19 TOPIC-1",
+           "TOPIC-23 TOPIC-5 UNSUBSCRIBE-9 UNSUBSCRIBE-11 MESSAGE-9 TOPIC-10 TOPIC-15 TOPIC-11 TOPIC-20 TOPIC-19 "
+           "TOPIC-1",
            state=_also(lambda mask, topic: _is_plain(mask) and topic.startswith(mask))),
     mutant("topics-match-those-above", "A topic matches the topics above it.",
            "TOPIC-23 TOPIC-15 TOPIC-11 MESSAGE-9 TOPIC-5 TOPIC-1",
