@@ -52,6 +52,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "REPL_DATA-3 PUBLISH_REPL-1 REPL_DATA-5",
            edit("ControlRequests.repl_data", "_client(session).waiting_for",
                 'vars(self).setdefault("first", _client(session).waiting_for)')),
-    mutant("replicated-closes", "The connection is closed once a message was replicated.", "REPL_DATA-5 REPL_DATA-2",
+    mutant("replicated-closes", "The connection is closed once a message was replicated.", "REPL_DATA-5 REPL_DATA-2 PUBLISH_REPL-5",
            first("ControlRequests.repl_data", "session.finish()")),
 )  # fmt: skip

@@ -71,7 +71,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("unsubscribe-starts-with-04", "UNSUBSCRIBE starts with byte 04.",
            "UNSUBSCRIBE-1 FRAMING-5 UNSUBSCRIBE-3 UNSUBSCRIBE-5", profile=lead(Unsubscribe, 0x04)),
     mutant("subscribe-answered-for-each", "SUBSCRIBE is answered with a byte for each of its topics.",
-           "SUBSCRIBE-4 SUBSCRIBE-5 ORDER-1 ROBUSTNESS-10 SUBSCRIBE-7 SUBSCRIBE-3 SUBSCRIBE-11 SUBSCRIBE-13 "
+           "SUBSCRIBE-4 SUBSCRIBE-5 ORDER-1 ROBUSTNESS-10 SUBSCRIBE-7 SUBSCRIBE-3 SUBSCRIBE-11 SUBSCRIBE-13 ROBUSTNESS-5 "
            "SUBSCRIBE-12",
            handlers=with_answer(Subscribe, _one_each)),
     mutant("unsubscribe-answered-for-each", "UNSUBSCRIBE is answered with a byte for each of its topics.",
@@ -117,7 +117,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "SUBSCRIBE-6 MESSAGE-8 SUBSCRIBE-16 ORDER-4 MESSAGE-7 SUBSCRIBE-7 SUBSCRIBE-11 SUBSCRIBE-14 SUBSCRIBE-12",
            first("ControlRequests.subscribe", "self._state.subscriptions.leave(_client(session))")),
     mutant("subscribe-needs-data-socket", "SUBSCRIBE without a data socket is answered 01 and subscribes nothing.",
-           "SUBSCRIBE-17 PUBLISH_REPL-5 ATTACH-11",
+           "SUBSCRIBE-17 PUBLISH_REPL-5 ATTACH-11 ATTACH-9 ATTACH-13",
            edit("ControlRequests.subscribe", "subscriptions.add(client, mask)",
                 "client.data and subscriptions.add(client, mask)")),
     mutant("subscribe-for-the-account", "SUBSCRIBE subscribes all sessions of the account.",
@@ -175,7 +175,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   "if not _client(session).rights.may_subscribe(mask): return DENIED")),
     mutant("unsubscribe-silences-equal-masks", "Of two masks that mean the same, taking one back silences both.",
            "UNSUBSCRIBE-15", rules={"keeps_equal_masks": False}, profiles=("1",)),
-    mutant("subscribe-runs-kept", "SUBSCRIBE takes a leading / away and keeps runs of /.", "TOPIC-4 ACL-10",
+    mutant("subscribe-runs-kept", "SUBSCRIBE takes a leading / away and keeps runs of /.", "TOPIC-4 ACL-10 TOPIC-7",
            edit("ControlRequests.subscribe", "normalised(item)", 'item.removeprefix("/")')),
     mutant("unsubscribe-not-normalised", "UNSUBSCRIBE takes topics as they are written.",
            "UNSUBSCRIBE-10 TOPIC-7 TOPIC-9", edit("ControlRequests.unsubscribe", "normalised(item)", "item")),

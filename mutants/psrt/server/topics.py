@@ -163,7 +163,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("topics-composed", "Characters of topics are composed (NFC).", "TOPIC-24 TOPIC-22 MESSAGE-6",
            handlers=_changed(_composed)),
     mutant("depth-counts-levels", "The depth of a topic is the number of its levels.",
-           "TOPIC-8 TOPIC-7 PUBLISH-16 ACL-1 ACL-2 SUBSCRIBE-5 PUBLISH-6 UNSUBSCRIBE-3 TOPIC-13 TOPIC-14 TOPIC-25",
+           "TOPIC-8 TOPIC-7 PUBLISH-16 ACL-1 ACL-2 SUBSCRIBE-5 PUBLISH-6 UNSUBSCRIBE-3 TOPIC-13 TOPIC-14 TOPIC-25 DATAGRAM-5 DATAGRAM-11",
            edit("depth", 'topic.count("/")', 'topic.count("/") + 1')),
     mutant("depth-before-normalising", "The depth of a topic is looked at before it is normalised.",
            "TOPIC-7 TOPIC-2 TOPIC-4 UNSUBSCRIBE-10 ACL-10 TOPIC-3 SUBSCRIBE-5 PUBLISH-6 SUBSCRIBE-11 "
@@ -176,7 +176,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("hash-matches-its-parent", "The mask a/# matches the topic a, as MQTT has it.",
            "TOPIC-15 TOPIC-14 TOPIC-16 TOPIC-25 MESSAGE-9", state=_also(_parent)),
     mutant("hash-matches-one-level", "A # matches one level.",
-           "TOPIC-14 TOPIC-17 TOPIC-18 TOPIC-25 PUBLISH_REPL-4 MESSAGE-8", state=_but(_rest_is_one)),
+           "TOPIC-14 TOPIC-17 TOPIC-18 TOPIC-25 PUBLISH_REPL-4 MESSAGE-8 ACL-15 ACL-8 DATAGRAM-5", state=_but(_rest_is_one)),
     mutant("hash-needs-a-level-that-is-not-empty", "The mask a/# does not match the topic a/.",
            "TOPIC-16 TOPIC-17 TOPIC-14 TOPIC-25 MESSAGE-8", state=_but(_rest_of_empty)),
     mutant("hash-leaves-out-dollar", "The mask # does not match topics that begin with $.", "TOPIC-17",
