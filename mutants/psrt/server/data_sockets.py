@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    order,
-    with_answer,
-)
-from wireproof.protocols.psrt.requests import (
-    Attach,
-)
+from wireproof.mutants.psrt.server.patches import order, with_answer
+from wireproof.protocols.psrt.requests import Attach
 from wireproof.reference_server.psrt.state import ERROR, OK
 
 __all__ = ["MUTANTS"]
@@ -48,7 +43,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("PsrtSession.connection_lost", "self._ended and not self.state.rules.end_frees_token", "True"),
            profiles=("1",)),
     mutant("data-socket-ends-subscriptions", "The subscriptions of a session end with its data socket.",
-           "ATTACH-11 ATTACH-9 SUBSCRIBE-6",
+           "ATTACH-11 ATTACH-9 SUBSCRIBE-6 ATTACH-13",
            after("PsrtSession.connection_lost", "self.feed.stop()", "self.state.subscriptions.leave(client)"),
            profiles=("1",)),
     mutant("data-socket-ends-its-session", "The session ends with its data socket.", f"ATTACH-12 {REUSED}",

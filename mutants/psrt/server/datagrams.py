@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    encoded,
-    field_kind,
-    instead_of_closing,
-    taking,
-    with_answer,
-)
+from wireproof.mutants.psrt.server.patches import encoded, field_kind, instead_of_closing, taking, with_answer
 from wireproof.protocols.fields import U8
 from wireproof.protocols.psrt import ResponseCode
 from wireproof.protocols.psrt.enums import DatagramOperation
 from wireproof.protocols.psrt.replies import DatagramReply
-from wireproof.protocols.psrt.requests import (
-    Datagram,
-    Sealed,
-)
+from wireproof.protocols.psrt.requests import Datagram, Sealed
 
 __all__ = ["MUTANTS"]
 
@@ -39,7 +30,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("datagram-no-ack-errors-answered", "PUBLISH_NO_ACK is answered where it is refused.", "DATAGRAM-6 SEALED-8",
            edit("DatagramRequests._answered", "== DatagramOperation.PUBLISH else",
                 "== DatagramOperation.PUBLISH or code != ResponseCode.OK else")),
-    mutant("datagram-unwanted-unanswered", "A datagram that nobody gets is not answered.", f"DATAGRAM-5 {OKS}",
+    mutant("datagram-unwanted-unanswered", "A datagram that nobody gets is not answered.", f"DATAGRAM-5 {OKS} SEALED-7",
            first("DatagramRequests._answered",
                  "if code == ResponseCode.OK and not "
                  'self._state.subscriptions.match(normalised(content.topic.decode())): return b""')),
@@ -61,7 +52,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("Codec.decode_datagram", r'data = b"\xee\xaa" + data[2:] if data[:2] == b"\xee\xab" else data')),
     mutant("datagram-cipher-01-is-plain", "Byte 4 of a datagram may be 01, too.", "DATAGRAM-17",
            first("Codec.decode_datagram", r'data = data[:4] + b"\0" + data[5:] if data[4:5] == b"\1" else data')),
-    mutant("datagram-cut-at-64", "A datagram is cut after 64 bytes.", "DATAGRAM-25 DATAGRAM-28 SEALED-17",
+    mutant("datagram-cut-at-64", "A datagram is cut after 64 bytes.", "DATAGRAM-25 DATAGRAM-28 SEALED-17 SEALED-15",
            first("Codec.decode_datagram", "data = data[:64]")),
     mutant("datagram-login-replaced", "Bytes of a datagram's login that are no UTF-8 are left out.", "DATAGRAM-18",
            handlers=taking(Datagram, login=lambda login: login.decode(errors="ignore").encode())),
@@ -71,7 +62,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=taking(Datagram, op=lambda op: op if op in list(DatagramOperation) else 1)),
     mutant("datagram-message-ends-at-00", "The message of a datagram ends at its first 00.", "DATAGRAM-25",
            handlers=taking(Datagram, message=lambda message: message.partition(b"\0")[0])),
-    mutant("datagram-priority-7f", "A datagram is published with the priority 7F.", "DATAGRAM-24",
+    mutant("datagram-priority-7f", "A datagram is published with the priority 7F.", "DATAGRAM-24 DATAGRAM-31",
            handlers=taking(Datagram, priority=lambda priority: 0x7F)),
     mutant("datagram-without-00-published", "A datagram without 00 behind its topic is published with no message.",
            "DATAGRAM-13 SEALED-15",

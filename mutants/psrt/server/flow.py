@@ -10,7 +10,7 @@ __all__ = ["MUTANTS"]
 PIECES = "ROBUSTNESS-4 ROBUSTNESS-6 TIMEOUT-7"
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("answers-backwards", "More than three answers to one segment come last one first.",
-           "ORDER-1 ROBUSTNESS-5 FRAMING-6 BYE-4",
+           "ORDER-1 ROBUSTNESS-5 FRAMING-6 BYE-4 ROBUSTNESS-10 STARTTLS-4",
            first("PsrtSession.flush",
                  "if self.client is not None and len(self._out) > 3 and all(len(one) == 1 for one in self._out): "
                  "self._out.reverse()")),
@@ -35,7 +35,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "ROBUSTNESS-10 ROBUSTNESS-5 ROBUSTNESS-13", first("PsrtSession.data_received", "self.taken = 0"),
            edit("PsrtSession.answer", "self._out.append(answer)",
                 'self.taken += 1; self._out.append(answer if self.taken <= 64 else b"")')),
-    mutant("nop-behind-publish-unanswered", "A NOP behind a PUBLISH is not answered.", "ROBUSTNESS-10 NOP-2 ORDER-1",
+    mutant("nop-behind-publish-unanswered", "A NOP behind a PUBLISH is not answered.", "ROBUSTNESS-10 NOP-2 ORDER-1 NOP-3",
            first("ControlRequests.publish", "session.has_published = True"),
            first("ControlRequests.nop", 'if vars(session).pop("has_published", False): return b""')),
     mutant("part-of-a-publish-published", "What came of a PUBLISH is published when its client goes away.",
@@ -48,21 +48,21 @@ MUTANTS: tuple[ServerMutant, ...] = (
                  r'    if rest[:1] == b"\1" and found: self.state.publish(topic.decode(errors="replace"), rest[1], '
                  "message); self.state.flush()")),
     mutant("all-wait-for-one", "While a request of one client is not whole nobody is answered.",
-           "ROBUSTNESS-9 ROBUSTNESS-8",
+           "ROBUSTNESS-9 ROBUSTNESS-8 ROBUSTNESS-4 ROBUSTNESS-5",
            first("PsrtSession.flush",
                  "if self.client is not None and any(one.connection.buffered for one in self.state.sessions if one "
                  "is not self and one.client and one.connection): return")),
     mutant("all-wait-for-a-greeting", "While one connection's greeting is not whole nobody is answered.",
            "ROBUSTNESS-9", first("PsrtSession.flush", "if any(one._first for one in self.state.sessions): return")),
     mutant("lists-carried-out-later", "SUBSCRIBE and UNSUBSCRIBE are carried out behind what else is in their segment.",
-           "ORDER-2", first("state.State.__init__", "self.later = []"),
+           "ORDER-2 ROBUSTNESS-5", first("state.State.__init__", "self.later = []"),
            first("state.State.flush",
                  "later, self.later = self.later, []; [act(client, mask) for act, client, mask in later]"),
            edit("ControlRequests.subscribe", "subscriptions.add(client, mask)",
                 "self._state.later.append((subscriptions.add, client, mask))"),
            edit("ControlRequests.unsubscribe", "self._state.subscriptions.remove(_client(session), mask)",
                 "self._state.later.append((self._state.subscriptions.remove, _client(session), mask))")),
-    mutant("unsubscribe-drops-messages", "UNSUBSCRIBE drops messages that were published before it.", "ORDER-5 ORDER-2",
+    mutant("unsubscribe-drops-messages", "UNSUBSCRIBE drops messages that were published before it.", "ORDER-5 ORDER-2 ROBUSTNESS-5",
            first("ControlRequests.unsubscribe",
                  "if session.client.data is not None and session.client.data.feed is not None: "
                  "session.client.data.feed._waiting.clear()")),

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, edit
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    field_kind,
-    saying,
-)
+from wireproof.mutants.psrt.server.patches import field_kind, saying
 from wireproof.protocols.fields import U16
-from wireproof.protocols.psrt.requests import (
-    DataGreeting,
-    Greeting,
-)
+from wireproof.protocols.psrt.requests import DataGreeting, Greeting
 
 __all__ = ["MUTANTS"]
 
@@ -34,7 +28,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            after("PsrtSession.data_received", 'data, self._first = self._first, b""',
                  r'data = data[:2] + b"\0" + data[3:] if data[2] > 1 else data')),
     mutant("greeting-alone", "What comes in one segment with a greeting is lost.",
-           "GREETING-8 DATA_GREETING-5 ROBUSTNESS-5 ROBUSTNESS-6 LOGIN-1",
+           "GREETING-8 DATA_GREETING-5 ROBUSTNESS-5 ROBUSTNESS-6 LOGIN-1 LOGIN-19",
            edit("PsrtSession.data_received", "self._first += data", "self._first += data if self._first else data[:3]")),
     mutant("data-greeting-alone", "What comes in one segment with the greeting of a data socket is lost.",
            "DATA_GREETING-5 ROBUSTNESS-5",

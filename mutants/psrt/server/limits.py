@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    counted,
-)
+from wireproof.mutants.psrt.server.patches import counted
 
 __all__ = ["MUTANTS"]
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    counted,
-    encoded,
-    with_answer,
-)
-from wireproof.protocols.psrt.requests import (
-    Login,
-)
+from wireproof.mutants.psrt.server.patches import Ask, counted, encoded, instead_of_closing, with_answer
+from wireproof.protocols.psrt.requests import Login
+from wireproof.reference_server.psrt.client import Client
+from wireproof.reference_server.psrt.rights import ALL
+from wireproof.reference_server.psrt.state import Answer
 
 __all__ = ["MUTANTS"]
+
+
+def _served(ask: Ask) -> Answer:
+    """Serve whom a login was refused as if it had all rights, without a token."""
+    ask.session.client = Client("", ALL, b"")
+    return b""
+
 
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("login-any-password", "The password of an account is not looked at.",
@@ -53,8 +57,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Accounts.login", "self.acl.get(login) if self._is_right(login, password.encode()) else None", "None")),
     mutant("login-refused-and-served", "After a login that is refused what follows is carried out all the same.",
            "LOGIN-19 LOGIN-6 LOGIN-7 LOGIN-10 LOGIN-11 LOGIN-12 LOGIN-13 LOGIN-17 ACL-11 ACCOUNT-1 ACCOUNT-2",
-           edit("ControlRequests.login", 'raise RefusedError("unknown login, wrong password or no rights")',
-                'session.client = Client("", ALL, b""); return b""')),
+           handlers=instead_of_closing(Login, _served)),
     mutant("login-once-an-account", "An account that is logged in cannot log in again.", "LOGIN-16",
            edit("ControlRequests.login", "if rights is None:",
                 "if rights is None or login and any(one.login == login for one in self._state.clients.values()):")),

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    changed,
-    lead,
-    pushing,
-)
+from wireproof.mutants.psrt.server.patches import changed, lead, pushing
 from wireproof.protocols.psrt.replies import PushedMessage
 
 __all__ = ["MUTANTS"]
@@ -24,8 +20,8 @@ def _shorter(frame: bytes) -> bytes:
 
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("push-len-without-00", "The LEN of a push does not count the 00 behind the topic.",
-           f"MESSAGE-3 {EVERY} MESSAGE-1", state=pushing(lambda message, state: _shorter(state.codec.encode(message)))),
-    mutant("push-starts-with-02", "A push begins with 02.", f"MESSAGE-1 {EVERY}", profile=lead(PushedMessage, 2)),
+           f"MESSAGE-3 {EVERY} MESSAGE-1 STARTTLS-13", state=pushing(lambda message, state: _shorter(state.codec.encode(message)))),
+    mutant("push-starts-with-02", "A push begins with 02.", f"MESSAGE-1 {EVERY} STARTTLS-13", profile=lead(PushedMessage, 2)),
     mutant("push-priority-7f", "Every push has the priority 7F.",
            "MESSAGE-2 REPL_DATA-3 DATAGRAM-24 SEALED-17 PUBLISH-20 MESSAGE-4",
            state=pushing(lambda message, state: changed(message, priority=USUAL_PRIORITY))),
@@ -53,7 +49,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("DatagramRequests._publish", "self._state.publish(topic, content.priority, content.message)",
                 "self._state.raw = content.topic; self._state.publish(topic, content.priority, content.message)")),
     mutant("push-for-each-mask", "A session gets a copy of a message for each of its masks that match.",
-           "MESSAGE-7 SUBSCRIBE-16 UNSUBSCRIBE-15 ROBUSTNESS-13",
+           "MESSAGE-7 SUBSCRIBE-16 UNSUBSCRIBE-15 ROBUSTNESS-13 UNSUBSCRIBE-11",
            first("Subscriptions.match",
                  'from wireproof.reference_server.psrt.topics import matches; there = tuple(topic.split("/")); '
                  "return [who for who, texts in self._texts.items() for text in sorted(texts) if "
@@ -91,7 +87,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   '[client.deliver(frame) for topic, frame in vars(self._state).get("kept", {}).items() if client in '
                   "subscriptions.match(topic)]")),
     mutant("push-not-of-datagrams", "What comes by datagram is answered and not pushed.",
-           "MESSAGE-12 DATAGRAM-7 DATAGRAM-24 DATAGRAM-25 DATAGRAM-26 DATAGRAM-31 DATAGRAM-5 SEALED-8 SEALED-17 DATAGRAM-1 DATAGRAM-2",
+           "MESSAGE-12 DATAGRAM-7 DATAGRAM-24 DATAGRAM-25 DATAGRAM-26 DATAGRAM-31 DATAGRAM-5 SEALED-8 SEALED-17 "
+           "DATAGRAM-1 DATAGRAM-2",
            edit("DatagramRequests._publish", "self._state.publish(topic, content.priority, content.message)", "pass")),
     mutant("push-newest-first", "More than ten messages of one segment are pushed newest first.",
            "ORDER-3 ROBUSTNESS-5 MESSAGE-1 MESSAGE-4",

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    counted,
-    saying,
-    with_answer,
-)
-from wireproof.protocols.psrt.requests import (
-    Bye,
-    Subscribe,
-    Unsubscribe,
-)
+from wireproof.mutants.psrt.server.patches import counted, saying, with_answer
+from wireproof.protocols.psrt.requests import Bye, Subscribe, Unsubscribe
 
 __all__ = ["MUTANTS"]
 
@@ -34,7 +26,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("bye-stays-open", "BYE is answered 01, and the connection stays open.",
            "BYE-2 BYE-6 BYE-7 GREETING-8 BYE-5 ATTACH-15", edit("ControlRequests.bye", "session.finish()", "pass")),
     mutant("bye-ignored", "BYE is not answered, and the connection stays open.",
-           "BYE-2 BYE-3 BYE-6 BYE-7 GREETING-8 BYE-1 BYE-5 BYE-4 ATTACH-15",
+           "BYE-2 BYE-3 BYE-6 BYE-7 GREETING-8 BYE-1 BYE-5 BYE-4 ATTACH-15 ROBUSTNESS-8",
            first("ControlRequests.bye", 'return b""')),
     mutant("bye-drops-answers", "What was asked in one segment with BYE is not answered.",
            "BYE-4 GREETING-8 FRAMING-6 ORDER-1 ROBUSTNESS-5", first("ControlRequests.bye", "session._out.clear()")),
@@ -45,21 +37,24 @@ MUTANTS: tuple[ServerMutant, ...] = (
                  'if request.NAME == "BYE": self._finishing, self.is_over = False, True'),
            first("PsrtSession.flush", 'self._finishing = self._finishing or hasattr(self, "is_over")')),
     mutant("session-survives-its-socket", "Token, subscriptions and data socket outlive the control socket.",
-           "BYE-6 BYE-7 ATTACH-15 ATTACH-6 TIMEOUT-10 SUBSCRIBE-19 ROBUSTNESS-12 PUBLISH_REPL-3 ATTACH-3",
+           "BYE-6 BYE-7 ATTACH-15 ATTACH-6 TIMEOUT-10 SUBSCRIBE-19 ROBUSTNESS-12 PUBLISH_REPL-3 ATTACH-3 ATTACH-2",
            first("state.State.forget", "return")),
     mutant("token-outlives-its-session", "The token of a session that ended opens a data socket.",
            "BYE-7 ATTACH-6 ROBUSTNESS-12",
            edit("state.State.forget", "self.clients.pop(client.token, None)", "self.clients.get(client.token)")),
     mutant("error-closes-everybody", "An error of one client closes all connections.",
-           "ROBUSTNESS-8 LIMIT-8 ROBUSTNESS-2 ROBUSTNESS-7 LOGIN-19",
+           "ROBUSTNESS-8 LIMIT-8 ROBUSTNESS-2 ROBUSTNESS-7 LOGIN-19 FRAMING-6",
            first("PsrtSession.refuse", "[one.end() for one in list(self.state.sessions) if one is not self]")),
     mutant("lengths-big-endian", "LEN stands high byte first, in requests behind the login and in pushes.",
-           "FRAMING-1 SUBSCRIBE-2 SUBSCRIBE-5 UNSUBSCRIBE-2 UNSUBSCRIBE-3 PUBLISH-3 PUBLISH-6 MESSAGE-1 MESSAGE-3 PUBLISH_REPL-1 PUBLISH_REPL-2 PUBLISH_REPL-3 REPL_DATA-1 LIMIT-2 LIMIT-3 LIMIT-5 MESSAGE-12 DATAGRAM-7 SEALED-8 SEALED-17 UNSUBSCRIBE-5",
+           "FRAMING-1 SUBSCRIBE-2 SUBSCRIBE-5 UNSUBSCRIBE-2 UNSUBSCRIBE-3 PUBLISH-3 PUBLISH-6 MESSAGE-1 "
+           "MESSAGE-3 PUBLISH_REPL-1 PUBLISH_REPL-2 PUBLISH_REPL-3 REPL_DATA-1 LIMIT-2 LIMIT-3 LIMIT-5 "
+           "MESSAGE-12 DATAGRAM-7 SEALED-8 SEALED-17 UNSUBSCRIBE-5",
            edit("state.State.publish", "client.deliver(frame)",
                 "client.deliver(frame[:2] + frame[5:1:-1] + frame[6:])"),
            counted("int.from_bytes(LEN.to_bytes(4, 'big'), 'little')", "PUBLISH", "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH_REPL", "REPL_DATA")),
     mutant("subscribe-and-unsubscribe-swapped", "02 unsubscribes and 03 subscribes.",
-           "SUBSCRIBE-1 UNSUBSCRIBE-1 SUBSCRIBE-6 UNSUBSCRIBE-4 UNSUBSCRIBE-5 ACL-14 SUBSCRIBE-9 SUBSCRIBE-11 SUBSCRIBE-13 SUBSCRIBE-14 PUBLISH_REPL-4 MESSAGE-8",
+           "SUBSCRIBE-1 UNSUBSCRIBE-1 SUBSCRIBE-6 UNSUBSCRIBE-4 UNSUBSCRIBE-5 ACL-14 SUBSCRIBE-9 SUBSCRIBE-11 "
+           "SUBSCRIBE-13 SUBSCRIBE-14 PUBLISH_REPL-4 MESSAGE-8",
            profile=lambda profile: profile.derive(profile.name, leads={Subscribe: b"\3", Unsubscribe: b"\2"})),
     mutant("error-told-before-closing", "FF is sent before a connection is closed for an error.",
            f"FRAMING-9 FRAMING-5 PUBLISH_REPL-9 {REFUSALS} {OPENINGS} STARTTLS-4",

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    client_of,
-    field_kind,
-    lead,
-    order,
-    refusing,
-    taking,
-    with_answer,
-)
+from wireproof.mutants.psrt.server.patches import client_of, field_kind, lead, order, refusing, taking, with_answer
 from wireproof.protocols.fields import U16, Split
 from wireproof.protocols.psrt.requests import Publish
 from wireproof.reference_server.psrt.state import DENIED, ERROR, OK
@@ -62,7 +54,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "PUBLISH-8 PUBLISH-10 ACL-2 ACL-3 ACL-4 ACL-5 ACL-6 ACL-12 ACL-13 ACCOUNT-3 TIMEOUT-11",
            handlers=refusing(Publish, DENIED)),
     mutant("publish-denied-published", "PUBLISH without the right to is answered FE and reaches the subscribers.",
-           "PUBLISH-8 ACL-2",
+           "PUBLISH-8 ACL-2 PUBLISH_REPL-8",
            before("ControlRequests.publish", "return DENIED",
                   "self._state.publish(topic, request.priority, request.message)")),
     mutant("publish-too-deep-closes", "PUBLISH to a topic that is too deep closes the connection.",
@@ -88,6 +80,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=with_answer(Publish, lambda answer, ask: answer if client_of(ask).data else ERROR)),
     mutant("publish-priority-00-refused", "PUBLISH with priority 00 is answered FF.", "PUBLISH-20 MESSAGE-2",
            handlers=with_answer(Publish, lambda answer, ask: answer if ask.request.priority else ERROR)),
-    mutant("publish-answered-twice", "PUBLISH is answered 01 01.", "PUBLISH-6 ROBUSTNESS-10",
+    mutant("publish-answered-twice", "PUBLISH is answered 01 01.", "PUBLISH-6 ROBUSTNESS-10 MESSAGE-4",
            handlers=with_answer(Publish, lambda answer, ask: b"\1\1" if answer == OK else answer)),
 )  # fmt: skip

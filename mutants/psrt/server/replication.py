@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    counted,
-    field_kind,
-    saying,
-    taking,
-    with_answer,
-)
+from wireproof.mutants.psrt.server.patches import counted, field_kind, saying, taking, with_answer
 from wireproof.protocols.fields import U8, U32, Blob
 from wireproof.protocols.psrt.requests import PublishRepl, ReplData
-from wireproof.reference_server.psrt.state import (
-    ERROR,
-    UNWANTED,
-)
+from wireproof.reference_server.psrt.state import ERROR, UNWANTED
 
 __all__ = ["MUTANTS"]
 
@@ -61,6 +52,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "REPL_DATA-3 PUBLISH_REPL-1 REPL_DATA-5",
            edit("ControlRequests.repl_data", "_client(session).waiting_for",
                 'vars(self).setdefault("first", _client(session).waiting_for)')),
-    mutant("replicated-closes", "The connection is closed once a message was replicated.", "REPL_DATA-5 REPL_DATA-2",
+    mutant("replicated-closes", "The connection is closed once a message was replicated.", "REPL_DATA-5 REPL_DATA-2 PUBLISH_REPL-5",
            first("ControlRequests.repl_data", "session.finish()")),
 )  # fmt: skip

@@ -40,7 +40,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Rights.may_publish", "matches(granted, wanted)",
                 'matches(granted, wanted) or granted == (*wanted, "#")')),
     mutant("rights-hash-covers-one-level", "A # of a mask of rights covers one level.",
-           "ACL-6 ACL-7 ACL-1 ACL-2 ACL-8 ACL-15 ACL-14 SUBSCRIBE-5 SUBSCRIBE-6 PUBLISH-6 TOPIC-8 DATAGRAM-5 ACL-17 PUBLISH-7 SEALED-14 SUBSCRIBE-7",
+           "ACL-6 ACL-7 ACL-1 ACL-2 ACL-8 ACL-15 ACL-14 SUBSCRIBE-5 SUBSCRIBE-6 PUBLISH-6 TOPIC-8 DATAGRAM-5 "
+           "ACL-17 PUBLISH-7 SEALED-14 SUBSCRIBE-7",
            edit("Rights.may_subscribe", "covers(granted, asked)",
                 "covers(granted, asked) and len(asked) <= len(granted)"),
            edit("Rights.may_publish", "matches(granted, wanted)",
@@ -62,9 +63,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("rights-of-the-topic-as-written", "Rights to subscribe are looked at before the topic is normalised.",
            "ACL-10 TOPIC-4 ACL-5", edit("ControlRequests.subscribe", "may_subscribe(mask)", "may_subscribe(item)"),
            profiles=("1",)),
-    mutant("rights-behind-hash", "A mask of rights with something behind # grants nothing.", "ACL-7 ACL-8 ACL-1",
+    mutant("rights-behind-hash", "A mask of rights with something behind # grants nothing.", "ACL-7 ACL-8 ACL-1 ACL-4",
            edit("Rights.may_subscribe", "in self.sub", 'in self.sub if granted != ("m", "#")')),
     mutant("rights-not-of-anybody", "Anonymous clients may do nothing.",
-           "ACL-15 SUBSCRIBE-5 PUBLISH-6 PUBLISH-7 SUBSCRIBE-6 DATAGRAM-5 SEALED-6 DATAGRAM-2 SUBSCRIBE-8 UNSUBSCRIBE-4 ORDER-4 MESSAGE-8 TOPIC-8 LIMIT-1 LIMIT-4",
+           "ACL-15 SUBSCRIBE-5 PUBLISH-6 PUBLISH-7 SUBSCRIBE-6 DATAGRAM-5 SEALED-6 DATAGRAM-2 SUBSCRIBE-8 "
+           "UNSUBSCRIBE-4 ORDER-4 MESSAGE-8 TOPIC-8 LIMIT-1 LIMIT-4",
            edit("Accounts.login", "self.acl.get(NOBODY) if", "self.acl.get(NOBODY) and Rights() if")),
 )  # fmt: skip

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    instead_of_closing,
-)
+from wireproof.mutants.psrt.server.patches import instead_of_closing
 from wireproof.protocols.psrt import ResponseCode
 from wireproof.protocols.psrt.replies import DatagramReply
 from wireproof.protocols.psrt.requests import Sealed
@@ -19,7 +17,7 @@ SEALS = (
 FORGED = "SEALED-11 SEALED-10 SEALED-20 SEALED-19 SEALED-12"
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("sealed-unopened-answered-ff", "A sealed datagram that cannot be opened is answered FF.",
-           f"{FORGED} SEALED-9 SEALED-13 SEALED-18",
+           f"{FORGED} SEALED-9 SEALED-13 SEALED-18 SEALED-2 SEALED-3 SEALED-4",
            handlers=instead_of_closing(Sealed, lambda ask: DatagramReply(1, ResponseCode.ERROR))),
     mutant("sealed-half-a-tag", "Half of the tag of a sealed datagram is compared.", "SEALED-11",
            edit("open_sealed", "return bytes(AESGCM(key[:size]).decrypt(nonce, sealed, None))",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    lead,
-)
+from wireproof.mutants.psrt.server.patches import lead
 from wireproof.protocols.psrt.replies import Beacon
 
 __all__ = ["MUTANTS"]
@@ -41,11 +39,11 @@ MUTANTS: tuple[ServerMutant, ...] = (
            after("PsrtSession.data_received", "self._work()", "self.closed or self.expect()"),
            before("PsrtSession.data_received", "if len(self._first) <", "self.expect()")),
     mutant("timeout-told", "FF is sent before a connection is closed for its silence.",
-           "TIMEOUT-1 TIMEOUT-4 TIMEOUT-5 TIMEOUT-6 TIMEOUT-7 STARTTLS-8 STARTTLS-13 FRAMING-9",
+           "TIMEOUT-1 TIMEOUT-4 TIMEOUT-5 TIMEOUT-6 TIMEOUT-7 STARTTLS-8 STARTTLS-13 FRAMING-9 ATTACH-6",
            first("PsrtSession.too_late", r'self._write(b"\xff")')),
     mutant("timeout-of-data-sockets", "A data socket that sends nothing is closed after the server timeout.",
            "TIMEOUT-9 BEACON-2 BEACON-3 BEACON-7", edit("PsrtSession.expect", "if self.feed is None:", "if True:")),
-    mutant("beacon-too-often", "A beacon is sent each tenth of TIMEOUT_SEC.", "BEACON-4 BEACON-3",
+    mutant("beacon-too-often", "A beacon is sent each tenth of TIMEOUT_SEC.", "BEACON-4 BEACON-3 BEACON-2",
            edit("Feed.interval", "HALF_SECOND_NS", "HALF_SECOND_NS // 5")),
     mutant("beacon-by-tick", "A beacon is left out where a message came since the last tick.", "BEACON-3",
            rules={"beacon_by_silence": False}, profiles=("1",)),
@@ -60,7 +58,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("beacon-until-a-message", "No beacons are sent once a message came.", "BEACON-2 BEACON-3",
            after("Feed.flush", "self._write(data)", "self._timer.cancel()")),
     mutant("beacon-within-a-push", "A beacon stands within a push.",
-           "BEACON-5 MESSAGE-4 MESSAGE-6 MESSAGE-3 SUBSCRIBE-6",
+           "BEACON-5 MESSAGE-4 MESSAGE-6 MESSAGE-3 SUBSCRIBE-6 STARTTLS-13",
            first("Feed.push",
                  'if len(frame) > 6 and not hasattr(self, "is_torn"): self.is_torn = True; frame = frame[:6] + '
                  r'b"\0" + frame[6:]')),

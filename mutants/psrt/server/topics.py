@@ -11,10 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from wireproof.mutants.edits import edit
 from wireproof.mutants.psrt.server.mutant import HandlerPatch, ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import (
-    both,
-    taking,
-)
+from wireproof.mutants.psrt.server.patches import both, taking
 from wireproof.protocols.psrt.requests import Datagram, Publish, Subscribe, Unsubscribe
 from wireproof.reference_server.psrt.client import Client
 from wireproof.reference_server.psrt.state import State
@@ -166,10 +163,11 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("topics-composed", "Characters of topics are composed (NFC).", "TOPIC-24 TOPIC-22 MESSAGE-6",
            handlers=_changed(_composed)),
     mutant("depth-counts-levels", "The depth of a topic is the number of its levels.",
-           "TOPIC-8 TOPIC-7 PUBLISH-16 ACL-1 ACL-2 SUBSCRIBE-5 PUBLISH-6 UNSUBSCRIBE-3 TOPIC-13 TOPIC-14 TOPIC-25",
+           "TOPIC-8 TOPIC-7 PUBLISH-16 ACL-1 ACL-2 SUBSCRIBE-5 PUBLISH-6 UNSUBSCRIBE-3 TOPIC-13 TOPIC-14 TOPIC-25 DATAGRAM-5 DATAGRAM-11",
            edit("depth", 'topic.count("/")', 'topic.count("/") + 1')),
     mutant("depth-before-normalising", "The depth of a topic is looked at before it is normalised.",
-           "TOPIC-7 TOPIC-2 TOPIC-4 UNSUBSCRIBE-10 ACL-10 TOPIC-3 SUBSCRIBE-5 PUBLISH-6 SUBSCRIBE-11 UNSUBSCRIBE-7 ACL-2",
+           "TOPIC-7 TOPIC-2 TOPIC-4 UNSUBSCRIBE-10 ACL-10 TOPIC-3 SUBSCRIBE-5 PUBLISH-6 SUBSCRIBE-11 "
+           "UNSUBSCRIBE-7 ACL-2",
            edit("ControlRequests.publish", "depth(topic)", 'request.topic.count(b"/")'),
            edit("ControlRequests.subscribe", "depth(mask)", "depth(item)"),
            edit("ControlRequests.unsubscribe", "depth(mask)", "depth(item)")),
@@ -178,7 +176,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("hash-matches-its-parent", "The mask a/# matches the topic a, as MQTT has it.",
            "TOPIC-15 TOPIC-14 TOPIC-16 TOPIC-25 MESSAGE-9", state=_also(_parent)),
     mutant("hash-matches-one-level", "A # matches one level.",
-           "TOPIC-14 TOPIC-17 TOPIC-18 TOPIC-25 PUBLISH_REPL-4 MESSAGE-8", state=_but(_rest_is_one)),
+           "TOPIC-14 TOPIC-17 TOPIC-18 TOPIC-25 PUBLISH_REPL-4 MESSAGE-8 ACL-15 ACL-8 DATAGRAM-5", state=_but(_rest_is_one)),
     mutant("hash-needs-a-level-that-is-not-empty", "The mask a/# does not match the topic a/.",
            "TOPIC-16 TOPIC-17 TOPIC-14 TOPIC-25 MESSAGE-8", state=_but(_rest_of_empty)),
     mutant("hash-leaves-out-dollar", "The mask # does not match topics that begin with $.", "TOPIC-17",
@@ -206,7 +204,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("wildcards-begin-a-level", "A + or # at the beginning of a level matches what stands before its rest.",
            "TOPIC-19 MESSAGE-9", state=_matching(_by_level(_ends_so))),
     mutant("topics-match-what-begins-so", "A topic matches all that begin with its text.",
-           "TOPIC-23 TOPIC-5 UNSUBSCRIBE-9 UNSUBSCRIBE-11 MESSAGE-9 TOPIC-10 TOPIC-15 TOPIC-11 TOPIC-20 TOPIC-19 TOPIC-1",
+           "TOPIC-23 TOPIC-5 UNSUBSCRIBE-9 UNSUBSCRIBE-11 MESSAGE-9 TOPIC-10 TOPIC-15 TOPIC-11 TOPIC-20 TOPIC-19 "
+           "TOPIC-1",
            state=_also(lambda mask, topic: _is_plain(mask) and topic.startswith(mask))),
     mutant("topics-match-those-above", "A topic matches the topics above it.",
            "TOPIC-23 TOPIC-15 TOPIC-11 MESSAGE-9 TOPIC-5 TOPIC-1",
