@@ -18,6 +18,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.suite.written import as_written
 from wireproof.fuzz.commands.promote import command
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save
@@ -88,8 +89,9 @@ def test_the_case_names_links_tokens_and_needs(root: Path, tmp_path: Path) -> No
     load_suite.cache_clear()
     (case,) = (one for one in load_suite("psrt").cases if one.found)
     assert case.needs == ("udp",)
-    assert {"connect": {"name": "d", "link": "data"}} in case.steps
-    assert case.steps[5]["send"] == {"ATTACH": {"token": "@a_token", "timeout": 240}}
+    steps: Any = as_written(case.steps)
+    assert {"connect": {"name": "d", "link": "data"}} in steps
+    assert steps[5]["send"] == {"ATTACH": {"token": "@a_token", "timeout": 240}}
     assert outcome(case.id, None).verdict is Verdict.PASS
     assert outcome(case.id, "attach-time-first").verdict is not Verdict.PASS
 

@@ -22,6 +22,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.suite.written import as_written
 from wireproof.conformance.suite.yaml_documents import checked
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.findings.finding import FuzzFinding
@@ -193,7 +194,7 @@ def test_what_the_parser_fails_on_is_sent_to_servers(root: Path, tmp_path: Path)
     assert result.exit_code == 0, result.output
     load_suite.cache_clear()
     (case,) = load_suite("throttr").cases
-    assert list(case.steps) == [{"connect": "a"}, {"send": {"raw": "fffe"}}, {"alive": True}]
+    assert as_written(case.steps) == [{"connect": "a"}, {"send": {"raw": "fffe"}}, {"alive": True}]
 
 
 def test_a_bad_reply_is_a_frame_and_more_than_one_an_input(root: Path, tmp_path: Path) -> None:
@@ -209,7 +210,7 @@ def test_a_bad_reply_is_a_frame_and_more_than_one_an_input(root: Path, tmp_path:
     assert (one.exit_code, more.exit_code) == (0, 0), one.output + more.output
     load_suite.cache_clear()
     (frame,) = load_suite("throttr").frames
-    assert (frame.body["hex"], frame.body["error"]) == ("07", "bad_status")
+    assert (frame.body.hex, frame.body.error) == ("07", "bad_status")
     assert len(list((root / "throttr/regressions/parser").iterdir())) == 1
 
 

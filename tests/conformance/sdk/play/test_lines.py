@@ -34,7 +34,13 @@ Answers = Callable[[act.Action], Any]
 
 
 def case(*steps: dict[str, Any], **more: Any) -> Case:
-    entry = {"id": "sdk-test/case", "title": "a case", "clauses": ["PSRT-CLIENT-1"], "steps": list(steps), **more}
+    entry = {
+        "id": "sdk-test/case",
+        "title": "a case of a test",
+        "clauses": ["PSRT-CLIENT-1"],
+        "steps": list(steps),
+        **more,
+    }
     suite = load_suite("psrt")
     (made,) = sdk_cases_in({"cases": [entry]}, suite.context, "test.yaml")
     return made

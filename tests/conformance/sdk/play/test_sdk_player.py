@@ -27,7 +27,13 @@ Answers = Callable[[act.Action], Any]
 
 
 def case(*steps: dict[str, Any], **more: Any) -> Case:
-    entry = {"id": "sdk-test/case", "title": "a case", "clauses": ["THR-QUERY-3"], "steps": list(steps), **more}
+    entry = {
+        "id": "sdk-test/case",
+        "title": "a case of a test",
+        "clauses": ["THR-QUERY-3"],
+        "steps": list(steps),
+        **more,
+    }
     (made,) = sdk_cases_in({"cases": [entry]}, load_suite("throttr").context, "test.yaml")
     return made
 
