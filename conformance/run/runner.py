@@ -119,7 +119,7 @@ class Plan:
         return chosen(cases, self.settings.deliveries, self.suite, self.run.profile)
 
     def keeps(self, case: Case, outcome: Outcome) -> bool:
-        """Count a play, and say whether it has a record: under another segmentation, only if it adds to what is known."""
+        """Count a play, and say whether it has a record: if not whole, only if it adds something."""
         return case.delivery == WHOLE.name or self.tally.keeps(outcome)
 
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
