@@ -53,7 +53,7 @@ class Connection(ABC):
         self._buffer = Buffer()
         self._context = FrameContext(max_frame)
         self._ended = False
-        self._end_told = False
+        self._end_given = False
         self._error: RemoteProtocolError | None = None
         self.span = (0, 0)
         """Offsets in the peer's stream of the last message that `next_event` gave: (first byte, byte after it)."""
@@ -91,7 +91,7 @@ class Connection(ABC):
         return True
 
     def start_tls(self) -> bytes:
-        """Go on inside TLS; return what came already and is the first of TLS."""
+        """Switch to TLS; return what came already and is the first of it."""
         return b""
 
     def next_event(self) -> Event:
@@ -124,12 +124,12 @@ class Connection(ABC):
         return buffer.refill()
 
     def _nothing_more(self) -> EndOfStream | NeedData:
-        if not self._ended or self._end_told:
+        if not self._ended or self._end_given:
             return NEED_DATA
         left = len(self._buffer)
         if left:
             raise self._fail(MalformedFrameError(ErrorCode.TRUNCATED, f"the stream ended {left} bytes into a frame", 0))
-        self._end_told = True
+        self._end_given = True
         return self._end_of_stream()
 
     def _fail(self, error: MalformedFrameError) -> RemoteProtocolError:

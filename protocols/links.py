@@ -1,4 +1,4 @@
-"""The kinds of line that one protocol is spoken on: each has a grammar of its own for both sides."""
+"""The links that one protocol is spoken on: each has a grammar of its own for both sides."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _no_neighbour(name: bytes) -> tuple[Request, Reply]:
 
 @dataclass(frozen=True)
 class Link:
-    """One kind of line between a client and a server."""
+    """One kind of connection between a client and a server."""
 
     client: Callable[..., Client]
-    """(codec, max_frame=...) -> the client's side of a line."""
+    """(codec, max_frame=...) -> the client's side of a connection."""
     server: Callable[..., Connection]
-    """(codec, max_frame=...) -> the server's side of a line."""
+    """(codec, max_frame=...) -> the server's side of a connection."""
     barrier: Callable[[], Request] = _no_barrier
     """A request any server answers at once: its reply proves that what came before it was handled.
 
@@ -37,11 +37,11 @@ class Link:
 
     Raises `LookupError` where there is none."""
     opening: Callable[[], tuple[Request, ...]] = tuple
-    """What a client sends on a new line before it may ask for anything, each answered."""
+    """What a client sends on a new connection before it may ask for anything, each answered."""
     transport: Literal["stream", "datagram"] = "stream"
     """Over datagrams each message is one of them."""
     tls: bool = False
-    """A stream that can go on inside TLS."""
+    """A stream that can switch to TLS."""
     half_closes: bool = True
     """A client may end its side of a stream and is still answered; else an end is the end of both sides."""
     drops_slow_readers: bool = False
@@ -49,7 +49,7 @@ class Link:
     requests: tuple[type[Request], ...] = ()
     """What is asked on it; none = everything."""
     keeps_alive: bool = False
-    """Whether clients ask for the neighbour by themselves, whenever they like, so that the line is not closed."""
+    """Whether clients ask for the neighbour by themselves, whenever they like, so that the connection is not closed."""
 
     @property
     def has_neighbours(self) -> bool:

@@ -49,7 +49,7 @@ class Protocol:
     neighbour_moves: frozenset[str] = frozenset()
     """Fields of replies that count requests or bytes, so that a neighbour more changes them."""
     time_moves: frozenset[str] = frozenset()
-    """Fields of replies that change while what others left behind expires."""
+    """Fields of replies that change while records of others expire."""
     masked: frozenset[str] = frozenset()
     """Fields of replies that two servers which are both right may fill otherwise."""
     named_by: frozenset[str] = frozenset()

@@ -51,7 +51,7 @@ class SocketDriver:
         usage: Callable[[], Any] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """`usage` tells what the target's process takes, as an object of figures, where it is ours.
+        """`usage` measures the target's process, as an object of figures, where wireproof started it.
 
         `tls` is what is spoken where TLS is begun; without it no certificate is verified.
         """

@@ -8,7 +8,7 @@ So after each such write the driver waits until the kernel holds none of its byt
 sent cannot be joined with later ones by this machine. If their acknowledgement comes soon (`ACKNOWLEDGING`), the target
 has them, too; it is not waited for longer, since a target may delay it for 40 ms and more.
 
-Linux tells all this in `struct tcp_info`: bytes not sent, segments not acknowledged, and the number of segments sent,
+Linux reports all this in `struct tcp_info`: bytes not sent, segments not acknowledged, and the number of segments sent,
 from which those sent again are subtracted. `missed` makes the play untestable if a write did not leave by itself, and
 `evidence` goes into the record. Of UNIX sockets, and on other systems, nothing is known and nothing is claimed; there
 only the pauses separate writes.
@@ -41,7 +41,7 @@ class Cuts:
     seen: int = 0
     """Those of which nothing was left in the kernel before the next was written."""
     segments: int | None = None
-    """Segments with data that the connection sent, each counted once; None where nobody tells."""
+    """Segments with data that the connection sent, each counted once; None where it is unknown."""
 
     async def leave(self, transport: asyncio.Transport, pause: float) -> None:
         """Wait, bounded, until what was written has left; `pause` seconds at least. A closing transport has no cuts."""
@@ -69,7 +69,7 @@ class SendState(NamedTuple):
 
 
 def send_state(sock: Any) -> SendState | None:
-    """Return how the sending side of a socket stands, or None where nobody tells."""
+    """Return how the sending side of a socket stands, or None where it is unknown."""
     if sys.platform != "linux" or sock.family == socket.AF_UNIX:
         return None
     try:
@@ -95,7 +95,7 @@ def evidence(cuts: Iterable[Cuts]) -> dict[str, int | None] | None:
 
 
 def missed(cuts: Iterable[Cuts]) -> str | None:
-    """Return in words that a write did not leave by itself; None when all did, or nobody tells."""
+    """Return in words that a write did not leave by itself; None when all did, or it is unknown."""
     known = [one for one in cuts if one.segments is not None]
     asked, seen = sum(one.asked for one in known), sum(min(one.seen, one.segments or 0) for one in known)
     return None if seen >= asked else f"{asked} writes were to leave by themselves, {seen} did"

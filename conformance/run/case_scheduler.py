@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 Report = Callable[[Record], None]
 DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
-"""What a target that is wrong under another delivery may do to cases beside it."""
+"""What a target that fails under another segmentation may do to concurrent cases."""
 HEAD_START = 1.0
 """Seconds by which a case that looks at tables counts as longer."""
 
@@ -69,7 +69,7 @@ class CaseScheduler:
         self.deaths: list[Death] = []
         self.confirmation = Confirmation(plan.settings.deliveries.budget)
         self._begun: set[tuple[str, str]] = set()
-        """Case and delivery of what is played beside cases."""
+        """Case and segmentation of each play that was begun beside plays of whole cases."""
         self._others_under_way, self._others_ended = 0, 0.0
         """How many plays under other segmentations are under way, and when the last one ended."""
         self._lost: list[tuple[Case, Outcome, float]] = []
@@ -119,7 +119,7 @@ class CaseScheduler:
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
         """Play cases that allow others beside them, and under other segmentations what passes.
 
-        The time for a sample begins when all are played: what is played beside them takes none.
+        The time for a sample begins when all are played: plays under other segmentations that run with them take none.
         """
         async with asyncio.TaskGroup() as others:
             async with asyncio.TaskGroup() as tasks:
@@ -138,9 +138,9 @@ class CaseScheduler:
                 others.create_task(self._shared(later, 0, others))
 
     def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
-        """Return the plays that may be beside each other, each with those that must follow it, in order.
+        """Return the plays that may run concurrently, each with those that must follow it, in order.
 
-        The longest come first, and early what looks at tables, which grow with what other cases leave behind.
+        The longest come first, and early the cases that read tables, which grow with the records of other cases.
         """
         by_case: dict[str, list[Case]] = {}
         for case in cases:
@@ -211,7 +211,7 @@ class CaseScheduler:
         """Get a target on which nothing was done yet, where that can be had."""
 
     async def play_again(self, case: Case, attempt: int = 2) -> Outcome:
-        """Play a case that has the target for itself; note it when the target is gone behind it."""
+        """Play a case that has the target for itself; note it when the target is gone after it."""
         outcome = await self.play(case, attempt)
         lost = outcome.verdict is Verdict.CRASH or outcome.unreachable
         if lost and not self.gone and not await self._serves():

@@ -29,7 +29,7 @@ LARGEST = 64 * 1024
 
 
 class ProbeError(RuntimeError):
-    """Raised when the target does not say what it speaks; the message tells what came and what to do."""
+    """Raised when the target does not say what it speaks; the message says what came and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ async def _answer(wire: Wire, client: Client, request: Message, timeout: float) 
 
 
 async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
-    """Return the version the server tells, or "unknown"."""
+    """Return the version the server reports, or "unknown"."""
     spec: Mapping[str, Any] | None = suite.probe.get("version")
     reply = await reply_to(suite, address, spoken, spec["ask"], timeout) if spec else None
     value = getattr(reply, spec["field"], b"") if spec else b""
@@ -120,7 +120,7 @@ async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: fl
 
 
 async def is_pristine(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
-    """Say whether the server holds nothing yet, as the protocol's probe tells it."""
+    """Say whether the server holds nothing yet, as the protocol's probe asks for it."""
     spec: Mapping[str, Any] | None = suite.probe.get("pristine")
     if spec is None:
         return False

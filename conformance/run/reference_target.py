@@ -79,7 +79,7 @@ def service(
 
 
 def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Path) -> list[str]:
-    """Return the words behind `python -m reference_server` for such a server; a certificate is made in `scratch`."""
+    """Return the arguments after `python -m reference_server` for such a server; a certificate is made in `scratch`."""
     words = [protocol, "--profile", profile, "--variant", variant]
     for name, value in options(protocol).items():
         flag = name.replace("_", "-")

@@ -119,7 +119,7 @@ class Plan:
         return chosen(cases, self.settings.deliveries, self.suite, self.run.profile)
 
     def keeps(self, case: Case, outcome: Outcome) -> bool:
-        """Count a play, and say whether it has a record: under another delivery, only what tells something of it."""
+        """Count a play, and say whether it has a record: if not whole, only if it adds something."""
         return case.delivery == WHOLE.name or self.tally.keeps(outcome)
 
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
@@ -155,7 +155,7 @@ async def play_all(
 ) -> None:
     """Play every case against the target; what `report` raises ends the run and is raised here.
 
-    A server of ours is started again when it died, `restarts` times at most.
+    A server that wireproof started is started again when it died, `restarts` times at most.
     """
     limiter, timeout = Limiter(plan.settings.jobs), plan.settings.timeout
     scheduler: CaseScheduler

@@ -26,7 +26,7 @@ OTHERS = tuple(name for name in DELIVERIES if name != WHOLE.name)
 BUDGET = 2.5
 """Seconds that a sample may take."""
 PLAY, PIECE, ALONE = 0.003, 0.00012, 0.002
-"""Seconds that a play takes, each of its pieces more, and each of them when nobody plays beside."""
+"""Seconds that a play takes, each of its pieces more, and each of them when it is played alone."""
 LARGE, LONG, PATIENT = (16, 50, 100), 64, 1.0
 """Requests, bytes of a field and seconds of waiting beyond which a case comes later in a sample."""
 
@@ -37,7 +37,7 @@ class ChoiceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Deliveries to play cases under, beside whole."""
+    """Segmentations to play cases under, besides whole."""
 
     names: tuple[str, ...] = ()
     budget: float | None = None
@@ -55,10 +55,10 @@ class Tally:
     same: int = 0
     """Passed without any cut, join or early end: they tell no more than whole."""
     untold: int = 0
-    """Could not be told: begun too late, not begun for want of time, or the target was gone."""
+    """Undecided: begun too late, not begun for want of time, or the target was gone."""
 
     def keeps(self, outcome: Outcome) -> bool:
-        """Count a play; say whether it tells anything."""
+        """Count a play; say whether it adds to what is known."""
         if outcome.verdict is Verdict.PASS and not outcome.extra.get("cuts"):
             self.same += 1
         elif outcome.verdict is Verdict.UNTESTABLE:
@@ -143,7 +143,7 @@ def _take(members: list[tuple[Rank, Case]], taken: Collection[str], fits: Callab
 
 
 def _rank(case: Case, level: Level) -> Rank:
-    """Sort what tells more and takes less time first."""
+    """Sort what finds more and takes less time first."""
     late = case.slow or case.heavy or not sends_fields(case)
     asked = requests(case)
     large = sum(asked > one for one in LARGE) + (longest(case) > LONG)
@@ -151,7 +151,7 @@ def _rank(case: Case, level: Level) -> Rank:
 
 
 def cost(case: Case, delivery: Delivery) -> float:
-    """Return about how much of a sample's time a play takes, beside others where it may have them."""
+    """Return about how much of a sample's time a play takes, concurrently with others where it may be."""
     return PLAY + _pieces(case, delivery) * (ALONE if case.exclusive else PIECE)
 
 

@@ -1,4 +1,4 @@
-"""One run against a server that wireproof started: each death is traced to the case behind it, and the run goes on.
+"""One run against a server that wireproof started: each death is traced to its case, and the run continues.
 
 Cases that were under way when it died, or had ended just before, play again alone on a fresh process, the likely ones
 first; who ends it again, as the first on its process, is the crash. Cases that were only waiting come last, by
@@ -213,7 +213,7 @@ class SupervisedScheduler(CaseScheduler):
         return spoilt
 
     async def _alone(self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE) -> tuple[Outcome, str | None]:
-        """Play a case with nothing beside it; return its outcome, a crash with its evidence where the server died."""
+        """Play a case alone; return its outcome, a crash with its evidence where the server died."""
         outcome = await self.play(case, attempt)
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:

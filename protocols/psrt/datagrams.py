@@ -51,9 +51,9 @@ class _Datagrams(Connection):
     def next_event(self) -> Event:
         """Return the next datagram's message; `RemoteProtocolError` for one that is none, those behind it stay good."""
         if not self._came:
-            if not self._ended or self._end_told:
+            if not self._ended or self._end_given:
                 return NEED_DATA
-            self._end_told = True
+            self._end_given = True
             return self._end_of_stream()
         data, start = self._came.popleft(), self._read
         self._read += len(data)

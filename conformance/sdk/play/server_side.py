@@ -1,6 +1,6 @@
 """One socket of an SDK, followed from its first byte by the server's side of its link. Sans-IO.
 
-What the SDK may send by itself, such as pings, is answered in its turn and left out of what a case is held against.
+What the SDK may send by itself, such as pings, is answered in its turn and left out of what a case is compared with.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ServerSide:
     def __init__(self, link: Link, codec: Codec) -> None:
         self.link = link
         self.messages: list[tuple[int, Message]] = []
-        """(offset behind it in the stream, message) of what came and was not taken yet."""
+        """(offset after it in the stream, message) of what came and was not taken yet."""
         self.replies: list[Reply] = []
         """What was written as a reply, those to what the SDK asks by itself left out."""
         self.pings = 0
@@ -84,7 +84,7 @@ class ServerSide:
         return self._turn() if answered else b""
 
     def wrote(self, data: bytes) -> bytes:
-        """Take what is to be written; return it with the replies that are due before, in between and behind."""
+        """Take what is to be written; return it with the replies that are due before, in between and after."""
         self.holds, self._answers = False, True
         before = self._turn()
         if self._blind or not any(one.reply for one in self._due):
