@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from wireproof.conformance.suite.cases import vectors_root
-from wireproof.fuzz.connection_reader import Following
+from wireproof.conformance.report.vector_store import vectors_of
 from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.state_paths import examples, state_paths
-from wireproof.protocols import Request, protocol
+from wireproof.protocols import Request, Role, protocol
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["Exchange", "by_state", "conversations", "exchanges", "requests"]
 
@@ -28,10 +25,9 @@ class Exchange:
     """The name of its link; "" is the default link."""
 
 
-def _documents(name: str, profile: str, variant: str) -> Iterator[JsonObject]:
-    folder: Path = vectors_root() / name / profile / variant
-    for path in sorted(folder.glob("*.json")):
-        yield json.loads(path.read_text(encoding="utf-8"))
+@cache
+def _documents(name: str, profile: str, variant: str) -> tuple[JsonObject, ...]:
+    return vectors_of(name, profile, variant)
 
 
 @cache
@@ -55,8 +51,9 @@ def requests(name: str, profile: str, variant: str) -> tuple[Request, ...]:
     for document in _documents(name, profile, variant):
         for frame in document["frames"]:
             if frame["direction"] == "request" and frame["result"] == "valid":
-                follow = _following(name, profile, variant, "")
-                found.update(dict.fromkeys(follow.sent(bytes.fromhex(frame["hex"]))))
+                dissection = _dissection(name, profile, variant, "")
+                dissection.feed(Role.CLIENT, bytes.fromhex(frame["hex"]))
+                found.update(dict.fromkeys(dissection.requests))
     return tuple(found)
 
 
@@ -67,15 +64,15 @@ def exchanges(name: str, profile: str, variant: str) -> tuple[Exchange, ...]:
     for document in _documents(name, profile, variant):
         for conversation in document["conversations"]:
             for link, parts in _streams(conversation["steps"]):
-                follow = _following(name, profile, variant, link)
+                dissection = _dissection(name, profile, variant, link)
                 for is_ours, data in parts:
-                    (follow.sent if is_ours else follow.came)(data)
+                    dissection.feed(Role.CLIENT if is_ours else Role.SERVER, data)
                 sent, received = (
                     b"".join(data for sent_by_client, data in parts if sent_by_client is from_client)
                     for from_client in (True, False)
                 )
                 if sent:
-                    found[Exchange(tuple(follow.requests), sent, received, link)] = None
+                    found[Exchange(tuple(dissection.requests), sent, received, link)] = None
     return tuple(found)
 
 
@@ -102,7 +99,6 @@ def _streams(steps: list[JsonObject]) -> list[tuple[str, list[tuple[bool, bytes]
     return [(links.get(name, ""), parts) for name, parts in parts.items()]
 
 
-def _following(name: str, profile: str, variant: str, link: str) -> Following:
+def _dissection(name: str, profile: str, variant: str, link: str) -> Dissection:
     spoken = protocol(name)
-    codec = spoken.codec(spoken.profiles[profile], variant)
-    return Following(spoken.link_of(link), codec, by_state=by_state(name, profile, variant))
+    return Dissection(spoken.link_of(link), spoken.codec(spoken.profiles[profile], variant))

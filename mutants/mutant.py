@@ -5,8 +5,9 @@ A mutant breaks clauses, and a suite must kill it. A conforming variant breaks n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 __all__ = ["ClientMutant", "Mutant", "SeededBug", "by_name"]
@@ -37,9 +38,15 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClientMutant(Mutant):
-    """An SDK's class with a small patch."""
+    """An SDK with a small patch."""
 
-    client: type[Any]
+    make: Callable[[], type[Any]]
+    """Makes its class."""
+
+    @cached_property
+    def client(self) -> type[Any]:
+        """The class, made when it is asked for."""
+        return self.make()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from wireproof.mutants.mutant import ClientMutant, Mutant, SeededBug
+from wireproof.mutants.wire import wire_mutants, wire_sample
 from wireproof.reference_client.registry import CLIENTS, DrivenClient, client_class, driven_protocols
 from wireproof.reference_server.registry import SERVICES
 
@@ -27,7 +29,13 @@ PACKAGES = {"psrt": "wireproof.mutants.psrt", "throttr": "wireproof.mutants.thro
 
 def server_mutants(protocol: str) -> Mapping[str, Mutant]:
     """Return name -> mutants and conforming variants of the server of `protocol`; none where there are none."""
-    return _mutants(protocol, "server") if protocol in SERVICES else {}
+    return _server_mutants(protocol) if protocol in SERVICES else {}
+
+
+@cache
+def _server_mutants(protocol: str) -> Mapping[str, Mutant]:
+    """Return those of the protocol's tables, then a sample of those derived from its layouts."""
+    return {**_mutants(protocol, "server"), **wire_sample(protocol)}
 
 
 def client_mutants(protocol: str) -> Mapping[str, ClientMutant]:
@@ -62,6 +70,8 @@ def server_patch(protocol: str, name: str | None) -> Any:
     if name is None:
         return None
     known = server_mutants(protocol)
+    if name not in known and name.startswith("wire:") and protocol in SERVICES:
+        known = wire_mutants(protocol)
     if name not in known:
         raise _unknown(protocol, name, known, demonstration_mutants(protocol))
     return known[name]

@@ -160,8 +160,8 @@ class Connection(ABC):
         """Return the clause that an error of this code breaks."""
 
 
-class Client(Protocol):
-    """What the client's side of any request-and-reply protocol offers on top of `Connection`."""
+class ReplyReader(Protocol):
+    """What reads a server's stream: the reading half of a client."""
 
     @property
     def answered(self) -> Request | None:
@@ -200,11 +200,15 @@ class Client(Protocol):
     def next_event(self) -> Event:
         """See `Connection.next_event`."""
 
-    def send(self, message: Message) -> bytes:
-        """See `Connection.send`."""
-
     def await_reply(self, request: Request) -> None:
         """Note a request whose bytes were sent by other means (a raw frame in a test)."""
+
+
+class Client(ReplyReader, Protocol):
+    """The client's side of any request-and-reply protocol: reads replies, and sends requests."""
+
+    def send(self, message: Message) -> bytes:
+        """See `Connection.send`."""
 
     def end_requests(self) -> None:
         """Say that this client sends no more requests; replies due may still come."""

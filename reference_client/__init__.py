@@ -1,1 +1,1 @@
-"""What a correct client does: a transport that knows no protocol, one SDK package per protocol, and their driver."""
+"""The correct SDKs: a transport that knows no protocol, one package for each protocol, and their driver."""

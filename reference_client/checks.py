@@ -1,8 +1,6 @@
-"""Whether the values of a request fit their layout, asked before a byte is sent."""
+"""Checks that the values of a request fit its layout, before anything is sent."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from wireproof.protocols.fields import BYTES, Blob, Kind, Raw, Rest, Split, Terminated, UInt
 from wireproof.protocols.messages import Message
@@ -13,7 +11,11 @@ __all__ = ["check"]
 
 
 def check(request: Message, layout: Layout) -> None:
-    """Raise `TooWideError`, `TooLongError` or `BadRequestError` naming the first field that `request` gets wrong."""
+    """Check every field of `request` against `layout`.
+
+    Raises TooWideError for a number that does not fit, TooLongError for bytes that do not, and BadRequestError for a
+    value of another type; the message names the first such field.
+    """
     for name, kind in layout.fields:
         _check(f"{request.NAME}.{name}", kind, getattr(request, name))
     sizes = [kind.size for _, kind in layout.fields if isinstance(kind, Split)]
@@ -22,7 +24,7 @@ def check(request: Message, layout: Layout) -> None:
         _fits(f"{request.NAME}.{' and '.join(shared)}", sum(len(getattr(request, one)) for one in shared) + 1, size)
 
 
-def _check(where: str, kind: Kind, value: Any) -> None:
+def _check(where: str, kind: Kind, value: object) -> None:
     if isinstance(kind, UInt):
         _check_number(where, kind, value)
     elif isinstance(kind, Raw):
@@ -32,14 +34,14 @@ def _check(where: str, kind: Kind, value: Any) -> None:
         _check_bytes(where, kind, value)
 
 
-def _check_number(where: str, kind: UInt, value: Any) -> None:
+def _check_number(where: str, kind: UInt, value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise BadRequestError(f"{where}: expected an integer from 0 to {kind.maximum}, got {_shown(value)}")
     if value > kind.maximum:
         raise TooWideError(f"{where}: expected at most {kind.maximum}, got {_shown(value)}")
 
 
-def _check_bytes(where: str, kind: Kind, value: Any) -> None:
+def _check_bytes(where: str, kind: Kind, value: object) -> None:
     if type(value) is not bytes:
         raise BadRequestError(f"{where}: expected bytes, got {_shown(value)}")
     if isinstance(kind, Blob):

@@ -20,7 +20,7 @@ from wireproof.reference_client.registry import DrivenClient, driven_protocols
 __all__ = ["command", "drive_command", "main"]
 
 Clients = Callable[[str, str | None], type[DrivenClient]]
-"""(protocol, name of a mutant) -> its SDK; the right one for no name."""
+"""(protocol, name of a mutant) -> its SDK; the reference client for no name."""
 
 CHUNK = 1 << 16
 LONGEST_LINE = 256 * 1024 * 1024
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def drive_command(clients: Clients | None = None) -> click.Command:
-    """Return the command that drives the reference clients, or with `clients` their mutants, too (`--mutant`)."""
+    """Return the command that drives the reference clients; with `clients` it has the option `--mutant`."""
 
     def run(protocol: str, driver: bool, mutant: str | None = None, **given: Any) -> None:
         with suppress(KeyboardInterrupt):
@@ -49,7 +49,10 @@ def drive_command(clients: Clients | None = None) -> click.Command:
         params=[
             click.Argument(["protocol"], metavar="PROTOCOL", type=click.Choice(driven_protocols())),
             click.Option(
-                ["--driver"], is_flag=True, required=True, help="Do what lines on stdin say (docs/writing-a-driver.md)."
+                ["--driver"],
+                is_flag=True,
+                required=True,
+                help="Execute the commands on stdin (docs/writing-a-driver.md).",
             ),
             click.Option(["--profile"], help="The only profile to speak.  [default: every one]"),
             click.Option(["--width", "--variant", "variant"], help="The only width to speak.  [default: every one]"),
@@ -68,7 +71,7 @@ def drive_command(clients: Clients | None = None) -> click.Command:
 
 
 def _former_fault() -> click.Option:
-    """Return the former option for mutants: it still works, by starting the program that has them."""
+    """Return the deprecated option for mutants, which starts the program that drives them."""
 
     def start(context: click.Context, _: click.Parameter, value: str | None) -> None:
         if value is None or context.resilient_parsing:
@@ -87,19 +90,19 @@ async def _drive(
     deadline: float,
     client_class: type[DrivenClient] | None,
 ) -> None:
-    over = asyncio.Event()
+    stdout_closed = asyncio.Event()
 
-    def say(message: Mapping[str, Any]) -> None:
+    def say(message: Mapping[str, object]) -> None:
         try:
             sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            over.set()
+            stdout_closed.set()
 
     driver = Driver(protocol, say, profile=profile, variant=variant, deadline=deadline, client_class=client_class)
     reading = asyncio.create_task(_take(driver, _lines()))
-    stopping = asyncio.create_task(over.wait())
+    stopping = asyncio.create_task(stdout_closed.wait())
     await asyncio.wait([reading, stopping], return_when=asyncio.FIRST_COMPLETED)
     reading.cancel()
     stopping.cancel()
@@ -109,13 +112,13 @@ async def _drive(
 async def _take(driver: Driver, lines: asyncio.StreamReader) -> None:
     while line := await lines.readline():
         if not driver.take(line):
-            print(f"reference_client: no command: {line[:100]!r}", file=sys.stderr)
+            print(f"reference_client: expected a command, got {line[:100]!r}", file=sys.stderr)
         if driver.quitting:
             return
 
 
 def _lines() -> asyncio.StreamReader:
-    """Return stdin, whatever it is: pipes, files and terminals are all read by a thread."""
+    """Return a reader of stdin; a thread reads it, because pipes, files and terminals all block."""
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     loop = asyncio.get_running_loop()
 

@@ -1,7 +1,7 @@
 """The driver of a reference client: commands of `wireproof.driver/1` in, answers and events out. Names no protocol.
 
-What it can do follows from the layouts (`wireproof.protocols.plain`); each operation calls the SDK's method of that
-name, so that what is tested is what a user of the SDK calls.
+Its operations follow from the layouts (`wireproof.protocols.plain`). Each one calls the SDK's method of that name, so
+the tests use the same interface as users of the SDK.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from wireproof.protocols.messages import Message
 from wireproof.protocols.plain import STATUS, Plain, PlainError
 from wireproof.protocols.registry import protocol as codec_of
 from wireproof.reference_client.errors import ClientError, RefusedError
-from wireproof.reference_client.line import Reconnect
 from wireproof.reference_client.registry import Batching, DrivenClient
 from wireproof.reference_client.registry import client_class as sdk_class
+from wireproof.reference_client.server_connection import Reconnect
 
 __all__ = ["VERSION", "CommandError", "Driver"]
 
@@ -29,20 +29,20 @@ VERSION = "wireproof.driver/1"
 LARGEST_NUMBER = 2**64 - 1
 CONNECT_FIELDS = ("connection", "host", "port", "profile", "variant", "reconnect")
 DEADLINE = 3.0
-"""Seconds, unless `connect` tells others; less than wireproof waits, so that the SDK is the one to give up."""
+"""The default deadline in seconds; less than wireproof waits, so that the SDK reports the timeout."""
 Object = Mapping[str, Any]
 
 
 class CommandError(Exception):
-    """Raised for a command that cannot be done, in the words of the driver protocol."""
+    """Raised if a command fails; `kind` is a kind of error of the driver protocol."""
 
-    def __init__(self, kind: str, told: str) -> None:
-        super().__init__(told)
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
         self.kind = kind
 
 
 class Connection:
-    """One connection of the SDK, under the name that commands call it by."""
+    """One connection of the SDK, under its name in commands."""
 
     def __init__(self, name: str, plain: Plain, say: Callable[[Object], object]) -> None:
         self.plain = plain
@@ -52,27 +52,33 @@ class Connection:
         self._mending = False
 
     def pushed(self, message: Any) -> None:
-        """Tell of a pushed message."""
-        told = {one.name: self._field(one.name, getattr(message, one.name)) for one in fields(message)}
-        self._say({"event": "message", "connection": self._name, **told})
+        """Write an event for a pushed message."""
+        values = {one.name: self._field(one.name, getattr(message, one.name)) for one in fields(message)}
+        self._say({"event": "message", "connection": self._name, **values})
 
     def lost(self, why: ClientError, mending: bool) -> None:
-        """Tell of a loss, once, however it ends."""
+        """Write one event for a loss; `mending`: the SDK reconnects."""
         if not self._mending:
             self._say({"event": "closed", "connection": self._name, "told": str(why)})
         self._mending = mending
 
     def mended(self) -> None:
-        """Tell that the connection was made again."""
+        """Write an event: the connection was restored."""
         self._mending = False
         self._say({"event": "reconnected", "connection": self._name})
 
     async def ask(self, operation: str, given: Object) -> Object:
-        """Call the SDK's method and return its result by the names of the reply."""
+        """Call the SDK's method and return its result by the names of the reply's fields.
+
+        Raises CommandError if the profile has no such operation, and ClientError if the SDK fails.
+        """
         return await self._settled(operation, self._call(self.client, operation, given))
 
     async def batch(self, requests: list[Object]) -> Object:
-        """Call the methods of a batch and return the results in order."""
+        """Call the methods of a batch and return the results in order.
+
+        Raises CommandError if the SDK has no batches, and ClientError if the SDK fails.
+        """
         if not isinstance(self.client, Batching):
             raise CommandError("unsupported", "no batches")
         batch = self.client.batch()
@@ -84,7 +90,7 @@ class Connection:
         await batch.send()
         return {"results": [await self._settled(do, call) for do, call in calls]}
 
-    async def _settled(self, operation: str, call: Awaitable[Any]) -> Object:
+    async def _settled(self, operation: str, call: Awaitable[object]) -> Object:
         try:
             return self._told(operation, await call)
         except RefusedError as error:
@@ -92,10 +98,10 @@ class Connection:
                 raise
             return self.plain.result(error.reply)
 
-    def _call(self, target: object, operation: str, given: Object) -> Awaitable[Any]:
+    def _call(self, target: object, operation: str, given: Object) -> Awaitable[object]:
         if operation not in self.plain.operations:
             raise CommandError("unsupported", f"profile {self.plain.profile.name} has no operation {operation!r}")
-        called: Awaitable[Any] = getattr(target, operation)(**self.plain.values(operation, given))
+        called: Awaitable[object] = getattr(target, operation)(**self.plain.values(operation, given))
         return called
 
     def _told(self, operation: str, value: object) -> Object:
@@ -125,7 +131,7 @@ class Connection:
 
 
 class Driver:
-    """Does commands one after the other as they begin; they overlap while they wait."""
+    """Executes commands; begins them in order and lets them overlap."""
 
     def __init__(
         self,
@@ -137,10 +143,10 @@ class Driver:
         deadline: float = DEADLINE,
         client_class: type[DrivenClient] | None = None,
     ) -> None:
-        """`say` takes each answer and event; raises ValueError for an unknown protocol, profile or variant.
+        """`say` is called with each answer and event.
 
-        `profile` and `variant`: the only ones spoken; `deadline`: seconds that the SDK waits for a reply;
-        `client_class`: the SDK, if it is not the reference client of `protocol`.
+        `profile` and `variant` are the only ones to speak (default: all); `deadline` is in seconds; `client_class` is
+        the SDK (default: the reference client). Raises ValueError for an unknown protocol, profile or variant.
         """
         self._client_class = client_class or sdk_class(protocol)
         self._protocol = spoken = codec_of(protocol)
@@ -152,7 +158,7 @@ class Driver:
         self._connections: dict[str, Connection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.quitting = False
-        """Whether `quit` was commanded: no line after it counts."""
+        """Whether `quit` was received; later lines are ignored."""
         self._does: Mapping[str, Callable[[Object], Awaitable[Object]]] = {
             "hello": self._hello,
             "connect": self._connect,
@@ -162,7 +168,7 @@ class Driver:
         }
 
     def take(self, line: bytes) -> bool:
-        """Begin what a line commands; False for what is no command, to which nothing can be answered."""
+        """Begin the command of a line; return False if the line is not a command and so gets no answer."""
         try:
             command = json.loads(line)
             id, do = int(command["id"]), str(command["do"])

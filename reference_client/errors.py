@@ -1,4 +1,4 @@
-"""What a client raises, and nothing else for what can go wrong between it and a server."""
+"""The errors of a client; it raises no others for anything that can go wrong between it and a server."""
 
 from __future__ import annotations
 
@@ -22,67 +22,67 @@ __all__ = [
 
 
 class ClientError(Exception):
-    """Base of all; `kind` is the word a driver tells it by."""
+    """The base class; `kind` is the kind of error in the driver protocol."""
 
     kind: ClassVar[str] = "other"
 
 
 class ClosedError(ClientError, ConnectionError):
-    """Raised when there is no connection to use: nobody listens, it was closed, or it was lost with calls waiting."""
+    """Raised if there is no connection: nobody listens, or it was closed or lost while a call was pending."""
 
     kind = "closed"
 
 
 class DeadlineError(ClientError, TimeoutError):
-    """Raised when nothing came in time; the reply may still come and is dropped then."""
+    """Raised if a deadline passes; a late reply is dropped."""
 
     kind = "timeout"
 
 
 class BadReplyError(ClientError):
-    """Raised when the server sent what cannot be read; the connection is closed, for nothing after it can be framed."""
+    """Raised if the server sent bytes that cannot be decoded; the connection is closed, as nothing more can be."""
 
     kind = "protocol"
 
 
 class RefusedError(ClientError):
-    """Raised when the server does not do what it was asked; the connection can be used on."""
+    """Raised if the server refuses a request; the connection stays usable."""
 
     kind = "refused"
 
-    def __init__(self, told: str, reply: Reply | None = None) -> None:
-        super().__init__(told)
+    def __init__(self, detail: str, reply: Reply | None = None) -> None:
+        super().__init__(detail)
         self.reply = reply
-        """How it said so; None where it gave no answer but closed."""
+        """The server's answer; None if it closed without one."""
 
 
 class AccessError(RefusedError):
-    """Raised when the server says that the client may not do it, logging in for one."""
+    """Raised if the client lacks the right to do it, such as logging in."""
 
 
 class UntrustedError(ClientError):
-    """Raised when the server's certificate is not signed by whom the client trusts, or names another host."""
+    """Raised if the client does not trust the server's certificate, or if that names another host."""
 
 
 class BadRequestError(ClientError, ValueError):
-    """Raised, before a byte is sent, for values that no request can carry."""
+    """Raised before anything is sent, for values that no request can carry."""
 
     kind = "refused"
 
 
 class TooWideError(BadRequestError):
-    """Raised, before a byte is sent, for a number that the field cannot hold."""
+    """Raised before anything is sent, for a number that does not fit into its field."""
 
     kind = "too_wide"
 
 
 class TooLongError(BadRequestError):
-    """Raised, before a byte is sent, for bytes whose size does not fit in the field that tells it."""
+    """Raised before anything is sent, for bytes whose size does not fit into its size field."""
 
     kind = "too_long"
 
 
 class UnsupportedError(BadRequestError):
-    """Raised, before a byte is sent, for a request that the profile does not have."""
+    """Raised before anything is sent, for a request that the profile does not have."""
 
     kind = "unsupported"

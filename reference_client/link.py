@@ -1,7 +1,7 @@
-"""One connection to a server: requests out, replies to those who wait for them in order, pushes to a callback.
+"""One connection to a server on one socket: sends requests, matches replies in order, passes pushes to a callback.
 
-Knows sockets and no protocol: framing is the sans-IO codec's. A caller who gave up leaves its place in the order; the
-reply that comes for it later is dropped. What ends the connection fails every call that waits, at once.
+It knows sockets and no protocol: the sans-IO codec does the framing. A cancelled call keeps its place in the order, and
+its late reply is dropped. When the connection ends, every pending call fails at once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Link(asyncio.Protocol):
     _transport: asyncio.Transport
 
     def __init__(self, codec: Client, on_push: OnPush, on_end: OnEnd) -> None:
-        """`on_push` takes each push as it comes, `on_end` once what ended the connection, unless we closed it."""
+        """`on_push` is called with each push, `on_end` once with the reason of the end, unless we closed."""
         self._codec = codec
         self._on_push = on_push
         self._on_end = on_end
@@ -38,12 +38,12 @@ class Link(asyncio.Protocol):
         self._writable.set()
         self._gone = asyncio.get_running_loop().create_future()
         self.ended: ClientError | None = None
-        """Why nothing can be asked any more; None while the connection is open."""
+        """Why the connection has ended; None while it is open."""
 
     def ask(self, requests: Sequence[Request]) -> list[asyncio.Future[Reply]]:
-        """Write requests at once and return what their replies will be; values must have been checked.
+        """Send requests in one write and return a future of each reply; the values must be checked.
 
-        Raises `ClosedError` when the connection has ended.
+        Raises ClosedError if the connection has ended.
         """
         if self.ended is not None:
             raise ClosedError(str(self.ended))
@@ -55,11 +55,11 @@ class Link(asyncio.Protocol):
         return replies
 
     async def drained(self) -> None:
-        """Wait until the server takes what was written, so that a fast caller does not fill memory."""
+        """Wait while the write buffer is full, so that a fast caller does not fill memory."""
         await self._writable.wait()
 
     def close(self) -> None:
-        """Close; every call that waits fails with `ClosedError`."""
+        """Close; pending calls fail with ClosedError."""
         self._end(ClosedError("the client was closed"), told=False)
         self._transport.close()
 
@@ -68,20 +68,20 @@ class Link(asyncio.Protocol):
         await asyncio.shield(self._gone)
 
     def abort(self) -> None:
-        """Drop the connection without waiting for anything to be sent."""
+        """Close without sending what is buffered; pending calls fail with ClosedError."""
         self._end(ClosedError("the client was closed"), told=False)
         self._transport.abort()
 
     def fail(self, why: ClientError) -> None:
-        """Drop a connection that cannot be used any more: every call that waits fails with `why`, and it is told."""
+        """Close a connection that is unusable; pending calls fail with `why`, and `on_end` is called with it."""
         self._end(why)
         self._transport.abort()
 
     async def secure(self, context: ssl.SSLContext, host: str, *, timeout: float) -> None:
-        """Go on inside TLS, behind a request that asked for it; `host` is whom the certificate must name.
+        """Switch to TLS after a request for it; the certificate must name `host`.
 
-        Raises `ClosedError` when the server breaks off, `UntrustedError` when it cannot be trusted, and
-        `DeadlineError` when it takes more than `timeout` seconds; the connection is of no use then.
+        Raises ClosedError if the server closes, BadReplyError if the handshake fails, UntrustedError if the certificate
+        is not trusted, and DeadlineError after `timeout` seconds; the connection is unusable then.
         """
         loop = asyncio.get_running_loop()
         self._codec.start_tls()
@@ -97,45 +97,45 @@ class Link(asyncio.Protocol):
         except ssl.SSLCertVerificationError as error:
             raise UntrustedError(f"the server's certificate: {error.verify_message}") from None
         except ssl.SSLError as error:
-            raise BadReplyError(f"the server broke off TLS: {error.reason or error}") from None
+            raise BadReplyError(f"the TLS handshake failed: {error.reason or error}") from None
         except ConnectionAbortedError as error:
-            raise DeadlineError(f"TLS was not ready in {timeout:g} s: {error}") from None
+            raise DeadlineError(f"no TLS handshake in {timeout:g} s: {error}") from None
         except OSError as error:
-            raise ClosedError(f"the server closed the connection where TLS is due{_why(error)}") from None
+            raise ClosedError(f"the server closed the connection during the TLS handshake{_why(error)}") from None
         if inside is None:
-            raise ClosedError("the server closed the connection where TLS is due")
+            raise ClosedError("the server closed the connection during the TLS handshake")
         self._transport = inside
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Store the transport."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Hand out what the bytes complete."""
+        """Decode the bytes, and pass on the messages that they complete."""
         if self.ended is None:
             self._codec.receive_data(data)
             self._read()
 
     def eof_received(self) -> bool:
-        """The server sends no more: nothing that waits will be answered."""
+        """Fail the pending calls: the server's stream has ended."""
         if self.ended is None:
             self._codec.receive_data(b"")
             self._read()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is gone, by whoever's doing."""
+        """Fail the pending calls: the socket is closed."""
         self._writable.set()
         if not self._gone.done():
             self._gone.set_result(None)
         self._end(ClosedError(f"the connection was lost: {exc}" if exc else "the server closed the connection"))
 
     def pause_writing(self) -> None:
-        """The server takes nothing at the moment."""
+        """Make `drained` wait: the write buffer is full."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The server takes what it is given again."""
+        """Let `drained` return: the write buffer has room."""
         self._writable.set()
 
     def _read(self) -> None:
@@ -160,7 +160,7 @@ class Link(asyncio.Protocol):
             waiting.set_result(reply)
 
     def _broken(self, error: ProtocolError) -> ClientError:
-        """Return what a broken stream means: a server that closed within a reply is a server that closed."""
+        """Return the error for undecodable bytes; a stream that ends inside a reply counts as closed."""
         oldest = self._codec.pending[:1]
         about = f" in the reply to {oldest[0].NAME}" if oldest else ""
         if error.code == "truncated":
@@ -198,7 +198,10 @@ async def open_link(
     on_end: OnEnd,
     link_class: type[Link] = Link,
 ) -> Link:
-    """Connect to a TCP server in at most `timeout` seconds; raises `ClosedError` or `DeadlineError`."""
+    """Connect to a TCP server.
+
+    Raises ClosedError if that fails, and DeadlineError after `timeout` seconds.
+    """
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout):

@@ -1,4 +1,4 @@
-"""Signs of life of a client that has nothing else to say. Knows no protocol."""
+"""Keep-alives of an idle client. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ __all__ = ["Pings"]
 
 
 class Pings:
-    """Pings whenever nothing was sent for an interval, between `begin` and `end`."""
+    """Pings after each interval in which nothing was sent, from `begin` to `end`."""
 
     def __init__(self, interval: float, ping: Callable[[], Awaitable[bool]]) -> None:
-        """`interval` in seconds; `ping` sends one and says whether to go on. It tells of losses itself."""
+        """`interval` is in seconds; `ping` sends one, reports losses itself, and returns whether to continue."""
         self._interval = interval
         self._ping = ping
         self._sent = 0.0
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Ping from now on."""
+        """Start to ping."""
         self.end()
         self.sent()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def sent(self) -> None:
-        """Note that something was sent: a ping is not due before another interval."""
+        """Report that something was sent: the interval begins again."""
         self._sent = asyncio.get_running_loop().time()
 
     def end(self) -> None:
-        """Ping no more."""
+        """Stop to ping."""
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
         self._task = None

@@ -1,13 +1,13 @@
-"""The one place of the reference clients that names protocols; each is imported when it is asked for."""
+"""The registry of the reference clients, the only module here that names protocols; imports each on first use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from wireproof.reference_client.errors import ClientError
-from wireproof.reference_client.line import Reconnect
+from wireproof.reference_client.server_connection import Reconnect
 
 __all__ = ["CLIENTS", "Batching", "DrivenBatch", "DrivenClient", "client_class", "driven_protocols"]
 
@@ -16,21 +16,21 @@ CLIENTS = {"psrt": "wireproof.reference_client.psrt", "throttr": "wireproof.refe
 
 
 class DrivenBatch(Protocol):
-    """What a driver needs of a batch, besides a method for each request."""
+    """The methods of a batch that a driver uses, besides one for each request."""
 
-    async def send(self) -> list[Any]:
-        """Send what was gathered and wait for the replies."""
+    async def send(self) -> Sequence[object]:
+        """Send the collected requests and wait for the replies."""
 
 
 class DrivenClient(Protocol):
-    """What a driver needs of an SDK, besides a method for each operation (`wireproof.protocols.plain`) by its name.
+    """The methods of an SDK that a driver uses, besides one for each operation (`wireproof.protocols.plain`).
 
-    Such a method takes the fields of the operation by their names, and returns a flag, a message, None where there is
-    none, or the one field of the reply. Where the server refuses it raises `RefusedError` with the reply.
+    Such a method has the name of the operation and its fields as keyword arguments. It returns a flag, a message, the
+    only field of the reply, or None. If the server refuses, it raises RefusedError with the reply.
     """
 
     features: ClassVar[tuple[str, ...]]
-    """What of the protocol's optional features it has."""
+    """The protocol's optional features that it has."""
 
     @classmethod
     def connect(
@@ -46,7 +46,7 @@ class DrivenClient(Protocol):
         on_mended: Callable[[], object],
         **more: Any,
     ) -> DrivenClient:
-        """Return a client that is not open yet; `more` are `timeout` and what the protocol has for connecting."""
+        """Return a client that is not open yet; `more` are `timeout` and the fields of the protocol's `connect`."""
 
     async def __aenter__(self) -> DrivenClient:
         """Connect."""
@@ -57,7 +57,7 @@ class DrivenClient(Protocol):
 
 @runtime_checkable
 class Batching(Protocol):
-    """An SDK that can gather requests and send them at once."""
+    """An SDK that can collect requests and send them in one write."""
 
     def batch(self) -> DrivenBatch:
         """Return a batch with the same methods."""
@@ -69,7 +69,7 @@ def driven_protocols() -> list[str]:
 
 
 def client_class(protocol: str) -> type[DrivenClient]:
-    """Return the SDK of `protocol`; raises ValueError for a protocol that has none, naming those that have one."""
+    """Return the SDK of `protocol`. Raises ValueError if it has none, with the protocols that have one."""
     if protocol not in CLIENTS:
         raise ValueError(f"unknown protocol {protocol!r}: expected {' or '.join(driven_protocols())}")
     found: type[DrivenClient] = import_module(CLIENTS[protocol]).Client

@@ -1,4 +1,4 @@
-"""A connection on which the server must be heard from time to time. Knows no protocol."""
+"""A connection on which the server must send something regularly. Knows no protocol."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["WatchedLink"]
 
 
 class WatchedLink(Link):
-    """A link that counts as lost once the server said nothing for longer than `watch` allows."""
+    """A link that counts as lost once the server has sent nothing for longer than `watch` allows."""
 
     _patience = 0.0
     _heard = 0.0
 
     def watch(self, seconds: float) -> None:
-        """Wait no longer than so many seconds for each next byte from now on."""
+        """Fail with ClosedError once the server has sent nothing for `seconds`."""
         self._patience = seconds
         self._heard = asyncio.get_running_loop().time()
         self._look()
 
     def data_received(self, data: bytes) -> None:
-        """See `Link`."""
+        """Decode the bytes, as `Link` does, and restart the silence."""
         self._heard = asyncio.get_running_loop().time()
         super().data_received(data)
 
@@ -35,4 +35,4 @@ class WatchedLink(Link):
         if left > 0:
             loop.call_later(left, self._look)
         else:
-            self.fail(ClosedError(f"the server said nothing for {self._patience:g} s"))
+            self.fail(ClosedError(f"the server sent nothing for {self._patience:g} s"))

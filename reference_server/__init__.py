@@ -1,1 +1,1 @@
-"""What a correct server does: transports that know no protocol, one semantics module per protocol, injected time."""
+"""The correct servers: transports that know no protocol, one package for each protocol, an injected clock."""

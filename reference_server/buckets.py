@@ -1,4 +1,4 @@
-"""A bucket of the scheduler: records that wait for one stretch of time."""
+"""A bucket of the scheduler: the records that are due in one interval of time."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import sys
 from collections.abc import Generator, Iterable, Iterator
 from heapq import merge
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["Bucket", "by_instant", "repack"]
 
 Bucket = dict[Any, None]
-"""Records by identity, in the order they were filed."""
+"""Records by identity, in the order in which they were added."""
 
 RUN = 8192
-"""Records sorted in one go (about 2 ms); larger buckets are sorted in runs and merged."""
+"""The most records sorted in one call (about 2 ms); larger buckets are sorted in runs and merged."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 by_due = attrgetter("due")
 
 
 def by_instant(bucket: Bucket) -> Generator[int, None, Iterable[Any]]:
-    """Returns the bucket's records by (due, place in the bucket); yields the records sorted after each run."""
+    """Return the records by (due, position in the bucket); yield the number of records sorted after each run."""
     items = list(bucket)
     if len(items) <= RUN:
         items.sort(key=by_due)
@@ -35,13 +38,13 @@ def by_instant(bucket: Bucket) -> Generator[int, None, Iterable[Any]]:
 
 
 def _emptied(run: list[tuple[int, int, Any]]) -> Iterator[tuple[int, int, Any]]:
-    """The run from its end, letting go of each entry: a million freed together would be a step too long."""
+    """Yield the entries from the end and free each one: to free a million at once would block too long."""
     while run:
         yield run.pop()
 
 
-def repack(table: dict[Any, Any]) -> None:
-    """Dicts do not shrink as they empty: rebuild one, in place, that is several times too large for what it holds."""
+def repack(table: dict[K, V]) -> None:
+    """Rebuild, in place, a dict that is several times too large: dicts do not shrink when entries are deleted."""
     if sys.getsizeof(table) > 256 * len(table) + 4096:
         kept = list(table.items())
         table.clear()

@@ -1,4 +1,4 @@
-"""A certificate of this machine's own, for servers that speak TLS on loopback only; `cryptography` makes it."""
+"""Makes self-signed certificates for servers that speak TLS on loopback only (package `cryptography`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ LIFE = datetime.timedelta(days=1)
 def self_signed(folder: Path) -> tuple[Path, Path]:
     """Write a certificate for localhost and 127.0.0.1 with its key into `folder`; return both paths (PEM).
 
-    It is its own authority, so that clients can be given it as the one they trust. Good for a day.
+    It is its own certificate authority, so clients can trust it by its file. It is valid for a day.
+    Raises ImportError if the package cryptography is not installed, and OSError if a file cannot be written.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -25,7 +26,7 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)
     names = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -41,7 +42,7 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
     secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     folder.mkdir(parents=True, exist_ok=True)
     paths = folder / "certificate.pem", folder / "key.pem"
-    paths[0].write_bytes(made.public_bytes(pem))
+    paths[0].write_bytes(certificate.public_bytes(pem))
     paths[1].touch(mode=0o600)
     paths[1].write_bytes(secret)
     return paths

@@ -1,6 +1,6 @@
-"""The command line of the reference servers: a subcommand for each protocol, made when it is asked for.
+"""The command line of the reference servers: a subcommand for each protocol, built when it is called.
 
-What only a running server needs is imported when it runs.
+Modules that only a running server needs are imported when it starts.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 __all__ = ["Servers", "command", "main", "serve"]
 
 DEFAULTS = Limits()
-LIMITS: dict[str, tuple[click.ParamType[Any], str]] = {
+LIMITS: dict[str, tuple[click.IntRange | click.FloatRange, str]] = {
     "max_frame": (click.IntRange(1024), "Bytes of the largest request; after a larger one the connection is closed."),
-    "high_water": (click.IntRange(1), "Unsent bytes beyond which a connection is not read from until they are taken."),
+    "high_water": (click.IntRange(1), "Unsent bytes of a connection beyond which reading from it pauses."),
     "push_limit": (click.IntRange(1), "Pushed bytes that may wait for a slow subscriber; beyond, it is disconnected."),
     "max_subscriptions": (click.IntRange(0), "Subscriptions of one connection; beyond, they are refused."),
-    "max_connections": (click.IntRange(0), "Open connections; beyond, new ones are turned away. 0: no limit."),
+    "max_connections": (click.IntRange(0), "Open connections; beyond, new ones are rejected. 0: no limit."),
     "idle_timeout": (click.FloatRange(0), "Seconds of silence after which a connection is closed. 0: never."),
-    "linger": (click.FloatRange(0.01), "Seconds a closing connection may take nothing before it is cut."),
-    "handshake": (click.FloatRange(0.01), "Seconds after which a TLS handshake that is not done is given up."),
+    "linger": (click.FloatRange(0.01), "Seconds without progress after which a closing connection is aborted."),
+    "handshake": (click.FloatRange(0.01), "Seconds after which an unfinished TLS handshake is aborted."),
 }
 """Field of `Limits` -> its range and what it does."""
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -48,26 +48,26 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 class Servers(click.Group):
     """A subcommand for each protocol that has a server."""
 
-    patches: ClassVar[staticmethod[[str, str | None], Any] | None] = None
-    """(protocol, name of a mutant) -> the patch that makes it; None where only the right servers are served."""
+    patches: ClassVar[staticmethod[[str, str | None], object] | None] = None
+    """(protocol, name of a mutant) -> its patch; None if only the correct servers are served."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """See `click.Group`."""
+        """Return the names of the protocols, sorted."""
         return served_protocols()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """See `click.Group`."""
+        """Return the subcommand of a protocol; None if the protocol has no server."""
         return _command(cmd_name, type(self).patches) if cmd_name in served_protocols() else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Say of each protocol what can be chosen, without loading its server."""
+        """List the profiles and variants of each protocol, without importing its server."""
         with formatter.section("Protocols"):
             formatter.write_dl([(name, _summary(name)) for name in served_protocols()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """See `click.Group`; an unknown protocol is named beside the known ones."""
+        """Return the subcommand and its arguments; for an unknown protocol, fail and list the known ones."""
         if args and not args[0].startswith("-") and args[0] not in served_protocols():
             ctx.fail(f"unknown protocol: {args[0]!r} is not {' or '.join(map(repr, served_protocols()))}")
         return super().resolve_command(ctx, args)
@@ -83,14 +83,14 @@ def main() -> None:
 
 @click.group(cls=Servers, context_settings={"show_default": True, "max_content_width": 110}, no_args_is_help=True)
 def serve() -> None:
-    """Serve a protocol as its document says, until SIGTERM or SIGINT.
+    """Serve a protocol with its reference server, until SIGTERM or SIGINT.
 
-    The first line printed is `listening tcp://HOST:PORT`, once that is so; `listening udp://HOST:PORT` and
-    `listening unix://PATH` follow where they are wanted.
+    Once it listens it prints `listening tcp://HOST:PORT`, and then `listening udp://HOST:PORT` and
+    `listening unix://PATH` if they were requested.
 
     \b
-    python -m reference_server throttr --profile 7.3.2 --width uint32 --port 9000
-    python -m reference_server PROTOCOL --help
+    wireproof serve throttr --profile 7.3.2 --width uint32 --port 9000
+    wireproof serve PROTOCOL --help
     """
 
 
@@ -102,19 +102,19 @@ def _summary(name: str) -> str:
 
 
 def _spoken(name: str) -> str:
-    """Return the profiles and variants of a protocol in words, the default ones marked."""
+    """Return a line with the profiles and variants of a protocol, the default ones marked."""
     spoken = codec_of(name)
-    told = f"profiles {_marked(spoken.profiles, spoken.default_profile)}"
+    profiles = f"profiles {_marked(spoken.profiles, spoken.default_profile)}"
     variants = spoken.profiles[spoken.default_profile].variants
-    return told if len(variants) == 1 else f"{told}; widths {_marked(variants, spoken.default_variant)}"
+    return profiles if len(variants) == 1 else f"{profiles}; widths {_marked(variants, spoken.default_variant)}"
 
 
 def _marked(names: Iterable[str], usual: str) -> str:
     return ", ".join(f"{name} (default)" if name == usual else name for name in names)
 
 
-def _command(name: str, patches: Callable[[str, str | None], Any] | None) -> click.Command:
-    """Return the subcommand of one protocol, which serves mutants, too, where there are `patches`."""
+def _command(name: str, patches: Callable[[str, str | None], object] | None) -> click.Command:
+    """Return the subcommand of one protocol; with `patches` it has the option `--mutant`."""
     spoken = codec_of(name)
     datagrams = any(link.transport == "datagram" for link in spoken.links.values())
     tls = any(link.tls for link in spoken.links.values())
@@ -134,7 +134,7 @@ def _command(name: str, patches: Callable[[str, str | None], Any] | None) -> cli
             *(_tls() if tls else ()),
             *(_own(option) for option in options_of(name)),
             *(_limit(limit) for limit in (*limits_of(name), *(("handshake",) if tls else ()))),
-            *_telling(),
+            *_output(),
             _mutant(name) if patches else _former_fault(),
         ],
         help=f"Serve {name} until SIGTERM or SIGINT: {_spoken(name)}.",
@@ -160,36 +160,39 @@ def _common(spoken: Protocol) -> list[click.Option]:
 
 
 def _udp() -> list[click.Option]:
-    return [click.Option(["--udp"], is_flag=True, help="Take datagrams, too, on the same host and port.")]
+    return [click.Option(["--udp"], is_flag=True, help="Accept datagrams, too, on the same host and port.")]
 
 
 def _tls() -> list[click.Option]:
     return [
-        click.Option(["--tls-cert"], type=FILE, help="Certificate chain (PEM), for connections that ask for TLS."),
+        click.Option(["--tls-cert"], type=FILE, help="Certificate chain (PEM), for connections that request TLS."),
         click.Option(["--tls-key"], type=FILE, help="Its private key (PEM)."),
     ]
 
 
 def _own(option: Option) -> click.Option:
-    """Return a protocol's own option."""
-    word = f"--{option.name.replace('_', '-')}"
+    """Return the click option for an option of the protocol."""
+    flag = f"--{option.name.replace('_', '-')}"
     if option.kind == "switch":
         negative = f"--no-{option.name.replace('_', '-')}"
-        return click.Option([f"{word}/{negative}"], default=option.default, help=option.told)
+        return click.Option([f"{flag}/{negative}"], default=option.default, help=option.help)
     kind = {"whole": click.IntRange(int(option.least)), "seconds": click.FloatRange(option.least), "file": FILE}
-    return click.Option([word], type=kind[option.kind], default=option.default, help=option.told)
+    return click.Option([flag], type=kind[option.kind], default=option.default, help=option.help)
 
 
 def _limit(name: str) -> click.Option:
-    kind, told = LIMITS[name]
-    return click.Option([f"--{name.replace('_', '-')}"], type=kind, default=getattr(DEFAULTS, name), help=told)
+    kind, text = LIMITS[name]
+    return click.Option([f"--{name.replace('_', '-')}"], type=kind, default=getattr(DEFAULTS, name), help=text)
 
 
-def _telling() -> list[click.Option]:
+def _output() -> list[click.Option]:
     return [
         click.Option(["--loop"], type=click.Choice(["auto", "uvloop", "asyncio"]), default="auto", help="Event loop."),
         click.Option(
-            ["--log-level"], type=click.Choice(["debug", "info", "warning", "error"]), default="warning", help="Logged."
+            ["--log-level"],
+            type=click.Choice(["debug", "info", "warning", "error"]),
+            default="warning",
+            help="Least severe level to log.",
         ),
         click.Option(["--trace"], is_flag=True, help="Print each decoded request and answer to stderr."),
     ]
@@ -202,7 +205,7 @@ def _mutant(name: str) -> click.Option:
 
 
 def _former_fault() -> click.Option:
-    """Return the former option for mutants: it still works, by starting the program that has them."""
+    """Return the deprecated option for mutants, which starts the program that serves them."""
 
     def start(context: click.Context, _: click.Parameter, value: str | None) -> None:
         if value is None or context.resilient_parsing:
@@ -217,7 +220,7 @@ def _former_fault() -> click.Option:
 
 
 def _certificate(given: dict[str, Any]) -> tuple[Path, Path] | None:
-    """Return certificate and key, or None when neither is given."""
+    """Return the paths of certificate and key, or None without both. Raises click.UsageError if one is missing."""
     certificate, key = given.pop("tls_cert", None), given.pop("tls_key", None)
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-cert and --tls-key: expected both or none")
@@ -228,7 +231,7 @@ def _serve(
     name: str,
     endpoints: Endpoints,
     given: dict[str, Any],
-    patches: Callable[[str, str | None], Any] | None,
+    patches: Callable[[str, str | None], object] | None,
 ) -> None:
     from wireproof.reference_server.clock import VirtualClock
 
@@ -293,4 +296,4 @@ def _fail(status: int, message: str) -> NoReturn:
 
 
 command = serve
-"""What `wireproof serve` runs."""
+"""The command `wireproof serve`."""

@@ -1,8 +1,8 @@
-"""Time, injected: the one place of the reference servers that asks what time it is.
+"""Injected time: the only module of the reference servers that reads a clock.
 
-`LoopClock` is real time on an asyncio or uvloop loop, `VirtualClock` is time that moves only when told to. The rule
-both keep: a callback never runs before its instant, and never inside the `call_at` that asked for it. Instants given
-to `call_at` are on the `monotonic_ns` scale; `wall_ns` is only for what a peer is shown. Importing creates nothing.
+`LoopClock` is real time on an asyncio or uvloop loop; `VirtualClock` moves only by `advance`. For both, a callback
+never runs before its instant, and never inside the `call_at` that registered it. Instants given to `call_at` are on the
+`monotonic_ns` scale; `wall_ns` is only for times that a peer sees. Importing creates nothing.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ __all__ = ["Clock", "LoopClock", "Timer", "VirtualClock"]
 
 NS_PER_MS = 1_000_000
 LONGEST_SLEEP_NS = 3_600_000 * NS_PER_MS
-"""Loops refuse or clip very long delays; a timer further away than this is armed again on the way."""
+"""Loops reject or clip very long delays, so a longer timer is armed several times."""
 
 Callback = Callable[[], object]
 
 
 class Timer(Protocol):
-    """What `call_at` returns."""
+    """A registered callback, as `call_at` returns it."""
 
     def cancel(self) -> None:
-        """Forget the callback; harmless when it has run already."""
+        """Cancel the callback; does nothing if it has already run."""
 
 
 class Clock(Protocol):
-    """Two scales in integer nanoseconds, and a way to be called back."""
+    """Two time scales in integer nanoseconds, and timers."""
 
     def monotonic_ns(self) -> int:
-        """Nanoseconds since an arbitrary start; never goes back."""
+        """Return nanoseconds since an arbitrary start; never decreases."""
 
     def wall_ns(self) -> int:
-        """Nanoseconds since the Unix epoch; may be stepped."""
+        """Return nanoseconds since the Unix epoch; may jump."""
 
     def call_at(self, when_ns: int, callback: Callback) -> Timer:
-        """Run `callback` once `monotonic_ns() >= when_ns`; if that is past, as soon as others had a turn."""
+        """Run `callback` once `monotonic_ns() >= when_ns`; if that is past, in the next iteration of the loop."""
 
 
 class LoopClock:
-    """Real time on `loop`. Callbacks come up to about 1 ms late, never early; past instants in the next iteration."""
+    """Real time on `loop`. Callbacks run up to about 1 ms late, never early."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Arms nothing and does not start the loop."""
+        """Neither arm a timer nor start the loop."""
         self._loop = loop
 
     monotonic_ns = staticmethod(time.monotonic_ns)
     wall_ns = staticmethod(time.time_ns)
 
     def call_at(self, when_ns: int, callback: Callback) -> Timer:
-        """See `Clock.call_at`; any int will do, however far away."""
+        """Run `callback` at `when_ns`, any int; see `Clock.call_at`."""
         return _LoopTimer(self._loop, when_ns, callback)
 
 
 class _LoopTimer:
-    """Loop timers are floats, and whole milliseconds on uvloop: round up, look again on waking, re-arm when early."""
+    """Loop timers are floats, on uvloop whole milliseconds: round up, check the time on waking, re-arm when early."""
 
     __slots__ = ("_callback", "_handle", "_loop", "_when_ns")
 
@@ -85,41 +85,41 @@ class _LoopTimer:
 
 
 class VirtualClock:
-    """Time that stands still until `advance`: same calls, same callbacks, same order, and nobody sleeps."""
+    """Time that moves only by `advance`: the same calls give the same callbacks in the same order, without sleeping."""
 
     def __init__(self, start_wall_ns: int = 1_750_000_000 * 1_000_000_000, start_monotonic_ns: int = 0) -> None:
-        """The two starts, ns; the defaults are fixed so that runs can be compared byte for byte."""
+        """Start both scales, in ns; the defaults are fixed so that runs can be compared byte for byte."""
         self._now_ns = start_monotonic_ns
         self._wall_offset_ns = start_wall_ns - start_monotonic_ns
         self._timers: list[tuple[int, int, _VirtualTimer]] = []
-        self._made = 0
+        self._registered = 0
 
     def monotonic_ns(self) -> int:
-        """Now; inside a callback, the instant the callback was due."""
+        """Return the present instant in ns; inside a callback, the instant at which it was due."""
         return self._now_ns
 
     def wall_ns(self) -> int:
-        """Now, since the Unix epoch; keeps step with `monotonic_ns`."""
+        """Return ns since the Unix epoch; advances with `monotonic_ns`."""
         return self._now_ns + self._wall_offset_ns
 
     def call_at(self, when_ns: int, callback: Callback) -> Timer:
-        """See `Clock.call_at`; a past instant runs in the next `advance`, or in this one if called from a callback."""
+        """Run `callback` at `when_ns`; if that is past, in the next `advance`, or in the current one."""
         timer = _VirtualTimer(callback)
-        self._made += 1
-        heappush(self._timers, (max(when_ns, self._now_ns), self._made, timer))
+        self._registered += 1
+        heappush(self._timers, (max(when_ns, self._now_ns), self._registered, timer))
         return timer
 
     def advance(self, ns: int) -> None:
-        """Let `ns` pass (see `advance_to`); 0 runs what is due now."""
+        """Advance by `ns` (see `advance_to`); 0 runs what is due now. Raises ValueError if `ns` is negative."""
         self.advance_to(self._now_ns + ns)
 
     def advance_to(self, when_ns: int) -> None:
-        """Run everything due up to and including `when_ns`, by instant then by order of asking, and stop there.
+        """Run everything due up to and including `when_ns`, by instant and then by order of registration.
 
-        Raises ValueError when `when_ns` is past, and whatever a callback raises: time then stands at that callback.
+        Raises ValueError if `when_ns` is past. If a callback raises, so does this, and time stops at that callback.
         """
         if when_ns < self._now_ns:
-            raise ValueError(f"time does not go back: asked for {when_ns} ns, it is {self._now_ns} ns")
+            raise ValueError(f"time does not go back: cannot advance from {self._now_ns} ns to {when_ns} ns")
         while self._timers and self._timers[0][0] <= when_ns:
             due_ns, _, timer = heappop(self._timers)
             if timer.callback is not None:

@@ -1,10 +1,10 @@
-"""The UDP transport: each datagram is answered by itself, at once or never; it knows no protocol."""
+"""The UDP transport: answers each datagram at once or never; knows no protocol."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, cast
+from typing import cast
 
 from wireproof.reference_server.service import Peer, Service
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 class DatagramProtocol(asyncio.DatagramProtocol):
     """One UDP socket of a server.
 
-    Both loops read into more bytes than a datagram can have, so the service sees each one whole, or not at all.
+    Both loops read into a buffer larger than any datagram, so the service gets each one whole or not at all.
     """
 
     transport: asyncio.DatagramTransport
@@ -26,23 +26,23 @@ class DatagramProtocol(asyncio.DatagramProtocol):
         self._is_full = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what answers are sent with."""
+        """Store the transport, which sends the answers."""
         self.transport = cast(asyncio.DatagramTransport, transport)
 
-    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Answer, unless the system does not take answers just now: then this one is lost, as on the way."""
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        """Answer the datagram; the answer is lost, as UDP allows, while the socket's buffer is full."""
         answer = self._service.datagram(Peer("udp", addr[0], addr[1]), data)
         if answer is not None and not self._is_full:
             self.transport.sendto(answer, addr)
 
     def error_received(self, exc: Exception) -> None:
-        """Note that an answer could not be delivered: its port is closed, most of the time."""
+        """Log that an answer could not be delivered, usually because its port is closed."""
         log.debug("udp: %s", exc)
 
     def pause_writing(self) -> None:
-        """Drop answers."""
+        """Drop answers from now on: the socket's buffer is full."""
         self._is_full = True
 
     def resume_writing(self) -> None:
-        """Answer again."""
+        """Send answers again."""
         self._is_full = False

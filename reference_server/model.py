@@ -1,7 +1,7 @@
-"""What answers are allowed, as pure models: the seam between semantics and a checker.
+"""The interface of models: pure functions that decide which answers the documents allow.
 
-A checker of concurrent histories asks a `Model` of one record whether a reply may follow from a state, and which states
-it leaves. A checker that asks one thing after the other tells a `ServerModel` everything that happens.
+The checker of concurrent histories asks a `Model` of one record whether a state allows a reply, and which states may
+follow. The checkers of sequential requests report every event to a `ServerModel`, which judges each answer.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ __all__ = ["Disagreement", "Model", "ServerModel", "Window"]
 
 
 class Model(Protocol):
-    """The states of one key and the steps between them; what the documents leave open is allowed."""
+    """The states of one key and the steps between them; allows everything that the documents leave open."""
 
     @property
     def initial(self) -> Hashable:
-        """The state of a key nothing was asked about yet."""
+        """The state of a key before its first request."""
 
     def key(self, request: Request) -> bytes:
-        """Return the key a request is about; `ValueError` for one that is about none or that the model lacks."""
+        """Return the key of a request. Raises ValueError if it has none or if the model lacks the request."""
 
     def step(self, state: Hashable, request: Request, reply: Message | None) -> Collection[Hashable]:
-        """Return the states that `request`, answered by `reply`, may leave; none when that answer is not allowed.
+        """Return the possible states after `request` was answered by `reply`; none if that answer is not allowed.
 
-        Without a reply (None): every state that any answer may leave.
+        Without a reply (None), return the possible states after any answer.
         """
 
     def reads(self, request: Request, reply: Message | None) -> bool:
-        """Say whether a request answered so changes nothing, whatever the state; it may tell what a state is."""
+        """Return whether a request with this reply changes nothing, in any state; its reply may show the state."""
 
     def tell(self, state: Hashable) -> str:
-        """Return a state in words."""
+        """Return a description of a state."""
 
 
 class Window(NamedTuple):
-    """When a server acted, ns on the caller's clock: between a request's first byte and the last one of its reply."""
+    """When a server acted, in ns on the caller's clock: from a request's first byte to its reply's last one."""
 
     since: int
     until: int
@@ -47,48 +47,48 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Something that no reading of the documents allows."""
+    """An answer or a push that no reading of the documents allows."""
 
     told: str
-    """What came, and what was due."""
+    """A description: what arrived, and what was expected."""
     shape: str
-    """The same for the same fault."""
+    """Equal for occurrences of the same defect; findings are grouped by it."""
     clause: str | None = None
 
 
 class ServerModel(Protocol):
-    """A whole server, as the documents have it, that follows what is asked and answered on every connection.
+    """A whole server as the documents describe it, which follows the requests and answers of every connection.
 
-    It is told everything in order. Where the documents leave a server its choice it accepts each, and goes on from what
-    was answered. How exact time is, and whether others use the server too, is said when it is made.
+    The caller reports every event in order. Where the documents leave a choice, the model accepts each and continues
+    from the answer. Its constructor takes the tolerance of times, and whether others use the server, too.
     """
 
     push_clause: str
-    """The clause that a push which never comes breaks."""
+    """The clause that a missing push breaks."""
 
     def greeting(self) -> tuple[Request, ...]:
-        """Return what to ask first on a connection, so that it can be told from others later."""
+        """Return the first requests of a connection, by which the model can recognise it later."""
 
     def connect(self, connection: str, at: Window, port: int | None) -> None:
-        """Open a connection; `port` is our side's, where there is one."""
+        """Report a new connection; `port` is the client's, if there is one."""
 
     def disconnect(self, connection: str, at: Window) -> None:
-        """Close a connection, by either side."""
+        """Report that either side closed a connection."""
 
     def sent(self, connection: str, request: Request) -> None:
-        """Note a request as it is written."""
+        """Report a request when it is written."""
 
     def answered(self, connection: str, request: Request, reply: Message, at: Window) -> Disagreement | None:
-        """Judge the reply to the oldest request of a connection that has none yet."""
+        """Judge the reply to the oldest pending request of a connection; None if it is allowed."""
 
     def pushed(self, connection: str, push: Push) -> None:
-        """Note a push; `unexpected` judges it."""
+        """Report a push; `unexpected` judges it."""
 
     def owed(self, connection: str) -> str | None:
-        """Return, in words, the first push that must still come, None when there is none."""
+        """Return a description of the first push that must still arrive; None if there is none."""
 
     def unexpected(self, at: Window) -> Disagreement | None:
-        """Judge the pushes that came, once every request is answered: those nobody published to this connection."""
+        """Judge the pushes once every request is answered: return one that nobody published to its connection."""
 
     def instants(self) -> list[int]:
-        """Return when something may change by itself, ns, ascending."""
+        """Return the instants, in ns and ascending, at which something may change without a request."""

@@ -1,4 +1,4 @@
-"""What a protocol's server can be told besides what all servers have, as data; the command line is made of it."""
+"""The options that only servers of one protocol have, as data; the command line is built from them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "switch": ((bool,), "True or False"),
     "file": ((Path, str, type(None)), "a path"),
 }
-"""Kind -> the Python types of its values, and how they are told."""
+"""Kind -> (the Python types of its values, their description in messages)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing a server can be told."""
+    """One option of a server."""
 
     name: str
     """`max_topic_depth`; on the command line `--max-topic-depth`."""
     kind: Literal["whole", "seconds", "switch", "file"]
     default: Any
-    told: str
-    """What it does, in one sentence."""
+    help: str
+    """Its description, one sentence."""
     least: float = 0
-    """The smallest number allowed."""
+    """The smallest number that is allowed."""
 
-    def check(self, value: Any) -> None:
-        """Raise ValueError unless `value` is one of this option's."""
+    def check(self, value: object) -> None:
+        """Raises ValueError if this option does not allow `value`."""
         types, expected = KINDS[self.kind]
         if not isinstance(value, types) or (isinstance(value, bool) and self.kind != "switch"):
             raise ValueError(f"option {self.name}: expected {expected}, got {value!r}")
@@ -41,11 +41,11 @@ class Option:
 
 
 def chosen(protocol: str, known: Iterable[Option], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value of every option, the default where none is given; ValueError for an unknown name or a value."""
+    """Return the value of every option, given or default. Raises ValueError for an unknown name or a bad value."""
     by_name = {option.name: option for option in known}
     for name, value in given.items():
         if name not in by_name:
-            there = ", ".join(by_name) or "none"
-            raise ValueError(f"unknown option {name!r} of a {protocol} server: expected one of: {there}")
+            names = ", ".join(by_name) or "none"
+            raise ValueError(f"unknown option {name!r} of a {protocol} server: expected one of: {names}")
         by_name[name].check(value)
     return {name: given.get(name, option.default) for name, option in by_name.items()}

@@ -1,4 +1,4 @@
-"""The one place of the reference servers that names protocols; each is imported when it is asked for."""
+"""The registry of the reference servers, the only module here that names protocols; imports each on first use."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def served_protocols() -> list[str]:
 
 
 def options_of(protocol: str) -> tuple[Option, ...]:
-    """Return what a server of `protocol` can be told besides what all servers have."""
+    """Return the options that only a server of `protocol` has."""
     found: tuple[Option, ...] = import_module(f"{SERVICES[protocol]}.options").OPTIONS
     return found
 
 
 def limits_of(protocol: str) -> tuple[str, ...]:
-    """Return the names of the `Limits` that a server of `protocol` heeds."""
+    """Return the names of the `Limits` that apply to a server of `protocol`."""
     names: tuple[str, ...] = import_module(f"{SERVICES[protocol]}.options").LIMITS
     return names
 
 
 def server_packages(protocol: str) -> tuple[str, str]:
-    """Return the packages whose code answers for a server of `protocol`: its semantics and its codec."""
+    """Return the packages that implement a server of `protocol`: its semantics and its codec."""
     return SERVICES[protocol], PACKAGES[protocol]
 
 
@@ -61,14 +61,14 @@ def create_service(
     ids: Ids | None = None,
     limits: Limits | None = None,
     trace: Trace | None = None,
-    patch: Any = None,
+    patch: object = None,
     options: Mapping[str, Any] | None = None,
 ) -> Service:
-    """Return a server of `protocol` under `profile` and `variant`; ValueError names what is unknown and what is known.
+    """Return a server of `protocol` under `profile` and `variant`.
 
-    `ids` gives connection ids (default: random ones), `trace` takes a line for each decoded exchange, `patch` is
-    the `Patch` of the protocol that replaces parts of the server, `options` are
-    the protocol's own (`options_of`); those not given have their defaults.
+    `ids` returns connection ids (default: random ones). `trace` receives a line for each decoded exchange. `patch` is
+    a `Patch` of the protocol and replaces parts of the server. `options` are those of `options_of`; others get their
+    defaults. Raises ValueError for an unknown name, with the known ones, and for a bad option.
     """
     known = _spoken(protocol, profile, variant)
     create: Callable[..., Service] = import_module(SERVICES[protocol]).create
@@ -85,7 +85,7 @@ def create_service(
 
 
 def model_of(protocol: str, *, profile: str, variant: str) -> Model:
-    """Return the sequential model of one record of `protocol`; ValueError names what is unknown and what is known."""
+    """Return the sequential model of one record. Raises ValueError for an unknown name and if there is no model."""
     spoken = _spoken(protocol, profile, variant)
     make: Callable[..., Model] | None = getattr(import_module(SERVICES[protocol]), "MODEL", None)
     if make is None:
@@ -94,9 +94,10 @@ def model_of(protocol: str, *, profile: str, variant: str) -> Model:
 
 
 def server_model_of(protocol: str, *, profile: str, variant: str, tolerance_ns: int, shared: bool) -> ServerModel:
-    """Return a model of a whole, fresh server of `protocol`; ValueError names what is unknown and what is known.
+    """Return a model of a whole, fresh server of `protocol`.
 
-    Times are compared within `tolerance_ns`; `shared`: others may use the server, too.
+    Times are compared within `tolerance_ns` (ns); `shared` allows for other users of the server.
+    Raises ValueError for an unknown name and if there is no model.
     """
     spoken = _spoken(protocol, profile, variant)
     make: Callable[..., ServerModel] | None = getattr(import_module(SERVICES[protocol]), "SERVER_MODEL", None)

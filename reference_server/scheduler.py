@@ -1,16 +1,33 @@
-"""When records expire: up to millions of instants, one timer. The contract, each sentence of it tested:
+"""Expiry of records: millions of instants, one timer. The tests check each sentence of this contract.
 
-Never early. Late by at most a tick plus the work in hand, while nobody blocks the loop. In order of instant, ties in
-the order they were filed. An instant already past goes with the next tick. Exactly once; never after `cancel` or a
-move. Sliced by time and by count. One timer. Memory follows the live records. `on_due` may call back in.
-
-A record is filed by `schedule`, except one that is moved later: it stays where it is, and is filed anew when that place
-comes up. So moving it later is one assignment, as often as one likes, and is paid for once.
-
-Why dicts of buckets: a heap with lazy deletion needs compaction (73 ms in one step at 10^7) and ~3 times the memory, a
-wheel cascades in one step (155 ms at 10^6). Here a record sits in one dict, so moving it leaves nothing behind; far
-records wait in spans of 1024 ticks, split one span ahead, a chunk at a time. A record's cost does not grow with n.
+An item is never early. It is late by at most a tick plus the work in progress, unless somebody blocks the loop. Items
+come in order of their instants, equal ones in the order of scheduling. An instant in the past comes with the next tick.
+Each item comes exactly once, and never after `cancel` or after it was moved. Work is sliced by time and by count.
+There is one timer. Memory is proportional to the live items. `on_due` may call the scheduler.
 """
+
+# Strategy
+#
+# A heap with lazy deletion needs compaction (73 ms in one step at 10^7 items) and about 3 times the memory; a timer
+# wheel cascades in one step (155 ms at 10^6). So items are in dicts ("buckets") of two levels:
+#
+# - `_near`: one bucket for each tick, for instants up to `_horizon`. Tick t has the instants in (t-1, t] * 2^shift,
+#   so delivering it when it is over is never early.
+# - `_far`: one bucket for each span of 2^SPAN_BITS ticks, for later instants.
+#
+# `_ticks` and `_spans` are heaps of the keys, a few thousand at most. An item is in exactly one bucket and knows it, so
+# `cancel` deletes it there and leaves nothing behind, and the cost of an item does not grow with their number.
+#
+# Moving an item to a later instant, as every renewed TTL does, only assigns `due`. The item stays in its bucket and
+# is filed again when that bucket comes up, so any number of such moves costs one. Only an earlier instant moves it now.
+#
+# One span before its first tick, a span is split: its items are filed by tick, CHUNK at a time. Ticks of that span and
+# of later ones wait until the split is done, otherwise an item could be overtaken. Items that are scheduled into a span
+# during its split open a new bucket, which is split after it: equal instants keep their order.
+#
+# The timer is armed for the earliest tick or span. It runs a slice: it resumes one generator, which delivers and splits
+# and yields how many items it has handled, until the slice's time or count is used up. Then it is armed again at once,
+# so that connections get their turn. Delivery goes before splitting, and large buckets are sorted in runs (`buckets`).
 
 from __future__ import annotations
 
@@ -25,13 +42,13 @@ from wireproof.reference_server.clock import Clock, Timer
 __all__ = ["Bucket", "Scheduler", "Timed"]
 
 SPAN_BITS = 10
-"""A span is 2^10 ticks: fewer make more spans for far records, more make more buckets for near ones."""
+"""A span is 2^10 ticks: with fewer there are more spans, with more there are more ticks."""
 SPARSE = 16
-"""A bucket smaller than this is never worth repacking."""
+"""Smaller buckets are not worth repacking."""
 CHUNK = 64
-"""Records moved from a span between two looks at the clock."""
+"""Items moved from a span between two readings of the clock."""
 FEW = 8
-"""Records delivered between two looks at the clock."""
+"""Items delivered between two readings of the clock."""
 
 NEVER = float("inf")
 
@@ -39,13 +56,13 @@ log = logging.getLogger(__name__)
 
 
 class Timed(Protocol):
-    """What a record brings: hashed by identity (`eq=False`), two attributes, `bucket` None to begin with."""
+    """An item: hashed by identity (`eq=False`), with two attributes; `bucket` begins as None."""
 
     due: int
-    """The instant to deliver it at, ns on the clock's monotonic scale; written by `schedule`. While the record is
-    scheduled, raising it is as good as scheduling it later."""
+    """The instant of delivery, ns on the clock's monotonic scale; set by `schedule`. While the item is scheduled,
+    increasing it has the same effect as `schedule`."""
     bucket: Bucket | None
-    """The scheduler's own; not None exactly while the record is scheduled."""
+    """For the scheduler only; not None exactly while the item is scheduled."""
 
 
 T = TypeVar("T", bound=Timed)
@@ -54,14 +71,14 @@ T = TypeVar("T", bound=Timed)
 class Scheduler(Generic[T]):
     """Calls `on_due(item)` for each item at its instant.
 
-    `tick_ns` is the lateness allowed, rounded down to a power of two (1 is exact, for simulation). A slice ends after
-    `slice_ns` or `slice_items`, whichever is first; then the clock is asked for another, so that others get their turn.
+    `tick_ns` is the allowed lateness, rounded down to a power of two (1 is exact, for simulation). A slice ends after
+    `slice_ns` or `slice_items`, whichever is first, and continues in another callback of the clock.
     """
 
     __slots__ = (
-        "_armed_ns", "_clock", "_emptied", "_far", "_horizon", "_mask", "_near", "_on_due", "_opened", "_parting",
-        "_shift", "_slice_items", "_slice_ns", "_span_shift", "_spans", "_split", "_splitting", "_ticks", "_timer",
-        "_work",
+        "_armed_ns", "_clock", "_emptied", "_far", "_horizon", "_mask", "_near", "_on_due", "_opened", "_shift",
+        "_slice_items", "_slice_ns", "_span_shift", "_spans", "_split", "_split_bucket", "_splitting", "_ticks",
+        "_timer", "_work",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +90,7 @@ class Scheduler(Generic[T]):
         slice_ns: int = 2_000_000,
         slice_items: int = 4096,
     ) -> None:
-        """Arms nothing until something is scheduled. Raises ValueError when a limit is below 1."""
+        """Arm no timer before something is scheduled. Raises ValueError if a limit is below 1."""
         if min(tick_ns, slice_ns, slice_items) < 1:
             raise ValueError(f"limits start at 1: {tick_ns=} {slice_ns=} {slice_items=}")
         self._clock, self._on_due = clock, on_due
@@ -81,26 +98,26 @@ class Scheduler(Generic[T]):
         self._shift = tick_ns.bit_length() - 1
         self._span_shift, self._mask = self._shift + SPAN_BITS, (1 << self._shift) - 1
         self._opened = clock.monotonic_ns() >> self._shift
-        """The last tick delivered or in delivery. Tick t holds the instants in (t-1, t] * 2^shift."""
+        """The last tick that was delivered or is being delivered."""
         self._horizon = clock.monotonic_ns()
-        """Instants up to here, ns, are filed by tick in `_near`, later ones by span in `_far`."""
+        """Instants up to this one (ns) are in `_near`, later ones in `_far`."""
         self._near: dict[int, Bucket] = {}
         self._ticks: list[int] = []
         self._far: dict[int, Bucket] = {}
         self._spans: list[int] = []
         self._emptied = 0
-        """How often a bucket lost its last record to `cancel` since empty spans were last looked for."""
+        """How many buckets `cancel` has emptied since empty spans were last dropped."""
         self._timer: Timer | None = None
         self._armed_ns: float = NEVER
         self._work: Iterator[int] | None = None
         self._split: Iterator[int] | None = None
         self._splitting: float = NEVER
-        """The span being split; its ticks, and those of later spans, wait until that is done."""
-        self._parting: Bucket = {}
-        """What it held."""
+        """The span that is being split; its ticks and those of later spans wait."""
+        self._split_bucket: Bucket = {}
+        """Its items."""
 
     def schedule(self, item: T, when_ns: int) -> None:
-        """Deliver `item` at `when_ns` (any int, monotonic ns); an item already scheduled is moved."""
+        """Deliver `item` at `when_ns` (any int, monotonic ns); move it if it is already scheduled."""
         if item.bucket is not None:
             if when_ns >= item.due:
                 item.due = when_ns
@@ -112,7 +129,7 @@ class Scheduler(Generic[T]):
     reschedule = schedule
 
     def cancel(self, item: T) -> None:
-        """Forget `item`; harmless when it is not scheduled."""
+        """Remove `item`; does nothing if it is not scheduled."""
         bucket = item.bucket
         if bucket is None:
             return
@@ -123,17 +140,17 @@ class Scheduler(Generic[T]):
             self._tidy(bucket)
 
     def overdue(self, now_ns: int) -> list[T]:
-        """Items whose instant has come and that were not delivered yet; costs what the ticks up to now hold."""
+        """Return the items that are due at `now_ns` and not delivered yet; visits all items of the ticks up to then."""
         last = ((now_ns + self._mask) >> self._shift) + 1
         buckets = [bucket for tick, bucket in self._near.items() if tick <= last]
         buckets += [bucket for span, bucket in self._far.items() if span <= last >> SPAN_BITS]
-        return [item for bucket in (*buckets, self._parting) for item in bucket if item.due <= now_ns]
+        return [item for bucket in (*buckets, self._split_bucket) for item in bucket if item.due <= now_ns]
 
     def close(self) -> None:
-        """Disarm the timer and forget every item."""
+        """Cancel the timer and remove every item."""
         if self._timer is not None:
             self._timer.cancel()
-        for bucket in (*self._near.values(), *self._far.values(), self._parting):
+        for bucket in (*self._near.values(), *self._far.values(), self._split_bucket):
             for item in bucket:
                 item.bucket = None
             bucket.clear()
@@ -143,7 +160,7 @@ class Scheduler(Generic[T]):
         self._armed_ns = self._splitting = NEVER
 
     def _file(self, item: T, when_ns: int) -> None:
-        """Put `item` where `when_ns` will find it."""
+        """Put `item` into the bucket of `when_ns`."""
         if when_ns > self._horizon:
             span = when_ns >> self._span_shift
             try:
@@ -162,7 +179,7 @@ class Scheduler(Generic[T]):
         item.bucket = bucket
 
     def _open(self, table: dict[int, Bucket], order: list[int], key: int, wake_ns: int) -> Bucket:
-        """A new bucket; the timer is moved when its wake comes before the one armed."""
+        """Return a new bucket; re-arm the timer if it must wake earlier for it."""
         bucket = table[key] = {}
         heappush(order, key)
         if wake_ns < self._armed_ns:
@@ -170,7 +187,7 @@ class Scheduler(Generic[T]):
         return bucket
 
     def _tidy(self, bucket: Bucket) -> None:
-        """As a bucket shrinks past 0 and each power of two: empty spans go, an oversized table is repacked."""
+        """Drop empty spans or repack an oversized dict; called as a bucket shrinks to 0 and to each power of two."""
         if len(bucket) >= SPARSE:
             repack(bucket)
         elif not bucket:
@@ -193,7 +210,7 @@ class Scheduler(Generic[T]):
         self._timer = self._clock.call_at(wake_ns, self._slice)
 
     def _slice(self) -> None:
-        """One turn: work until the budget is spent or nothing is due, then arm for what comes next."""
+        """Work until the slice is used up or nothing is due, then arm the timer."""
         self._timer, self._armed_ns = None, -NEVER
         now_ns = self._clock.monotonic_ns
         stop_ns, left = now_ns() + self._slice_ns, self._slice_items
@@ -222,7 +239,7 @@ class Scheduler(Generic[T]):
             self._arm(min(wakes))
 
     def _deliver_and_split(self) -> Iterator[int]:
-        """All work due now, yielding how many records were handled; delivery goes before splitting."""
+        """Do all work that is due, delivery before splitting; yield how many items were handled."""
         while True:
             now_ns = self._clock.monotonic_ns()
             if self._tick_is_ready(now_ns):
@@ -239,7 +256,7 @@ class Scheduler(Generic[T]):
                 return
 
     def _tick_is_ready(self, now_ns: int) -> bool:
-        """The earliest tick is over, and no record of it is still in a span."""
+        """Return whether the earliest tick is over and no item of it is still in a span."""
         if not self._ticks or self._ticks[0] << self._shift > now_ns:
             return False
         span = self._ticks[0] >> SPAN_BITS
@@ -272,8 +289,8 @@ class Scheduler(Generic[T]):
             log.exception("on_due failed for %r", item)
 
     def _split_span(self, span: int) -> Iterator[int]:
-        """File a span's records by tick. Those scheduled meanwhile open it anew and follow: ties keep order."""
-        self._parting = bucket = self._far.pop(span, {})
+        """File the items of a span by tick; yield how many were handled."""
+        self._split_bucket = bucket = self._far.pop(span, {})
         last_ns = (span + 1 << self._span_shift) - 1
         for count, item in enumerate(list(bucket), 1):
             if item.bucket is bucket:
@@ -284,7 +301,7 @@ class Scheduler(Generic[T]):
                     self._file_by_tick(item)
             if not count % CHUNK:
                 yield CHUNK
-        self._splitting, self._parting = NEVER, {}
+        self._splitting, self._split_bucket = NEVER, {}
         if span not in self._far:
             self._horizon = last_ns
         repack(self._far)

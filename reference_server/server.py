@@ -1,4 +1,4 @@
-"""A server process: listens, says so, serves until it is told to stop. Knows transports and no protocol."""
+"""A server process: listens, reports its addresses, serves until a signal. Knows transports and no protocol."""
 
 from __future__ import annotations
 
@@ -27,34 +27,35 @@ log = logging.getLogger(__name__)
 
 BACKLOG = 4096
 PORTS_TRIED = 16
-"""Free ports looked at, at most, for one that is free for TCP and for UDP."""
+"""The most free ports tried to find one that is free for both TCP and UDP."""
 SPARE_FILES = 64
-"""Descriptors kept for everything that is not a connection."""
+"""Descriptors reserved for everything but connections."""
 
 
 class BindError(Exception):
-    """Raised when an address cannot be listened on; the message says which and why. Choose another one."""
+    """Raised if an address cannot be listened on; the message says which and why. Choose another address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where to listen; port 0 = any free one."""
+    """Where to listen; port 0 is any free one."""
 
     host: str = "127.0.0.1"
     port: int = 0
     unix: Path | None = None
     udp: bool = False
-    """Whether datagrams are taken, too, on the same host and port as TCP."""
+    """Whether datagrams are accepted, too, on the same host and port as TCP."""
     tls: tuple[Path, Path] | None = None
-    """Certificate and key, for sessions that go on inside TLS."""
+    """Certificate and key, for sessions that switch to TLS."""
 
 
 async def serve(
     make_service: Callable[[Clock], Service], endpoints: Endpoints, limits: Limits, ready: Callable[[str], object]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; `ready` is told each address once all are listened on. Raises `BindError`.
+    """Serve until SIGTERM or SIGINT; call `ready` with each address once all of them listen.
 
-    Raises `CertificateError` where TLS is wanted and cannot be had. SIGHUP lets a service that can do so reload.
+    SIGHUP makes a service reload its files if it can. Raises BindError if an address cannot be used, and
+    CertificateError if the certificate cannot.
     """
     context = server_context(*endpoints.tls) if endpoints.tls is not None else None
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
@@ -79,7 +80,7 @@ async def serve(
 
 
 def raise_file_limit() -> int:
-    """Let this process open as many files as the system allows it; return how many."""
+    """Raise the limit of open files to the hard limit; return the limit that now holds."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
         hard = max(soft, 1 << 20)
@@ -89,7 +90,7 @@ def raise_file_limit() -> int:
 
 
 async def _until(stop: asyncio.Event, connections: StreamConnections, idle_timeout: float) -> None:
-    """Wait for `stop`, looking for idle connections meanwhile where there is a timeout for them."""
+    """Wait for `stop`; if there is an idle timeout, close idle connections meanwhile."""
     if not idle_timeout:
         await stop.wait()
     while not stop.is_set():
@@ -99,7 +100,7 @@ async def _until(stop: asyncio.Event, connections: StreamConnections, idle_timeo
 
 
 async def _listen_inet(endpoints: Endpoints, connections: StreamConnections, listening: AsyncExitStack) -> list[str]:
-    """Listen on TCP and, where wanted, on UDP beside it: another port is taken when one is free for TCP only."""
+    """Listen on TCP and, if requested, on UDP at the same port; try another free port if UDP cannot have the first."""
     for tries_left in range(PORTS_TRIED - 1, -1, -1):
         async with AsyncExitStack() as tried:
             server = await _listen_tcp(endpoints, connections)
@@ -151,7 +152,7 @@ async def _listen_unix(path: Path, connections: StreamConnections, listening: As
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove a socket file that nobody listens on; anything else there stays, and listening fails."""
+    """Remove a socket file on which nobody listens. Raises OSError for anything else at that path."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.stat().st_mode):
             raise FileExistsError(errno.EEXIST, "")

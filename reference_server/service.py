@@ -1,8 +1,8 @@
-"""The seam between transports and semantics: bytes in, bytes out, no socket and no protocol named.
+"""The interface between transports and semantics: bytes in, bytes out, without sockets and without a protocol.
 
-A `Service` is one server instance of some protocol; `connect` gives a `Session` for each peer. A session is told what
-the transport read and how the transport fares; it answers through the two callables it was given. Everything is
-synchronous and single-threaded, so the same service runs behind sockets and inside a simulation.
+A `Service` is one server instance of a protocol; `connect` returns a `Session` for each peer. The transport calls the
+session with what it read and with changes of its state; the session answers through two callables. Everything is
+synchronous and single-threaded, so the same service runs on sockets and in simulation.
 """
 
 from __future__ import annotations
@@ -19,104 +19,107 @@ Write = Callable[[bytes], None]
 Close = Callable[[], None]
 Secure = Callable[[bytes], None]
 Ids = Callable[[], bytes]
-"""Gives a connection id, 16 bytes, each time it is called."""
+"""Returns a new connection id, 16 bytes, at each call."""
 Trace = Callable[[str], None]
-"""Takes one line for each message decoded or sent."""
+"""Receives one line for each message decoded or sent."""
 
 KIB, MIB = 1 << 10, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is at the other end."""
+    """The other end of a connection."""
 
     family: Literal["tcp", "unix", "udp"] = "tcp"
     host: str = "127.0.0.1"
     port: int = 0
     secure: Secure | None = field(default=None, compare=False, repr=False)
-    """Begins TLS on this stream: what it is given came after the request for it and is the first of the handshake.
-    From then on the session is given, and writes, what is inside. None: this stream has no TLS to go on with."""
+    """Switches this stream to TLS. Its argument is what arrived after the request for TLS, the first bytes of the
+    handshake. From then on the session reads and writes plaintext. None: this stream cannot switch to TLS."""
 
     def __str__(self) -> str:
-        """As logs show it."""
+        """Return the form for logs."""
         return "unix" if self.family == "unix" else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one server may spend; sizes in bytes, times in seconds, 0 = none where it says so."""
+    """Resource limits of one server; sizes in bytes, times in seconds."""
 
     max_frame: int = MIB
-    """Largest request; a larger one is announced: what was asked before it is answered, then the connection closes."""
+    """The largest request. A size field above it closes the connection after earlier requests are answered."""
     high_water: int = 64 * KIB
-    """Unsent bytes of one connection beyond which it is neither read from nor worked for until they are taken."""
+    """Unsent bytes of a connection beyond which the server neither reads from it nor works for it."""
     push_limit: int = 8 * MIB
-    """Pushed bytes that may wait for a connection that does not read; beyond, it is disconnected, never skipped."""
+    """Pushed bytes that may wait for a slow reader; beyond, it is disconnected, and no push is skipped."""
     max_subscriptions: int = 10_000
     """Subscriptions of one connection; beyond, they are refused."""
     max_connections: int = 0
-    """Connections open at once; beyond, new ones are closed at once. 0 = as many as the system allows."""
+    """Open connections; beyond, new ones are closed immediately. 0 = as many as the system allows."""
     idle_timeout: float = 0.0
     """A connection that sends nothing for this long is closed. 0 = never."""
     linger: float = 2.0
-    """A closing connection whose peer takes nothing for this long is cut."""
+    """A closing connection without progress for this long is aborted."""
     handshake: float = 5.0
-    """A TLS handshake that is not done after this long ends the connection."""
+    """A TLS handshake that takes longer ends the connection."""
 
 
 class Session(ABC):
-    """One connection's state. After it called `close` it ignores everything but `connection_lost`."""
+    """The state of one connection. After it has called `close` it ignores everything but `connection_lost`."""
 
     @abstractmethod
     def data_received(self, data: bytes) -> None:
-        """Take what the transport read (never empty) and answer through `write`, normally with one call."""
+        """Handle what the transport read (never empty) and answer through `write`, normally with one call."""
 
     @abstractmethod
     def eof_received(self) -> None:
-        """The peer sends no more: everything due is answered, then `close` is called."""
+        """Handle the end of the peer's stream: answer everything pending, then call `close`."""
 
     @abstractmethod
     def connection_lost(self) -> None:
-        """The transport is gone; nothing can be written any more. May be called twice."""
+        """Handle the loss of the transport; nothing can be written any more. May be called twice."""
 
     @abstractmethod
     def pause_writing(self) -> None:
-        """The peer takes less than it is given: write nothing and work on nothing until `resume_writing`."""
+        """The write buffer is full: write nothing and handle nothing until `resume_writing`."""
 
     @abstractmethod
     def resume_writing(self) -> None:
-        """The peer caught up: go on where `pause_writing` stopped."""
+        """The write buffer has room: continue where `pause_writing` stopped."""
 
 
 class Service(ABC):
     """One server instance of a protocol: the state all its connections share."""
 
     touched: frozenset[str] | None = None
-    """Names of the requests that a deviation handles otherwise, the only ones in which it can show; None = anything."""
+    """Names of the only requests in which a patch can show; None = any request. Mutation testing reads it."""
 
     @abstractmethod
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
-        """Begin a session. `write` takes bytes in order; `close` ends the stream once they are sent."""
+        """Return the session of a new connection. `write` sends bytes in order; `close` ends the stream after them."""
 
     def datagram(self, peer: Peer, data: bytes) -> bytes | None:
-        """Return the answer to one datagram, None for silence."""
+        """Return the answer to one datagram; None if there is none."""
         return None
 
     @property
     def can_reload(self) -> bool:
-        """Whether there is something that `reload` reads again."""
+        """Whether the server has files that `reload` reads again."""
         return False
 
     def reload(self) -> None:
-        """Read again what the server was told in files; what is wrong is logged, and the old stays in force."""
+        """Read the server's files again; log an invalid file and keep its previous content.
+
+        Raises NotImplementedError if there are no files (see `can_reload`).
+        """
         raise NotImplementedError("nothing to reload")
 
     @abstractmethod
     def close(self) -> None:
-        """Disarm every timer and drop the state; sessions must not be used afterwards."""
+        """Cancel every timer and drop the state; sessions must not be used afterwards."""
 
 
 def seeded_ids(seed: int) -> Ids:
-    """Return a generator of connection ids that is the same for the same seed."""
+    """Return a source of connection ids that depends only on the seed."""
     source = random.Random(seed)
     return lambda: source.randbytes(16)

@@ -1,4 +1,4 @@
-"""The server's side of TLS, sans-IO: what the socket read goes in, what it must write and the plaintext come out."""
+"""The server's side of TLS, sans-IO: takes what the socket read; returns plaintext and writes TLS records."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 __all__ = ["CertificateError", "ServerTls", "TlsError", "server_context"]
 
 PIECE = 64 * 1024
-"""Plaintext bytes taken from the TLS library at a time."""
+"""Plaintext bytes read from the TLS library in one call."""
 
 
 class CertificateError(Exception):
-    """Raised when a certificate or its key cannot be used; the message names the files."""
+    """Raised if a certificate or its key cannot be used; the message names the files."""
 
 
 class TlsError(Exception):
-    """Raised when the peer does not speak TLS as it must: nothing more of this stream can be read."""
+    """Raised if the peer violates TLS; nothing more of this stream can be read."""
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """Return what servers with this certificate speak: TLS 1.2 and later. Raises `CertificateError`."""
+    """Return a context for TLS 1.2 and later with this certificate. Raises CertificateError if it cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -34,23 +34,26 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 class ServerTls:
-    """One stream's TLS; `write` gives bytes to the socket, in order."""
+    """TLS on one stream; `write` sends bytes to the socket, in order."""
 
     def __init__(self, context: ssl.SSLContext, write: Callable[[bytes], None]) -> None:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._write = write
         self._waiting: list[bytes] = []
-        """Plaintext given before the handshake was done."""
+        """Plaintext to send once the handshake is done."""
         self.is_established = self.has_ended = False
-        """Whether the handshake is done; whether the peer said that it sends no more (close_notify)."""
+        """Whether the handshake is done; whether the peer ended its stream (close_notify)."""
 
     def receive(self, data: bytes) -> bytes:
-        """Take what the socket read, write what TLS answers; return the plaintext. Raises `TlsError`."""
+        """Handle what the socket read, write the records that TLS answers, and return the plaintext.
+
+        Raises TlsError if the peer violates TLS.
+        """
         self._incoming.write(data)
         try:
             if not self.is_established:
-                self._shake_hands()
+                self._handshake()
             return self._read()
         except ssl.SSLError as error:
             raise TlsError(error.reason or str(error)) from error
@@ -58,7 +61,7 @@ class ServerTls:
             self._flush()
 
     def send(self, data: bytes) -> None:
-        """Write plaintext; what is given during the handshake goes out once that is done."""
+        """Send plaintext; during the handshake it is queued."""
         if self.is_established:
             self._tls.write(data)
             self._flush()
@@ -66,13 +69,13 @@ class ServerTls:
             self._waiting.append(data)
 
     def close(self) -> None:
-        """Tell the peer that nothing more comes (close_notify)."""
+        """End our stream inside TLS (close_notify)."""
         if self.is_established:
             with suppress(ssl.SSLError):
                 self._tls.unwrap()
             self._flush()
 
-    def _shake_hands(self) -> None:
+    def _handshake(self) -> None:
         with suppress(ssl.SSLWantReadError):
             self._tls.do_handshake()
             self.is_established = True

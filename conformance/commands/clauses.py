@@ -1,4 +1,4 @@
-"""`wireproof clauses`: each clause with its cases, faults and verdicts; holes fail, open questions are listed."""
+"""`wireproof clauses`: each clause with its cases, mutants and verdicts; holes fail, open questions are listed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from wireproof.conformance.report.clause_coverage import (
     AnyMutant,
     Entry,
     Runs,
+    coverage,
     holes,
-    ledger,
     open_questions,
     read_runs,
 )
@@ -30,7 +30,7 @@ from wireproof.reference_client.registry import driven_protocols
 PRINTED_WIDTH = 150
 """Columns where the output is no terminal."""
 NAMED = 3
-"""Cases and faults named of each clause in the table."""
+"""Cases and mutants named of each clause in the table."""
 
 
 @click.command()
@@ -49,27 +49,27 @@ def command(
     brief: bool,
     as_json: bool,
 ) -> None:
-    """Tell for each clause of PROTOCOL which cases play it, which known faults break it, and what was seen in RUNS.
+    """List for each clause of PROTOCOL which cases play it, which mutants break it, and what was observed in RUNS.
 
-    Exits 1 when a clause has no case, or is a MUST or SHOULD that no fault breaks without a reason.
+    Exits 1 when a clause has no case, or is a MUST or SHOULD that no mutant breaks and no reason is given.
     """
     suite = load_suite(name)
     suite = replace(suite, cases=suite.cases + sdk_cases(name))
     found = read_runs(runs) if runs else Runs()
-    entries = [one for one in ledger(suite, _faults(name), found) if not groups or one.clause.group in groups]
+    entries = [one for one in coverage(suite, _mutants(name), found) if not groups or one.clause.group in groups]
     if not entries:
         known = ", ".join(dict.fromkeys(one.group for one in suite.clauses.values()))
         raise click.UsageError(f"no clause in {', '.join(groups)}: the groups are {known}")
     missing = list(holes(entries))
     if as_json:
-        click.echo(json.dumps({"clauses": [_told(one) for one in entries], "holes": missing}, indent=1))
+        click.echo(json.dumps({"clauses": [_as_json(one) for one in entries], "holes": missing}, indent=1))
     else:
         _show(entries, missing, found, brief=brief)
     context.exit(1 if missing else 0)
 
 
-def _faults(name: str) -> list[AnyMutant]:
-    """Return the departures of servers and of clients."""
+def _mutants(name: str) -> list[AnyMutant]:
+    """Return the mutants of the server and of the client."""
     clients = client_mutants(name) if name in driven_protocols() else {}
     return [*server_mutants(name).values(), *clients.values()]
 
@@ -88,14 +88,14 @@ def _show(entries: Sequence[Entry], missing: Sequence[str], runs: Runs, *, brief
             console.print(f"      {who}: {what}", markup=False)
     for line in missing:
         console.print(line, markup=False, soft_wrap=True)
-    told = f"; {len(runs.records)} records read" if runs.records or runs.skipped else ""
-    told += f", {runs.skipped} lines are none" if runs.skipped else ""
-    console.print(f"{len(entries)} clauses, {len(missing)} holes, {len(questions)} open questions{told}")
+    read = f"; {len(runs.records)} records read" if runs.records or runs.skipped else ""
+    read += f", {runs.skipped} lines are no records" if runs.skipped else ""
+    console.print(f"{len(entries)} clauses, {len(missing)} holes, {len(questions)} open questions{read}")
 
 
 def _by_clause(entries: Sequence[Entry]) -> Table:
     table = Table(box=None, header_style="bold")
-    for title in ("clause", "level", "cases", "faults", "seen"):
+    for title in ("clause", "level", "cases", "mutants", "seen"):
         table.add_column(title, overflow="fold")
     for one in entries:
         levels = "/".join(dict.fromkeys(one.clause.levels.values()))
@@ -112,7 +112,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _by_group(entries: Sequence[Entry]) -> Table:
     table = Table(box=None, header_style="bold")
-    for title in ("group", "clauses", "with cases", "binding", "with faults"):
+    for title in ("group", "clauses", "with cases", "binding", "with mutants"):
         table.add_column(title, justify="left" if title == "group" else "right")
     for group, some in groupby(entries, key=lambda one: one.clause.group):
         members = list(some)
@@ -127,7 +127,7 @@ def _by_group(entries: Sequence[Entry]) -> Table:
     return table
 
 
-def _told(one: Entry) -> dict[str, object]:
+def _as_json(one: Entry) -> dict[str, object]:
     return {
         "id": one.clause.id,
         "text": one.clause.text,

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from wireproof.conformance.report.docs_pages import clauses_page, layouts_page
-from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.case_schema import schemas
+from wireproof.conformance.suite.cases import load_suite, vectors_root
 from wireproof.protocols import protocol, protocol_names
 
 
@@ -25,10 +26,11 @@ def rendered() -> dict[str, str]:
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=Path("docs"), show_default=True)
 @click.pass_context
 def command(context: click.Context, /, check: bool, folder: Path) -> None:
-    """Render the clause list and the layouts of every protocol into FOLDER."""
+    """Render the clauses and layouts of every protocol into FOLDER, and the schemas of cases into vectors/schema."""
     stale = 0
-    for name, text in rendered().items():
-        path = folder / name
+    found = {folder / name: text for name, text in rendered().items()}
+    found |= {vectors_root() / "schema" / name: text for name, text in schemas().items()}
+    for path, text in found.items():
         current = path.read_text(encoding="utf-8") if path.exists() else None
         if current == text:
             continue
@@ -36,7 +38,7 @@ def command(context: click.Context, /, check: bool, folder: Path) -> None:
         if check:
             click.echo(f"stale: {path}", err=True)
         else:
-            folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             click.echo(f"wrote {path}")
     context.exit(1 if check and stale else 0)

@@ -1,4 +1,4 @@
-"""`wireproof impostor`: lists and serves the servers that are wrong in one known way, and the legal odd ones."""
+"""`wireproof mutant`: lists and serves the mutants of the reference servers, and the conforming variants."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PRINTED_WIDTH = 150
 @click.argument("mutant", required=False)
 @click.option("--list", "listed", is_flag=True, help="List what there is, with the clauses each breaks.")
 @click.option("--json", "as_json", is_flag=True, help="List as JSON.")
-@click.option("--profile", help="Profile to serve.  [default: the first in which the fault shows]")
-@click.option("--variant", "--width", help="Variant to serve.  [default: the usual one, if the fault shows in it]")
+@click.option("--profile", help="Profile to serve.  [default: the first in which the mutant differs]")
+@click.option("--variant", "--width", help="Variant to serve.  [default: the usual one, if the mutant differs in it]")
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="TCP port; 0 takes a free one.")
 @click.pass_context
@@ -45,38 +45,38 @@ def command(
     host: str,
     port: int,
 ) -> None:
-    """Serve PROTOCOL wrong in the way FAULT names, until SIGTERM or SIGINT: does your suite notice?
+    """Serve the mutant MUTANT of the server of PROTOCOL until SIGTERM or SIGINT: does your own suite kill it?
 
-    The first line printed is `listening tcp://HOST:PORT`. Faults whose name begins with `legal-` break no clause: a
-    suite that fails them is wrong.
+    The first line printed is `listening tcp://HOST:PORT`. Mutants whose name begins with `legal-` are conforming
+    variants that break no clause: a suite that fails them is wrong.
 
     \b
-    wireproof impostor --list
-    wireproof impostor throttr quota-low-byte --port 9000
+    wireproof mutant --list
+    wireproof mutant throttr quota-low-byte --port 9000
     """
     if listed or as_json:
         _list([name] if name else protocol_names(), as_json)
         return
     if name is None or mutant is None:
-        raise click.UsageError("expected PROTOCOL and FAULT, or --list")
+        raise click.UsageError("expected PROTOCOL and MUTANT, or --list")
     known = server_mutants(name)
     if mutant in known:
-        suite, spoken, told = load_suite(name), protocol(name), known[mutant]
-        profile = profile or profiles_of(told, suite, list(spoken.profiles))[0]
+        suite, spoken, found = load_suite(name), protocol(name), known[mutant]
+        profile = profile or profiles_of(found, suite, list(spoken.profiles))[0]
         usual = spoken.default_variant
-        variant = variant or (usual if not told.variants or usual in told.variants else told.variants[0])
+        variant = variant or (usual if not found.variants or usual in found.variants else found.variants[0])
     spoken = protocol(name)
     profile, variant = profile or spoken.default_profile, variant or spoken.default_variant
-    with TemporaryDirectory(prefix="wireproof-impostor-") as scratch:
+    with TemporaryDirectory(prefix="wireproof-mutant-") as scratch:
         arguments = reference_target.serving_arguments(name, profile=profile, variant=variant, scratch=Path(scratch))
         arguments += ["--mutant", mutant, "--host", host, "--port", str(port)]
-        context.exit(serve.main(arguments, prog_name="wireproof impostor", standalone_mode=False) or 0)
+        context.exit(serve.main(arguments, prog_name="wireproof mutant", standalone_mode=False) or 0)
 
 
 def _list(names: Sequence[str], as_json: bool) -> None:
     found = [(name, one, load_suite(name)) for name in names for one in server_mutants(name).values()]
     if as_json:
-        click.echo(json.dumps([_told(name, one, suite) for name, one, suite in found], indent=2))
+        click.echo(json.dumps([_as_json(name, one, suite) for name, one, suite in found], indent=2))
         return
     table = Table(box=None, header_style="bold")
     for title in ("mutant", "profiles", "variants", "breaks", "what the server does"):
@@ -90,11 +90,11 @@ def _list(names: Sequence[str], as_json: bool) -> None:
     if not console.is_terminal:
         console.width = PRINTED_WIDTH
     console.print(table)
-    wrong = sum(not one.is_legal for _, one, _ in found)
-    console.print(f"{wrong} faults, {len(found) - wrong} legal varieties")
+    mutants = sum(not one.is_legal for _, one, _ in found)
+    console.print(f"{mutants} mutants, {len(found) - mutants} conforming variants")
 
 
-def _told(name: str, one: Mutant, suite: Suite) -> dict[str, object]:
+def _as_json(name: str, one: Mutant, suite: Suite) -> dict[str, object]:
     return {
         "protocol": name,
         "name": one.name,

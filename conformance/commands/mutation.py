@@ -1,25 +1,29 @@
-"""`wireproof self-check`: every known fault against every case; the suite must notice each and fail no legal server."""
+"""`wireproof mutation`: every mutant against every case; each must be killed, and no conforming variant failed."""
 
 from __future__ import annotations
 
 import fnmatch
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 
-from wireproof.conformance.commands.mutation_clients import check_clients
+from wireproof.conformance.commands.mutation_clients import run_clients
+from wireproof.conformance.commands.mutation_edits import ScoredEdits, score_edits
+from wireproof.conformance.commands.mutation_gate import combination, gate
+from wireproof.conformance.commands.mutation_subsumption import print_subsumption
 from wireproof.conformance.mutation import kill_matrix_page
-from wireproof.conformance.mutation.clients import ClientCheck
-from wireproof.conformance.mutation.kill_matrix import KINDS, Complaint, KillMatrix, Trial
-from wireproof.conformance.mutation.mutation_run import Check, FaultlessError
-from wireproof.conformance.mutation.random_edits import Fate, Tried
+from wireproof.conformance.mutation.clients import ClientMutationRun
+from wireproof.conformance.mutation.gate import play_name
+from wireproof.conformance.mutation.kill_matrix import KINDS, Complaint, KillMatrix
+from wireproof.conformance.mutation.last_kills import default_file, write_last_kills
+from wireproof.conformance.mutation.mutant_result import MutantResult
+from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.suite.cases import CaseError, load_suite
 from wireproof.mutants.mutant import Mutant
@@ -30,8 +34,8 @@ PROVED, UNPROVED, USAGE, HARNESS = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What the user wants tried and told: the options, by their names."""
+class _Options:
+    """The options that say what to run and what to print, by their names."""
 
     names: tuple[str, ...]
     groups: tuple[str, ...]
@@ -40,19 +44,29 @@ class _Wanted:
     live: bool
     edits: int
     seed: int
+    edits_only: bool
+    minimum_score: float
     jobs: int
     warned: tuple[str, ...]
     out: Path | None
     details: bool
+    gate: bool
+    previous: Path | None
+    subsumption: tuple[Path, ...]
+
+    @property
+    def kept(self) -> Path:
+        """The file with the last killing cases."""
+        return self.previous or default_file()
 
 
 @click.command(context_settings={"show_default": True})
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @click.option(
-    "--role", type=click.Choice(["server", "client"]), default="server", help="Whose faults: of servers or SDKs."
+    "--role", type=click.Choice(["server", "client"]), default="server", help="Mutants of the server or of the client."
 )
-@click.option("--profile", help="Profile to check under.  [default: the protocol's first]")
-@click.option("--variant", "--width", help="Variant to check under.  [default: the protocol's usual one]")
+@click.option("--profile", help="Profile to run under.  [default: the protocol's first]")
+@click.option("--variant", "--width", help="Variant to run under.  [default: the protocol's usual one]")
 @click.option(
     "--mutant",
     "--fault",
@@ -61,24 +75,40 @@ class _Wanted:
     metavar="NAME",
     help="Only these mutants; * and ? match. Repeatable.  [--fault: deprecated]",
 )
-@click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only faults and cases of these clause groups.")
-@click.option("--sample", type=click.IntRange(0), default=0, help="Only every Nth fault, said in the summary; 0: all.")
-@click.option("--repeat", type=click.IntRange(1), default=1, help="Check as often; findings must be identical.")
 @click.option(
-    "--mutants",
-    "edits",
-    type=click.IntRange(0),
-    default=0,
-    help="Try as many automatic mutants too; survivors are told.",
+    "--group", "groups", multiple=True, metavar="GROUP", help="Only mutants and cases of these clause groups."
 )
-@click.option("--live", is_flag=True, help="Try those that need a process of their own too, over sockets (minutes).")
-@click.option("--seed", type=int, default=1, help="Which mutants: the same ones for the same seed.")
+@click.option("--sample", type=click.IntRange(0), default=0, help="Only every Nth mutant, said in the summary; 0: all.")
+@click.option("--repeat", type=click.IntRange(1), default=1, help="Run as often; findings must be identical.")
+@click.option("--gate", is_flag=True, help="Stop each mutant at its first kill; try last time's killing case first.")
+@click.option(
+    "--previous",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file that keeps the killing cases.  [default: in the user's cache folder]",
+)
+@click.option(
+    "--subsumption",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Run nothing: of the kill matrices in and below DIR, print which mutants are subsumed in all. Repeatable.",
+)
+@click.option("--mutants", "edits", type=click.IntRange(0), default=0, help="Run as many random edits, too.")
+@click.option("--seed", type=int, default=1, help="Which random edits: the same ones for the same seed.")
+@click.option("--edits-only", is_flag=True, help="Run the random edits of --mutants and nothing else.")
+@click.option(
+    "--minimum-score",
+    type=click.FloatRange(0, 100),
+    default=90,
+    help="Percent of the random edits, equivalent ones left out, that must be killed.",
+)
+@click.option("--live", is_flag=True, help="Run those that need a process of their own too, over sockets (minutes).")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Processes; 0: one a core.")
 @click.option(
-    "--warn", "warned", multiple=True, type=click.Choice(KINDS), help="Tell such complaints, exit 0 all the same."
+    "--warn", "warned", multiple=True, type=click.Choice(KINDS), help="Print such complaints, exit 0 all the same."
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write kill-matrix.json and a page here.")
-@click.option("--details", is_flag=True, help="Tell each fault's kills, and those that blame another clause.")
+@click.option("--details", is_flag=True, help="Print each mutant's kills, and those that blame another clause.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -87,35 +117,35 @@ def command(
     role: str,
     profile: str | None,
     variant: str | None,
-    **options: Any,
+    **given: Any,
 ) -> None:
-    """Hold every known fault of PROTOCOL against every case, and every legal odd server too.
+    """Run every mutant and every conforming variant of PROTOCOL against every case.
 
-    With --role client: the faults of the reference client against the cases for SDKs, each of which must be killed for
-    a clause that it breaks; of the options, --profile, --variant, --fault, --group, --sample and --details count.
+    With --role client: the mutants of the reference client against the cases for SDKs, each of which must be killed
+    for a clause that it breaks; of the options, --profile, --variant, --mutant, --group, --sample and --details count.
 
-    Exits 0 when each wrong server is found out, no legal one is failed, every MUST and SHOULD case kills a fault or
-    says why not, and at least 95 % of the kills blame a clause that is broken; 1 when not, a line for each complaint.
-    What cases do not kill is left out where only some faults are tried.
+    Exits 0 when each mutant is killed, no conforming variant is failed, every MUST and SHOULD case kills a mutant or
+    says why not, at least 95 % of the kills blame a clause that is broken, and the random edits reach --minimum-score;
+    1 when not, a line for each complaint. Cases that kill nothing are left out where only some mutants are run.
 
     \b
-    wireproof self-check throttr --out reports/kill-matrix
-    wireproof self-check throttr --profile 7.3.2 --variant uint8 --group UPDATE --details
+    wireproof mutation throttr --gate
+    wireproof mutation throttr --out reports/kill-matrix
+    wireproof mutation throttr --edits-only --mutants 300 --seed 1
     """
-    spoken, wanted, began = protocol(name), _Wanted(**options), time.monotonic()
+    spoken, options = protocol(name), _Options(**given)
     console = Console(highlight=False, soft_wrap=True)
     try:
         profile = _known("profile", profile or spoken.default_profile, spoken.profiles)
         variant = _known("variant", variant or spoken.default_variant, spoken.profiles[profile].variants)
+        if options.subsumption:
+            print_subsumption(console, name, options.subsumption)
+            context.exit(PROVED)
         if role == "client":
-            context.exit(PROVED if _clients(ClientCheck(name, profile, variant), console, wanted) else UNPROVED)
-        check = Check(load_suite(name), profile, variant, wanted.jobs)
-        chosen = _chosen(check, wanted)
-        matrix = _checked(check, chosen, wanted, console)
-        tried = check.mutants(wanted.edits, wanted.seed)
-        if wanted.out is not None:
-            kill_matrix_page.write(wanted.out, kill_matrix_page.document(check.suite, matrix, tried))
-    except FaultlessError as error:
+            passed = _clients(ClientMutationRun(name, profile, variant), console, options)
+        else:
+            passed = _servers(MutationRun(load_suite(name), profile, variant, options.jobs), console, options)
+    except ReferenceFailsError as error:
         click.echo(f"wireproof: {error}", err=True)
         context.exit(UNPROVED)
     except (OutputError, ValueError) as error:
@@ -123,19 +153,36 @@ def command(
     except CaseError as error:
         click.echo(f"wireproof: the suite itself is wrong: {error}", err=True)
         context.exit(HARNESS)
-    if wanted.details:
-        _details(console, matrix)
-    complaints = _complaints(console, matrix, wanted)
-    _tell_mutants(console, tried)
-    _sum_up(console, matrix, wanted, sum(one.live for one in chosen), time.monotonic() - began)
-    context.exit(UNPROVED if any(one.kind not in wanted.warned for one in complaints) else PROVED)
+    context.exit(PROVED if passed else UNPROVED)
 
 
-def _clients(check: ClientCheck, console: Console, wanted: _Wanted) -> bool:
-    """Say whether every wrong client is found out; the complaints are told."""
-    return check_clients(
-        check, console, mutants=wanted.names, groups=wanted.groups, sample=wanted.sample, details=wanted.details
+def _clients(run: ClientMutationRun, console: Console, options: _Options) -> bool:
+    """Run the mutants of the client; say whether all are killed."""
+    return run_clients(
+        run, console, mutants=options.names, groups=options.groups, sample=options.sample, details=options.details
     )
+
+
+def _servers(run: MutationRun, console: Console, options: _Options) -> bool:
+    """Run what the options ask for of the server; say whether nothing is left to complain about."""
+    passed = True
+    matrix = None
+    if options.gate:
+        passed = gate(run, _chosen(run, options), console, options.kept)
+    elif not options.edits_only:
+        matrix, passed = _matrix(run, console, options)
+    scored = score_edits(run, options.edits, options.seed, console) if options.edits else None
+    if options.out is not None and matrix is not None:
+        edits = scored.score.results if scored is not None else ()
+        kill_matrix_page.write(options.out, kill_matrix_page.document(run.suite, matrix, edits))
+    return passed and (scored is None or _is_high_enough(console, scored, options.minimum_score))
+
+
+def _is_high_enough(console: Console, scored: ScoredEdits, minimum: float) -> bool:
+    if scored.score.percent < minimum:
+        console.print(f"the score of the random edits is {scored.score.percent:.1f} %; wanted {minimum:g} %")
+        return False
+    return True
 
 
 def _known(what: str, given: str, known: Collection[str]) -> str:
@@ -145,75 +192,84 @@ def _known(what: str, given: str, known: Collection[str]) -> str:
     return given
 
 
-def _chosen(check: Check, wanted: _Wanted) -> list[Mutant]:
-    """Return the departures to try; ValueError when none is left."""
+def _chosen(run: MutationRun, options: _Options) -> list[Mutant]:
+    """Return the mutants to run; ValueError when none is left."""
     found = [
         one
-        for one in check.applicable(server_mutants(check.suite.protocol).values())
-        if (not wanted.names or any(fnmatch.fnmatch(one.name, pattern) for pattern in wanted.names))
-        and (not wanted.groups or any(check.suite.clauses[clause].group in wanted.groups for clause in one.clauses))
-    ][:: wanted.sample or 1]
+        for one in run.applicable(server_mutants(run.suite.protocol).values())
+        if (not options.names or any(fnmatch.fnmatch(one.name, pattern) for pattern in options.names))
+        and (not options.groups or any(run.suite.clauses[clause].group in options.groups for clause in one.clauses))
+    ][:: options.sample or 1]
     if not found:
-        asked = " ".join((*wanted.names, *wanted.groups)) or "all"
-        raise ValueError(
-            f"no fault of {asked} shows in {check.profile} {check.variant}; see 'wireproof impostor --list'"
-        )
+        asked = " ".join((*options.names, *options.groups)) or "all"
+        raise ValueError(f"no mutant of {asked} differs in {run.profile} {run.variant}; see 'wireproof mutant --list'")
     return found
 
 
-def _checked(check: Check, chosen: list[Mutant], wanted: _Wanted, console: Console) -> KillMatrix:
-    """Return the matrix, the same each time; `FaultlessError` names what differs."""
+def _matrix(run: MutationRun, console: Console, options: _Options) -> tuple[KillMatrix, bool]:
+    """Return the kill matrix, printed, and whether there is nothing to complain about."""
+    began = time.monotonic()
+    chosen = _chosen(run, options)
+    matrix = _repeated(run, chosen, options, console)
+    kills = {
+        one.mutant.name: play_name(one.kills[0].case, one.kills[0].deliveries)
+        for one in matrix.mutants
+        if one.kills and not one.mutant.live
+    }
+    write_last_kills(options.kept, combination(run), kills)
+    if options.details:
+        _details(console, matrix)
+    complaints = _complaints(console, matrix, options)
+    _sum_up(console, matrix, options, sum(one.live for one in chosen), time.monotonic() - began)
+    return matrix, all(one.kind in options.warned for one in complaints)
+
+
+def _repeated(run: MutationRun, chosen: list[Mutant], options: _Options, console: Console) -> KillMatrix:
+    """Return the matrix, the same each time; `ReferenceFailsError` names what differs."""
     matrices = []
-    for number in range(1, wanted.repeat + 1):
+    for number in range(1, options.repeat + 1):
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-            task = progress.add_task(f"{check.profile} {check.variant}, run {number}", total=len(chosen))
-            matrices.append(check.run(chosen, _advance(progress, task), live=wanted.live and number == 1))
+            task = progress.add_task(f"{run.profile} {run.variant}, run {number}", total=len(chosen))
+            advance = _advance(progress, task)
+            matrices.append(run.kill_matrix(chosen, advance, live=options.live and number == 1))
         if matrices[-1].differs_from(matrices[0]):
-            raise FaultlessError(f"run {number} differs from the first: {matrices[-1].differs_from(matrices[0])}")
+            raise ReferenceFailsError(f"run {number} differs from the first: {matrices[-1].differs_from(matrices[0])}")
     return matrices[0]
 
 
-def _advance(progress: Progress, task: object) -> Callable[[Trial], None]:
-    return lambda trial: progress.advance(task)  # type: ignore[arg-type]
+def _advance(progress: Progress, task: TaskID) -> Callable[[MutantResult], None]:
+    return lambda result: progress.advance(task)
 
 
-def _complaints(console: Console, matrix: KillMatrix, wanted: _Wanted) -> list[Complaint]:
-    """Tell the complaints and return them; of some faults only, nothing follows for what a case does not kill."""
-    some = wanted.sample > 1 or bool(wanted.names)
-    found = [one for one in matrix.complaints(wanted.groups) if not (some and one.kind == "toothless")]
+def _complaints(console: Console, matrix: KillMatrix, options: _Options) -> list[Complaint]:
+    """Print the complaints and return them; of some mutants only, nothing follows for what a case does not kill."""
+    some = options.sample > 1 or bool(options.names)
+    found = [one for one in matrix.complaints(options.groups) if not (some and one.kind == "kills-nothing")]
     for one in found:
-        console.print(one.told, markup=False)
+        console.print(one.message, markup=False)
     return found
 
 
 def _details(console: Console, matrix: KillMatrix) -> None:
-    for trial in matrix.trials:
-        console.print(f"{trial.mutant.name}: {len(trial.kills)} kills, {len(trial.misblamed)} misblamed")
-        for one in trial.kills:
-            mark = "  MISBLAMED" if one in trial.misblamed else ""
+    for result in matrix.results:
+        console.print(f"{result.mutant.name}: {len(result.kills)} kills, {len(result.misblamed)} misblamed")
+        for one in result.kills:
+            mark = "  MISBLAMED" if one in result.misblamed else ""
             console.print(f"    {one.case} {one.verdict} {one.blamed}: {(one.got or '')[:160]}{mark}", markup=False)
 
 
-def _tell_mutants(console: Console, tried: Sequence[Tried]) -> None:
-    """Tell what became of the mutants; survivors are questions to a reader, not complaints: some change nothing."""
-    for one in tried:
-        if one.fate is Fate.SURVIVED:
-            console.print(f"mutant survives: {one.mutant}", markup=False)
-    if tried:
-        counts = Counter(one.fate for one in tried)
-        console.print(f"{len(tried)} mutants: {', '.join(f'{counts[fate]} {fate}' for fate in Fate)}")
-
-
-def _sum_up(console: Console, matrix: KillMatrix, wanted: _Wanted, alone: int, seconds: float) -> None:
-    """Tell the figures; `alone` faults show in a process of their own only."""
-    if alone and not wanted.live:
-        console.print(f"{alone} faults left out: they show in a process of their own only (--live)")
-    how = f"sampled 1 in {wanted.sample}, " if wanted.sample > 1 else ""
+def _sum_up(console: Console, matrix: KillMatrix, options: _Options, live: int, seconds: float) -> None:
+    """Print the figures; `live` mutants differ in a process of their own only."""
+    if live and not options.live:
+        console.print(f"left out: {live} mutants that only a process of their own shows (--live)")
+    how = f"sampled 1 in {options.sample}, " if options.sample > 1 else ""
     right, kills = matrix.blame
-    found = len(matrix.mutants) - len(matrix.survivors) - sum(one.error is not None for one in matrix.mutants)
-    legal = len(matrix.trials) - len(matrix.mutants)
+    killed = len(matrix.mutants) - len(matrix.survivors) - sum(one.error is not None for one in matrix.mutants)
+    variants = len(matrix.results) - len(matrix.mutants)
+    single = sum(len(one.kills) == 1 for one in matrix.mutants)
+    console.print(f"{single} of {len(matrix.mutants)} mutants are killed by exactly one case")
     console.print(
-        f"{matrix.profile} {matrix.variant}: {how}{found} of {len(matrix.mutants)} wrong servers found out, "
-        f"{legal - len(matrix.false_alarms)} of {legal} legal ones passed; "
+        f"{matrix.profile} {matrix.variant}: {how}{killed} of {len(matrix.mutants)} mutants killed, "
+        f"{variants - len(matrix.false_alarms)} of {variants} conforming variants passed; "
         f"{len(matrix.cases)} cases, {kills} kills, {right} blame a broken clause; {seconds:.1f} s"
     )

@@ -42,7 +42,7 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, parse, select
 from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
-from wireproof.conformance.verdict.consequences import settled
+from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
 
@@ -142,14 +142,14 @@ class _Test:
             budget=self.options["budgets"],
         )
         left_out = self._leave_out(plan)
-        records: list[Record] = []
         with ExitStack() as stack:
             folder = stack.enter_context(RunFolder(self.options["out"])) if self.options["out"] else None
+            verdicts = Verdicts(self.suite, plan.cases, folder.add if folder else _unwritten)
             try:
-                self._play(plan, records, folder)
+                self._play(plan, verdicts)
             except KeyboardInterrupt:
-                return self._interrupted(plan, records, folder)
-            records = self._settle(records, folder)
+                return self._interrupted(plan, verdicts.finish(), folder)
+            records = verdicts.finish()
             comparison = compare(baseline, records, [case.id for case in self.suite.cases])
             code = self._code(records, comparison)
             if folder:
@@ -162,13 +162,6 @@ class _Test:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
         return code
-
-    def _settle(self, records: list[Record], folder: RunFolder | None) -> list[Record]:
-        """Return the records with consequences told from causes, and keep them so."""
-        found = settled(self.suite, records)
-        if folder and any(one is not old for one, old in zip(found, records, strict=True)):
-            folder.rewrite(found)
-        return found
 
     def _leave_out(self, plan: Plan) -> int:
         """Drop the cases that require a fresh server when this one already holds records; return how many."""
@@ -238,14 +231,12 @@ class _Test:
             return wireproof_version()
         return asyncio.run(version_of(self.suite, self.address, spoken, self.settings.timeout))
 
-    def _play(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> None:
+    def _play(self, plan: Plan, verdicts: Verdicts) -> None:
         with LiveProgress(self.console, plan.plays) as progress:
 
             def report(record: Record) -> None:
-                records.append(record)
                 progress(record)
-                if folder:
-                    folder.add(record)
+                verdicts.add(record)
 
             if self.address is None:
                 simulate(plan, self._service(plan.run), report)
@@ -286,6 +277,10 @@ class _Test:
         if unsupported := unsupported_summary(records):
             self.console.print(unsupported, soft_wrap=True)
         click.echo(closing_line(RESULTS[code], records, bad, run.namespace, self.options["out"]))
+
+
+def _unwritten(record: Record) -> None:
+    """Keep no file of a record."""
 
 
 def _reason(error: OSError) -> str:

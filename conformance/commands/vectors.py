@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import jsonschema_rs
 
-from wireproof.conformance.report.derived_vectors import DeriveError, Deriver, canonical
+from wireproof.conformance.report.derived_vectors import DeriveError
+from wireproof.conformance.report.vector_archive import archive
+from wireproof.conformance.report.vector_files import canonical, configurations
+from wireproof.conformance.report.vector_store import FOLDER, derive, vectors_of
 from wireproof.conformance.suite.cases import CaseError, load_suite, vectors_root
 from wireproof.protocols import protocol, protocol_names
 from wireproof.protocols.fields import Absent
@@ -24,33 +26,14 @@ def command() -> None:
 
 
 def _derive(name: str) -> Derived:
-    """Return relative path -> text of every derived file, each checked against the published schema."""
-    schema = json.loads((vectors_root() / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
-    validator = jsonschema_rs.validator_for(schema)
-    suite = load_suite(name)
-    derived: Derived = {}
-    for profile in protocol(name).profiles.values():
-        for variant in profile.variants:
-            for topic, document in Deriver(suite, profile.name, variant).documents().items():
-                try:
-                    validator.validate(document)
-                except jsonschema_rs.ValidationError as error:
-                    where = f"{topic} under {profile.name} {variant}"
-                    raise DeriveError(f"{where}: against the published schema: {error.message[:300]}") from None
-                derived[Path(name, profile.name, variant, f"{topic}.json")] = canonical(document)
-    return derived
+    """Return relative path -> text of every derived file of a protocol."""
+    return {Path(name, FOLDER, f"{topic}.json"): canonical(one) for topic, one in derive(load_suite(name)).items()}
 
 
-def _present(name: str) -> dict[Path, Path]:
-    folder = vectors_root() / name
-    found = {}
-    for profile in protocol(name).profiles.values():
-        for variant in profile.variants:
-            place = folder / profile.name / variant
-            if place.is_dir():
-                for file in place.iterdir():
-                    found[Path(name, profile.name, variant, file.name)] = file
-    return found
+def _present(name: str, root: Path) -> dict[Path, Path]:
+    folder = root / name / FOLDER
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {Path(name, FOLDER, file.name): file for file in files}
 
 
 def _names(chosen: str | None) -> list[str]:
@@ -63,12 +46,13 @@ def _fail(error: Exception) -> click.ClickException:
 
 @command.command()
 @click.argument("name", metavar="[PROTOCOL]", required=False, type=click.Choice(protocol_names()))
-def build(name: str | None) -> None:
-    """Derive every file under vectors/<protocol>/<profile>/<variant>/, and remove what no case gives any more."""
-    root = vectors_root()
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write into this folder instead.")
+def build(name: str | None, out: Path | None) -> None:
+    """Derive every file under vectors/<protocol>/derived/, and remove what no case gives any more."""
+    root = out or vectors_root()
     for one in _names(name):
         try:
-            derived, present = _derive(one), _present(one)
+            derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None
         written = 0
@@ -87,9 +71,10 @@ def build(name: str | None) -> None:
 def check(name: str | None) -> None:
     """Say whether the derived files are what the cases give today; exit 1 when any is stale, missing or left over."""
     bad = []
+    root = vectors_root()
     for one in _names(name):
         try:
-            derived, present = _derive(one), _present(one)
+            derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None
         for path in sorted(derived.keys() | present.keys()):
@@ -113,22 +98,42 @@ def check(name: str | None) -> None:
 def show(identifier: str, profile: str | None, variant: str | None) -> None:
     """Print the vector with this ID (and where its bytes are) under each profile and variant."""
     found = 0
-    for path, vector in _vectors():
-        _, its_profile, its_variant, _ = path.parts
-        if vector["id"] == identifier and profile in (None, its_profile) and variant in (None, its_variant):
-            click.echo(f"# vectors/{path}")
-            click.echo(json.dumps(vector, indent=2))
-            found += 1
+    for name in protocol_names():
+        for its_profile, its_variant in configurations(protocol(name)).values():
+            if profile in (None, its_profile) and variant in (None, its_variant):
+                for path, vector in _vectors(name, its_profile, its_variant, identifier):
+                    click.echo(f"# {path}: {its_profile} {its_variant}")
+                    click.echo(json.dumps(vector, indent=2))
+                    found += 1
     if not found:
         raise click.ClickException(f"no vector {identifier!r}; ids look like topic/name, with .value for each foreach")
 
 
-def _vectors() -> Iterator[tuple[Path, dict[str, Any]]]:
-    for one in protocol_names():
-        for path, file in sorted(_present(one).items()):
-            document = json.loads(file.read_text(encoding="utf-8"))
-            for vector in (*document["frames"], *document["conversations"]):
-                yield path, vector
+def _vectors(name: str, profile: str, variant: str, identifier: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for document in vectors_of(name, profile, variant):
+        for vector in (*document["frames"], *document["conversations"]):
+            if vector["id"] == identifier:
+                yield f"vectors/{name}/{FOLDER}/{document['topic']}.json", vector
+
+
+@command.command()
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.option("--profile", required=True, help="The profile whose vectors are wanted.")
+@click.option("--variant", help="The variant; the first one when left out.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="A .zip, .tar.gz or .tgz to write.")
+def export(name: str, profile: str, variant: str | None, out: Path) -> None:
+    """Write the vectors of one profile and variant as an archive, with schemas, clauses and an example."""
+    profiles = protocol(name).profiles
+    if profile not in profiles:
+        raise click.UsageError(f"--profile: expected {', '.join(profiles)}; got {profile!r}")
+    variants = profiles[profile].variants
+    if (variant or next(iter(variants))) not in variants:
+        raise click.UsageError(f"--variant: expected {', '.join(variants)}; got {variant!r}")
+    try:
+        files = archive(name, profile, variant or next(iter(variants)), out)
+    except (CaseError, DeriveError, ValueError, OSError) as error:
+        raise _fail(error) from None
+    click.echo(f"{out}: {files} files, {out.stat().st_size} bytes")
 
 
 @command.command()

@@ -1,4 +1,4 @@
-"""One socket for datagrams, with the deadlines and the tap of a stream's."""
+"""One socket for datagrams, with the deadlines and the audit of a stream's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 from collections import deque
 from contextlib import suppress
 
-from wireproof.conformance.drivers.io_audit import Tap
+from wireproof.conformance.drivers.io_audit import IoAudit
 from wireproof.conformance.drivers.tcp_segments import Cuts
 from wireproof.conformance.model.trace import Kind
 
@@ -27,7 +27,7 @@ class Datagrams:
         self._awake = asyncio.Event()
         self.ended: Kind | None = None
         self.why = b""
-        self.tap = Tap()
+        self.audit = IoAudit()
         self.cuts = Cuts()
         self._loop.add_reader(sock, self._readable)
 
@@ -46,7 +46,7 @@ class Datagrams:
             self._lose(error)
             return
         if data and len(self._came) < HELD:
-            self.tap.came(data)
+            self.audit.came(data)
             self._came.append(data)
             self._awake.set()
 
@@ -79,7 +79,7 @@ class Datagrams:
             except OSError as error:
                 self._lose(error)
                 return Kind.RESET, self.why
-            self.tap.left(data)
+            self.audit.left(data)
             return Kind.SENT, b""
 
     async def close(self, timeout: float = 1.0, *, reset: bool = False) -> None:

@@ -12,8 +12,8 @@ from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
 Queue = deque[asyncio.Future[None]]
 
 
-class Gate:
-    """`async with gate:` waits for one of `places`. Whoever wakes is never queued behind those that did not begin."""
+class Limiter:
+    """`async with limiter:` waits for one of `places`. A case that wakes is never queued behind those not yet begun."""
 
     def __init__(self, places: int) -> None:
         self.places = places
@@ -21,7 +21,7 @@ class Gate:
         self._first: Queue = deque()
         self._queue: Queue = deque()
 
-    async def __aenter__(self) -> Gate:
+    async def __aenter__(self) -> Limiter:
         await self._enter(self._queue)
         return self
 
@@ -36,11 +36,11 @@ class Gate:
         return Ahead(self)
 
     @cached_property
-    def aside(self) -> Gate:
+    def aside(self) -> Limiter:
         """As many places more, for those that hardly do anything but wait."""
-        return Gate(self.places)
+        return Limiter(self.places)
 
-    def place(self, delivery: str) -> Gate | Ahead:
+    def place(self, delivery: str) -> Limiter | Ahead:
         """Return where a play under a delivery takes its place; others than whole take longer, so they begin early."""
         if delivery == WHOLE.name:
             return self
@@ -75,10 +75,10 @@ class Gate:
 
 
 class Ahead:
-    """`async with gate.ahead:` waits for a place at that gate before all others."""
+    """`async with limiter.ahead:` waits for a place at that limiter before all others."""
 
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
+    def __init__(self, limiter: Limiter) -> None:
+        self._gate = limiter
 
     async def __aenter__(self) -> Ahead:
         await self._gate._enter(self._gate._first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from wireproof.conformance.drivers.io_audit import Tap, TapError, misdelivered
+from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError, misdelivered
 from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
@@ -27,7 +27,7 @@ class _Wire:
         self.session: Session | None = None
         self.written: list[bytes] = []
         self.closed = False
-        self.tap = Tap()
+        self.audit = IoAudit()
         self.inside: list[bytes] | None = None
         """What the server, which goes on inside TLS, wrote so far; None once our side does, too, or without TLS."""
         self._first = b""
@@ -37,7 +37,7 @@ class _Wire:
         if self.inside is not None:
             self.inside.append(data)
         else:
-            self.tap.came(data)
+            self.audit.came(data)
             self.written.append(data)
 
     def close(self) -> None:
@@ -66,21 +66,21 @@ class _Wire:
         return ""
 
 
-class _Datagrams:
+class _SimulatedDatagrams:
     """One simulated socket for datagrams: the answers not read yet."""
 
     def __init__(self, service: Service, peer: Peer) -> None:
         self._service = service
         self._peer = peer
         self.came: deque[bytes] = deque()
-        self.tap = Tap()
+        self.audit = IoAudit()
 
     def write(self, data: bytes) -> None:
         """Send one datagram."""
-        self.tap.left(data)
+        self.audit.left(data)
         answer = self._service.datagram(self._peer, data)
         if answer is not None:
-            self.tap.came(answer)
+            self.audit.came(answer)
             self.came.append(answer)
 
 
@@ -101,7 +101,7 @@ class SimulationDriver:
         except StopIteration as stop:
             outcome: Outcome = stop.value
             return outcome
-        except TapError as error:
+        except IoAuditError as error:
             return misdelivered(error, player.talk.trace)
 
 
@@ -111,7 +111,7 @@ class Simulation:
     def __init__(self, factory: ServiceFactory) -> None:
         self._clock = VirtualClock()
         self._service = factory(self._clock)
-        self._wires: dict[str, _Wire | _Datagrams] = {}
+        self._wires: dict[str, _Wire | _SimulatedDatagrams] = {}
         self._opened = 0
 
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
@@ -124,10 +124,10 @@ class Simulation:
                 return self._open(name, is_stream=transport == "stream")
             case Write(name, data, apart):
                 wire = self._wires[name]
-                return wire.tap.held(action, self._write(wire, data, apart or 0.0))
+                return wire.audit.checked(action, self._write(wire, data, apart or 0.0))
             case Read(name, timeout):
                 wire = self._wires[name]
-                return wire.tap.held(action, self._read(wire, timeout))
+                return wire.audit.checked(action, self._read(wire, timeout))
             case Shut(name, how):
                 return self._shut(name, how)
             case Secure(name):
@@ -146,11 +146,11 @@ class Simulation:
             peer = Peer("tcp", "127.0.0.1", port, wire.secure)
             wire.session = self._service.connect(peer, wire.write, wire.close)
         else:
-            self._wires[name] = _Datagrams(self._service, Peer("udp", "127.0.0.1", port))
+            self._wires[name] = _SimulatedDatagrams(self._service, Peer("udp", "127.0.0.1", port))
         return self._answer(Kind.OPENED, str(port).encode())
 
-    def _write(self, wire: _Wire | _Datagrams, data: bytes, pause: float) -> Answer:
-        if isinstance(wire, _Datagrams):
+    def _write(self, wire: _Wire | _SimulatedDatagrams, data: bytes, pause: float) -> Answer:
+        if isinstance(wire, _SimulatedDatagrams):
             wire.write(data)
             self._clock.advance(0)
             return self._answer(Kind.SENT)
@@ -158,7 +158,7 @@ class Simulation:
         if wire.closed:
             return self._answer(Kind.RESET, b"closed")
         if data:
-            wire.tap.left(data)
+            wire.audit.left(data)
             if wire.inside is None:
                 wire.session.data_received(data)
             else:
@@ -166,9 +166,9 @@ class Simulation:
         self._clock.advance(round(pause * 1e9))
         return self._answer(Kind.SENT)
 
-    def _read(self, wire: _Wire | _Datagrams, timeout: float) -> Answer:
+    def _read(self, wire: _Wire | _SimulatedDatagrams, timeout: float) -> Answer:
         deadline = self._clock.monotonic_ns() + round(timeout * 1e9)
-        if isinstance(wire, _Datagrams):
+        if isinstance(wire, _SimulatedDatagrams):
             if wire.came:
                 return self._answer(Kind.RECEIVED, wire.came.popleft())
             self._clock.advance_to(deadline)

@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from wireproof.conformance.drivers.datagrams import Datagrams, open_datagrams
-from wireproof.conformance.drivers.io_audit import TapError, misdelivered
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.io_audit import IoAuditError, misdelivered
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.streams import Wire, connect
 from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed
 from wireproof.conformance.drivers.tls import client_context
@@ -31,7 +31,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.connections import Asking, Result
 from wireproof.conformance.player.player import Player
 
-__all__ = ["Session", "SocketDriver", "Wire", "connect"]
+__all__ = ["PlaySockets", "SocketDriver", "Wire", "connect"]
 
 OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 PATIENCE = 8
@@ -40,14 +40,14 @@ IMPATIENT = 0.2
 
 
 class SocketDriver:
-    """Plays cases against the target at one address; a case that waits leaves its place at the `gate` meanwhile."""
+    """Plays cases against the target at one address; a case that waits leaves its place at the `limiter` meanwhile."""
 
     def __init__(
         self,
         address: Address,
         *,
         timeout: float = 5.0,
-        gate: Gate | None = None,
+        limiter: Limiter | None = None,
         usage: Callable[[], Any] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -57,7 +57,7 @@ class SocketDriver:
         """
         self.address = address
         self.timeout = timeout
-        self.gate = gate
+        self.limiter = limiter
         self.usage = usage
         self.unanswered = 0
         """Connects in a row that were neither taken nor refused."""
@@ -94,30 +94,30 @@ class SocketDriver:
             raise OSError(f"datagrams go to a host and port, the target is at {self.address}")
         return await open_datagrams(self._host or self.address.host, self.address.port, self.timeout)
 
-    def session(self) -> Session:
+    def session(self) -> PlaySockets:
         """Return the sockets of a play whose actions are performed one by one."""
-        return Session(self)
+        return PlaySockets(self)
 
     async def play(self, player: Player) -> Outcome:
         """Run one case to its outcome; no connection outlives it. Raises `OSError` for this machine's own limits."""
-        session = Session(self)
+        sockets = PlaySockets(self)
         try:
-            return session.witnessed(await session.run(player.play()))
-        except TapError as error:
+            return sockets.witnessed(await sockets.run(player.play()))
+        except IoAuditError as error:
             return misdelivered(error, player.talk.trace)
         finally:
-            session.close()
+            sockets.close()
 
     async def perform(self, asking: Asking[Result]) -> Result:
-        """Perform what anything else asks and return what it returns; raises `TapError`, else as `play`."""
-        session = Session(self)
+        """Perform what anything else asks and return what it returns; raises `IoAuditError`, else as `play`."""
+        sockets = PlaySockets(self)
         try:
-            return await session.run(asking)
+            return await sockets.run(asking)
         finally:
-            session.close()
+            sockets.close()
 
 
-class Session:
+class PlaySockets:
     """The sockets of one play; whoever makes one ends it with `close`."""
 
     def __init__(self, driver: SocketDriver) -> None:
@@ -140,16 +140,16 @@ class Session:
             return result
 
     async def perform(self, action: Action) -> Answer:
-        """Carry out one action; raises `OSError` for this machine's own limits and `TapError`."""
+        """Carry out one action; raises `OSError` for this machine's own limits and `IoAuditError`."""
         match action:
             case Open(name, _, transport):
                 return await self._open(name, is_stream=transport == "stream")
             case Write(name, data, apart):
                 wire = self._wires[name]
-                return wire.tap.held(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
+                return wire.audit.checked(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
             case Read(name, timeout):
                 wire = self._wires[name]
-                return wire.tap.held(action, self._answer(*await wire.read(timeout)))
+                return wire.audit.checked(action, self._answer(*await wire.read(timeout)))
             case Shut(name, how):
                 return await self._shut(name, how)
             case Secure(name, timeout):
@@ -162,16 +162,16 @@ class Session:
                 return self._answer(Kind.MEASURED, msgspec.json.encode(usage()) if usage else b"")
 
     async def _sleep(self, seconds: float) -> None:
-        gate = self._driver.gate
+        limiter = self._driver.limiter
         if not seconds:
             return
-        if gate is not None:
-            gate.step_out()
+        if limiter is not None:
+            limiter.step_out()
         try:
             await asyncio.sleep(seconds)
         finally:
-            if gate is not None:
-                gate.step_in()
+            if limiter is not None:
+                limiter.step_in()
 
     async def _open(self, name: str, *, is_stream: bool) -> Answer:
         wire: Wire | Datagrams
@@ -203,13 +203,13 @@ class Session:
 
     def witnessed(self, outcome: Outcome) -> Outcome:
         """Return the outcome with what the kernel says of the cuts; a pass that they did not reach is our own fault."""
-        told = evidence(self._cuts)
-        if told is None:
+        segments = evidence(self._cuts)
+        if segments is None:
             return outcome
         why = missed(self._cuts)
         if why is not None and outcome.verdict is Verdict.PASS:
             outcome = harness_error(why, outcome.trace)
-        return replace(outcome, extra={**outcome.extra, "wire": told})
+        return replace(outcome, extra={**outcome.extra, "wire": segments})
 
     def close(self) -> None:
         """Cut every connection that is left."""

@@ -9,7 +9,7 @@ import struct
 from contextlib import suppress
 from typing import cast
 
-from wireproof.conformance.drivers.io_audit import Tap
+from wireproof.conformance.drivers.io_audit import IoAudit
 from wireproof.conformance.drivers.tcp_segments import Cuts
 from wireproof.conformance.drivers.tls import ClientTls, TlsError
 from wireproof.conformance.model.targets import Address
@@ -35,7 +35,7 @@ class Wire(asyncio.Protocol):
         self.lost = False
         self.why = b""
         self.cuts = Cuts()
-        self.tap = Tap()
+        self.audit = IoAudit()
         """What is inside, where TLS was begun."""
         self._tls: ClientTls | None = None
 
@@ -52,7 +52,7 @@ class Wire(asyncio.Protocol):
         if self._tls is not None:
             data = self._inside(self._tls, data)
         if data:
-            self.tap.came(data)
+            self.audit.came(data)
             self._chunks.append(data)
             self._held += len(data)
             if self._held > HELD:
@@ -134,7 +134,7 @@ class Wire(asyncio.Protocol):
             return Kind.RESET, self.why
         deadline = self._loop.time() + timeout
         if not self.lost:
-            self.tap.left(data)
+            self.audit.left(data)
             self._send(data)
         while not self._writable and not self.lost:
             if not await self._something(deadline) and not self._writable:

@@ -1,6 +1,17 @@
-"""What the kernel tells of the writes of a play: whether each left by itself, and how many segments there were.
+"""How writes become TCP segments: each write leaves by itself, and the kernel says whether it did.
 
-Linux tells it of TCP; of other sockets, and elsewhere, nothing is known and nothing is claimed.
+A case played under another segmentation is a list of writes that the target must not see joined. A program does not
+decide that: the kernel may join writes that wait for room in a window (Nagle's algorithm is off, the window is not),
+and the verdict "fails when a request comes in two segments" would then rest on segments that never were.
+
+So after each such write the driver waits until the kernel holds none of its bytes, at most `LEAVING`. Bytes that were
+sent cannot be joined with later ones by this machine. If their acknowledgement comes soon (`ACKNOWLEDGING`), the target
+has them, too; it is not waited for longer, since a target may delay it for 40 ms and more.
+
+Linux tells all this in `struct tcp_info`: bytes not sent, segments not acknowledged, and the number of segments sent,
+from which those sent again are subtracted. `missed` makes the play untestable if a write did not leave by itself, and
+`evidence` goes into the record. Of UNIX sockets, and on other systems, nothing is known and nothing is claimed; there
+only the pauses separate writes.
 """
 
 from __future__ import annotations
@@ -38,7 +49,7 @@ class Cuts:
         began = loop.time()
         await asyncio.sleep(pause)
         while not transport.is_closing():
-            late, state = loop.time() - began, sending(transport.get_extra_info("socket"))
+            late, state = loop.time() - began, send_state(transport.get_extra_info("socket"))
             left = state is not None and state.sent and not transport.get_write_buffer_size()
             if state is None or late >= LEAVING or (left and (state.acknowledged or late >= ACKNOWLEDGING)):
                 self.asked += 1
@@ -48,7 +59,7 @@ class Cuts:
             await asyncio.sleep(LOOK_AGAIN)
 
 
-class Sending(NamedTuple):
+class SendState(NamedTuple):
     """How the sending side of a connection stands."""
 
     sent: bool
@@ -57,7 +68,7 @@ class Sending(NamedTuple):
     segments: int
 
 
-def sending(sock: Any) -> Sending | None:
+def send_state(sock: Any) -> SendState | None:
     """Return how the sending side of a socket stands, or None where nobody tells."""
     if sys.platform != "linux" or sock.family == socket.AF_UNIX:
         return None
@@ -68,7 +79,7 @@ def sending(sock: Any) -> Sending | None:
     if len(info) < TCP_INFO.size:
         return None
     unacknowledged, again, waiting, segments = TCP_INFO.unpack(info)
-    return Sending(waiting == 0, waiting == 0 and unacknowledged == 0, segments - again)
+    return SendState(waiting == 0, waiting == 0 and unacknowledged == 0, segments - again)
 
 
 def evidence(cuts: Iterable[Cuts]) -> dict[str, int | None] | None:
@@ -76,15 +87,15 @@ def evidence(cuts: Iterable[Cuts]) -> dict[str, int | None] | None:
     made = [one for one in cuts if one.asked]
     if not made:
         return None
-    told = [one.segments for one in made if one.segments is not None]
+    known = [one.segments for one in made if one.segments is not None]
     return {
         "writes": sum(one.asked for one in made),
-        "segments": sum(told) if len(told) == len(made) else None,
+        "segments": sum(known) if len(known) == len(made) else None,
     }
 
 
 def missed(cuts: Iterable[Cuts]) -> str | None:
     """Return in words that a write did not leave by itself; None when all did, or nobody tells."""
-    told = [one for one in cuts if one.segments is not None]
-    asked, seen = sum(one.asked for one in told), sum(min(one.seen, one.segments or 0) for one in told)
+    known = [one for one in cuts if one.segments is not None]
+    asked, seen = sum(one.asked for one in known), sum(min(one.seen, one.segments or 0) for one in known)
     return None if seen >= asked else f"{asked} writes were to leave by themselves, {seen} did"

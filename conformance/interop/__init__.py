@@ -1,1 +1,1 @@
-"""Every client against every server, with a passive tap between them that says who broke the protocol first."""
+"""Every client against every server, with a passive proxy between them that says who broke the protocol first."""

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
 
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
-from wireproof.conformance.suite.case_traits import ALTERNATIVES, options, patterns
+from wireproof.conformance.suite.case_traits import asked_by, expected
 from wireproof.conformance.suite.cases import Case, CaseError, Suite
+from wireproof.conformance.suite.pattern_types import Contains, Exactly, Excludes, FieldPattern, Matchers, RowPattern
+from wireproof.conformance.suite.sdk_steps import Said, SaidChoice, SaidEach, SaidItem, SaidTimes
+from wireproof.conformance.suite.steps import Step
+from wireproof.conformance.suite.values import Hex
 from wireproof.protocols import protocol
 
 __all__ = ["PUSH", "Clauses"]
@@ -55,12 +60,13 @@ class Clauses:
     def _look_at_replies(self, case: Case) -> None:
         asked = ""
         for step in case.steps:
-            asked = next(reversed(list(_names(step.get("send")))), asked)
-            clause = step.get("clause", case.clauses[0])
-            if step.get("given") or not self._binds(clause):
+            asked = next(reversed(list(asked_by(step))), asked)
+            clause = (isinstance(step, Step) and step.clause) or case.clauses[0]
+            if not isinstance(step, Step) or step.given or not self._binds(clause):
                 continue
             self._replies[asked, "", ""][clause] += 1
-            for reply, fields in patterns(step.get("expect")):
+            for pattern in expected(step):
+                reply, fields = pattern.name, pattern.fields
                 self._replies[asked, reply, ""][clause] += 1
                 for field in _fields(fields, self._times):
                     self._replies[asked, reply, field][clause] += 1
@@ -68,15 +74,15 @@ class Clauses:
                     self._replies[PUSH, PUSH, ""][clause] += 1
 
     def _look_at_requests(self, case: Case) -> None:
-        for step in case.steps:
-            for name in _names(step.get("ask")):
-                clause = step.get("clause", case.clauses[0])
+        for step in case.script:
+            for name in _names(step.ask or ()):
+                clause = step.clause or case.clauses[0]
                 if self._binds(clause):
-                    self._requests[name, ""][clause] += "answer" not in step or "blame" in step
+                    self._requests[name, ""][clause] += step.answer is None or step.blame is not None
                     self._reports[name][clause] += 1
-                for field, blamed in step.get("blame", {}).items():
+                for field, blamed in (step.blame or {}).items():
                     self._requests[name, field][blamed] += self._binds(blamed)
-            for name, _ in patterns(step.get("answer")):
+            for name in _names(step.answer or ()):
                 if name == PUSH and self._binds(case.clauses[0]):
                     self._reports[PUSH][case.clauses[0]] += 1
 
@@ -103,25 +109,22 @@ def _for_sdks(protocol: str) -> tuple[Case, ...]:
         return ()
 
 
-def _names(spec: Any) -> Iterator[str]:
-    """Yield the names of the messages in a `send` or `ask`; of repeated ones, once."""
-    if isinstance(spec, list):
-        for one in spec:
-            yield from _names(one)
-    elif isinstance(spec, str):
-        yield spec
-    elif isinstance(spec, dict) and "of" in spec:
-        yield from _names(spec["of"])
-    elif isinstance(spec, dict) and "raw" in spec:
-        yield from _names(spec.get("as"))
-    elif isinstance(spec, dict):
-        chosen = [one for choice in ALTERNATIVES if choice in spec for one in options(spec[choice])]
-        for one in chosen:
-            yield from _names(one)
-        yield from (one for one in spec if one not in ALTERNATIVES)
+def _names(spec: SaidItem | Sequence[SaidItem]) -> Iterator[str]:
+    """Yield the names of the messages in what an SDK is asked or answered; of repeated ones, once."""
+    match spec:
+        case Said(name):
+            yield name
+        case SaidEach(_, of) | SaidTimes(_, of):
+            yield from _names(of)
+        case SaidChoice(_, options):
+            for one in options.values():
+                yield from _names(one)
+        case tuple():
+            for one in spec:
+                yield from _names(one)
 
 
-def _fields(fields: Mapping[str, Any], times: frozenset[str], before: str = "") -> Iterator[str]:
+def _fields(fields: Mapping[str, FieldPattern], times: frozenset[str], before: str = "") -> Iterator[str]:
     """Yield the fields that a pattern wants to be just so, or between times; a flag with its value."""
     for name, value in fields.items():
         if isinstance(value, bool):
@@ -129,12 +132,14 @@ def _fields(fields: Mapping[str, Any], times: frozenset[str], before: str = "") 
         elif before == "" and name == "rows":
             yield name
             for row in _rows(value):
-                yield from _fields(row, times, f"{name}.")
-        elif not isinstance(value, dict) or name in times or "hex" in value:
+                yield from _fields(row.written, times, f"{name}.")
+        elif isinstance(value, Hex) or not isinstance(value, msgspec.Struct) or name in times:
             yield before + name
 
 
-def _rows(spec: Any) -> Iterator[Mapping[str, Any]]:
+def _rows(spec: FieldPattern) -> Iterator[RowPattern]:
     """Yield the patterns of rows in what a table must be."""
-    for part in spec.values() if isinstance(spec, dict) else ():
-        yield from (one for one in part if isinstance(one, dict)) if isinstance(part, list) else ()
+    for one in spec.matchers if isinstance(spec, Matchers) else ():
+        match one:
+            case Contains(rows) | Excludes(rows) | Exactly(rows):
+                yield from rows

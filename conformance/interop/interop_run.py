@@ -11,7 +11,7 @@ from wireproof.conformance.drivers.sockets import connect
 from wireproof.conformance.interop.blamed_clauses import Clauses
 from wireproof.conformance.interop.pairing import Pairing
 from wireproof.conformance.interop.participants import ClientParticipant, ServerParticipant
-from wireproof.conformance.interop.proxy import between
+from wireproof.conformance.interop.proxy import proxied
 from wireproof.conformance.interop.results import Side, StepResult
 from wireproof.conformance.interop.results_page import Column, PairingResult
 from wireproof.conformance.model.targets import Address, TargetError
@@ -22,6 +22,7 @@ from wireproof.conformance.sdk.driver_protocol import Hello
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Run, wireproof_version
 from wireproof.protocols import protocol
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Interop"]
@@ -75,9 +76,10 @@ class Interop:
         known = protocol(self.suite.protocol)
         if client not in self.columns:
             self.columns.append(client)
-        async with between(address, lambda: Monitor(known, profile, variant)) as tap:
-            plain = Plain(known, profile, variant)
-            pair = Pairing(driver, tap, plain, client.clauses, secrets.token_hex(3), self.timeout)
+        plain, codec = Plain(known, profile, variant), known.codec(known.profiles[profile], variant)
+        make_monitor, make_dissection = lambda: Monitor(known, profile, variant), lambda: Dissection(known.link, codec)
+        async with proxied(address, make_monitor, make_dissection) as proxy:
+            pair = Pairing(driver, proxy, plain, client.clauses, secrets.token_hex(3), self.timeout)
             async for one in pair.play():
                 result.played.append(one)
                 client.add(one, server.name)

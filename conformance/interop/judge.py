@@ -8,8 +8,8 @@ from typing import Any
 
 from wireproof.conformance.interop.blamed_clauses import PUSH, Clauses
 from wireproof.conformance.interop.differences import unlike
-from wireproof.conformance.interop.proxied_connection import Line
-from wireproof.conformance.interop.proxy import Between, Crossing
+from wireproof.conformance.interop.proxied_connection import ProxiedConnection
+from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.results import Breach, Side
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
@@ -18,7 +18,8 @@ from wireproof.conformance.model.wording import describe
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind
 from wireproof.conformance.sdk.operation import first_difference, hexed
 from wireproof.conformance.sdk.reported_values import differences
-from wireproof.protocols import Message, Push, Reply, Request
+from wireproof.protocols import Message, Push, Reply, Request, Role
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.fields import Blob, UInt
 from wireproof.protocols.plain import Plain
 
@@ -41,8 +42,8 @@ class Judge:
 
     plain: Plain
     clauses: Clauses
-    between: Between
-    line: Line
+    proxy: Proxy
+    connection: ProxiedConnection
     mark: bytes
     largest: int
     """The largest number that the client carries."""
@@ -52,7 +53,7 @@ class Judge:
         expected = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name).encode(asked)
         if came == expected:
             return None
-        if not came and self.line.crossing.over in (Kind.ENDED, Kind.RESET):
+        if not came and self.connection.over in (Kind.ENDED, Kind.RESET):
             clause = self.clauses.of_answer(asked.NAME)
             return Breach(Side.SERVER, clause, None, "a connection kept open", "it was closed", ends=True)
         byte = first_difference(expected, came)
@@ -73,22 +74,22 @@ class Judge:
 
     def stream(self) -> Breach | None:
         """Return what the passive monitor says of the connections of this scene."""
-        first = self.between.monitor.report().first
+        first = self.proxy.monitor.report().first
         if first is None:
-            undecided = any(one.undecided for one in self.between.monitor.report().connections)
+            undecided = any(one.undecided for one in self.proxy.monitor.report().connections)
             detail = "bytes that can be read in one way", "they can be read in another way, too"
             return Breach(Side.NOBODY, None, None, *detail, Verdict.UNTESTABLE, ends=True) if undecided else None
         return stream_fault(first)
 
     def silent(self, asked: Request, detail: DriverAnswer | Breach) -> Breach:
         """Return what it is that a request was not answered."""
-        clause, over = self.clauses.of_answer(asked.NAME), self.line.crossing.over
+        clause, over = self.clauses.of_answer(asked.NAME), self.connection.over
         if over in (Kind.ENDED, Kind.RESET):
             return Breach(Side.SERVER, clause, None, "an answer", "it closed the connection", ends=True)
         waited = detail.verdict is Verdict.HANG if isinstance(detail, Breach) else detail.kind is FailureKind.TIMEOUT
         if over is not None and not waited:
             return Breach(Side.CLIENT, None, None, "the answer awaited", "it closed the connection", ends=True)
-        came = self.line.answering.buffered
+        came = self.connection.dissection.of_server.buffered
         got = f"{came} bytes of it" if came else "nothing"
         return Breach(Side.SERVER, clause, None, "a whole answer", f"{got} in time", Verdict.HANG, ends=True)
 
@@ -115,10 +116,10 @@ class Judge:
             return Breach(Side.CLIENT, clause, None, f"the result {expected}", f"{detail.kind}: {detail.error.told}")
         return self._differs(theirs, expected, detail.result, clause, "result")
 
-    def reported(self, line: Line) -> tuple[Push, int] | None:
+    def reported(self, connection: ProxiedConnection) -> tuple[Push, int] | None:
         """Take the next push that is about this scene."""
-        while line.pushes:
-            push, place = line.pushes.pop(0)
+        while connection.pushes:
+            push, place = connection.pushes.pop(0)
             if any(self.mark in value for value in self._bodies(push)):
                 return push, place
         return None
@@ -172,9 +173,10 @@ class Judge:
 
     def _is_whole(self, came: bytes) -> bool:
         """Say whether bytes are whole requests, so that the connection can be read on."""
-        probe = Line.of(Crossing("", sent=bytearray(came)), self.plain)
-        probe.look()
-        return bool(came) and not probe.broken and not probe.asking.buffered
+        protocol = self.plain.protocol
+        dissection = Dissection(protocol.link, protocol.codec(self.plain.profile, self.plain.variant.name))
+        dissection.feed(Role.CLIENT, came)
+        return bool(came) and dissection.of_client.is_whole
 
     def _is_beyond(self, reply: Reply) -> bool:
         fields = self.plain.layout(type(reply)).fields

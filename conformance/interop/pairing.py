@@ -15,8 +15,8 @@ from typing import Any
 
 from wireproof.conformance.interop.blamed_clauses import Clauses
 from wireproof.conformance.interop.judge import Judge, stream_fault
-from wireproof.conformance.interop.proxied_connection import Line
-from wireproof.conformance.interop.proxy import Between
+from wireproof.conformance.interop.proxied_connection import ProxiedConnection
+from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.reference_oracle import ReferenceOracle
 from wireproof.conformance.interop.results import Breach, Side, StepResult
 from wireproof.conformance.interop.scenario import Scene, Step, marked, request_of, scenes
@@ -38,10 +38,10 @@ GRACE = 0.3
 
 @dataclass(slots=True)
 class Pairing:
-    """A started driver and a server behind a tap."""
+    """A started driver and a server behind the proxy."""
 
     driver: DriverProcess
-    proxied: Between
+    proxy: Proxy
     plain: Plain
     clauses: Clauses
     mark: str
@@ -51,7 +51,7 @@ class Pairing:
     """It owes an answer: before the next scene it is started again."""
     _name: bytes = b""
     """What all is called by in the scene that is played."""
-    _lines: dict[str, Line] = field(default_factory=dict)
+    _connections: dict[str, ProxiedConnection] = field(default_factory=dict)
 
     async def play(self) -> AsyncIterator[StepResult]:
         """Yield what becomes of every operation."""
@@ -64,8 +64,8 @@ class Pairing:
                 yield one
 
     async def _scene(self, scene: Scene) -> AsyncIterator[StepResult]:
-        self.proxied.start_over()
-        self._lines.clear()
+        self.proxy.start_over()
+        self._connections.clear()
         self._name = marked(self.mark, scene.name)
         oracle, samples = ReferenceOracle(self.plain), Samples(self.plain)
         over: str | None = None
@@ -77,12 +77,12 @@ class Pairing:
                 yield StepResult(scene.name, number, step, name, Trace(), 0, untested=over)
                 continue
             await asyncio.sleep(step.wait)
-            began, first = time.monotonic(), len(self.proxied.trace)
+            began, first = time.monotonic(), len(self.proxy.trace)
             unsupported = False
             if broke is None:
                 broke, unsupported = await self._step(step, oracle, samples)
             took = int((time.monotonic() - began) * 1e6)
-            trace = Trace(self.proxied.trace[first:] or self.proxied.trace)
+            trace = Trace(self.proxy.trace[first:] or self.proxy.trace)
             if broke is not None and broke.ends:
                 over = f"the {guilty or broke.side} broke the protocol before, at {step.operation} or earlier"
             if broke is not None and guilty not in (None, broke.side):
@@ -100,34 +100,33 @@ class Pairing:
         self.driver.take_events()
         for name in scene.connections:
             oracle.open(name)
-            self.proxied.name = name
-            detail = await self._ask("connect", name, host="127.0.0.1", port=self.proxied.port, **self._spoken())
-            crossing = self.proxied.of(name)
-            if self.proxied.refused is not None:
-                got = f"it takes no connection: {self.proxied.refused}"
+            self.proxy.name = name
+            detail = await self._ask("connect", name, host="127.0.0.1", port=self.proxy.port, **self._spoken())
+            connection = self.proxy.of(name)
+            if self.proxy.refused is not None:
+                got = f"it takes no connection: {self.proxy.refused}"
                 return Breach(Side.SERVER, None, None, "a connection", got, Verdict.CRASH, ends=True)
             if isinstance(detail, Breach):
                 return detail
-            if detail.error is not None or crossing is None:
+            if detail.error is not None or connection is None:
                 got = f"{detail.error.kind}: {detail.error.told}" if detail.error else "no connection was made"
                 return Breach(Side.CLIENT, None, None, "a connection", got, ends=True)
-            self._lines[name] = Line.of(crossing, self.plain)
+            self._connections[name] = connection
             if (broke := await self._greeted(name, oracle)) is not None:
                 return broke
         return None
 
     async def _greeted(self, name: str, oracle: ReferenceOracle) -> Breach | None:
         """Let the reference answer what a client asks by itself when it connects; return what broke the stream."""
-        line = self._lines[name]
-        line.look()
-        asked, line.requests = line.requests, []
+        connection = self._connections[name]
+        asked, connection.requests = connection.requests, []
         mine = [await oracle.answer(name, one) for one in asked]
-        await self._settled(line, len(asked))
-        for own, (reply, _) in zip(mine, line.replies, strict=False):
+        await self._settled(connection, len(asked))
+        for own, (reply, _) in zip(mine, connection.replies, strict=False):
             if own is not None:
                 oracle.learn(own, reply)
-        line.replies.clear()
-        first = self.proxied.monitor.report().first
+        connection.replies.clear()
+        first = self.proxy.monitor.report().first
         return stream_fault(first) if first is not None else None
 
     def _spoken(self) -> dict[str, str]:
@@ -161,27 +160,26 @@ class Pairing:
 
     async def _step(self, step: Step, oracle: ReferenceOracle, samples: Samples) -> tuple[Breach | None, bool]:
         """Return what was wrong first, and whether the driver says that it has no such operation."""
-        line = self._lines[step.connection]
+        connection = self._connections[step.connection]
         hello = self.driver.hello
         largest = int(hello.largest_number) if hello else 0
-        judge = Judge(self.plain, self.clauses, self.proxied, line, self._name, largest)
+        judge = Judge(self.plain, self.clauses, self.proxy, connection, self._name, largest)
         request = request_of(samples, self.plain, step)
-        sent = len(line.crossing.sent)
+        sent = len(connection.sent)
         detail = await self._ask(step.operation, step.connection, **self.plain.beside(request))
-        came = bytes(line.crossing.sent[sent:])
+        came = bytes(connection.sent[sent:])
         if isinstance(detail, DriverAnswer) and detail.kind is FailureKind.UNSUPPORTED and not came:
             return None, True
         wrong = judge.request(request, came, detail)
-        line.look()
-        if line.requests:
-            wrong = await self._answered(line, judge, oracle, samples, detail, wrong)
+        if connection.requests:
+            wrong = await self._answered(connection, judge, oracle, samples, detail, wrong)
         elif wrong is None:
             wrong = judge.stream() or (detail if isinstance(detail, Breach) else None)
         return wrong or await self._pushed(oracle, judge, detail), False
 
     async def _answered(
         self,
-        line: Line,
+        connection: ProxiedConnection,
         judge: Judge,
         oracle: ReferenceOracle,
         samples: Samples,
@@ -189,10 +187,10 @@ class Pairing:
         wrong: Breach | None,
     ) -> Breach | None:
         """Hold the replies to what was asked against the reference, and the report against them."""
-        asked, line.requests = line.requests, []
-        mine = [await oracle.answer(line.crossing.name.partition("#")[0], one) for one in asked]
-        await self._settled(line, len(asked))
-        theirs, line.replies = line.replies, []
+        asked, connection.requests = connection.requests, []
+        mine = [await oracle.answer(connection.name.partition("#")[0], one) for one in asked]
+        await self._settled(connection, len(asked))
+        theirs, connection.replies = connection.replies, []
         if wrong is not None:
             return wrong
         for one, own, reply in zip(asked, mine, theirs, strict=False):
@@ -205,25 +203,25 @@ class Pairing:
             wrong = judge.silent(asked[len(theirs)], detail)
         return wrong or judge.report(asked[0], theirs[0][0], detail)
 
-    async def _settled(self, line: Line, replies: int) -> None:
+    async def _settled(self, connection: ProxiedConnection, replies: int) -> None:
         """Wait for replies that a client did not wait for."""
         until = time.monotonic() + GRACE
-        line.look()
-        while len(line.replies) < replies and not line.broken and line.crossing.over is None:
+        while len(connection.replies) < replies and not connection.broken and connection.over is None:
             left = until - time.monotonic()
-            if left <= 0 or not await self.proxied.moves(left):
+            if left <= 0 or not await self.proxy.moves(left):
                 break
-            line.look()
 
     async def _pushed(self, oracle: ReferenceOracle, judge: Judge, detail: DriverAnswer | Breach) -> Breach | None:
         """Hold what was pushed against what the reference pushes, then what the driver tells of it."""
         for name, push in oracle.pushed():
-            line = self._lines[name]
+            connection = self._connections[name]
             until = time.monotonic() + self.timeout
-            line.look()
-            while not (found := judge.reported(line)) and not line.broken and (left := until - time.monotonic()) > 0:
-                await self.proxied.moves(left)
-                line.look()
+            while (
+                not (found := judge.reported(connection))
+                and not connection.broken
+                and (left := until - time.monotonic()) > 0
+            ):
+                await self.proxy.moves(left)
             if not found:
                 return judge.not_pushed(push)
             wrong = judge.push(push, found)
@@ -235,5 +233,5 @@ class Pairing:
                 return judge.not_told(found[0], str(error))
             if (wrong := judge.event(found[0], event)) is not None:
                 return wrong
-        surplus = [found for line in self._lines.values() if (found := judge.reported(line))]
+        surplus = [found for connection in self._connections.values() if (found := judge.reported(connection))]
         return judge.too_many(surplus[0]) if surplus else None

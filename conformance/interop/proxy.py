@@ -1,4 +1,4 @@
-"""A proxy on the loopback that changes nothing: it notes what crosses, in both directions, before it hands it on."""
+"""A proxy on the loopback that changes nothing: it records what crosses, both ways, before it forwards it."""
 
 from __future__ import annotations
 
@@ -6,38 +6,30 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 
+from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.monitor.monitor import Monitor
+from wireproof.protocols import Role
+from wireproof.protocols.dissect import Dissection
 
-__all__ = ["Between", "Crossing", "between"]
+__all__ = ["Proxy", "proxied"]
 
 LOOPBACK = "127.0.0.1"
 CHUNK = 1 << 16
 
 
-@dataclass(slots=True)
-class Crossing:
-    """One connection of a client and the one to the server that belongs to it."""
-
-    name: str
-    writers: tuple[asyncio.StreamWriter, ...] = ()
-    sent: bytearray = field(default_factory=bytearray)
-    """All that the client sent."""
-    received: bytearray = field(default_factory=bytearray)
-    """All that the server sent."""
-    over: Kind | None = None
-    """How it ended, from which side."""
-
-
-class Between:
+class Proxy:
     """What stands between one client and one server; times are those since it was made."""
 
-    def __init__(self, address: Address, make_monitor: Callable[[], Monitor]) -> None:
+    def __init__(
+        self, address: Address, make_monitor: Callable[[], Monitor], make_dissection: Callable[[], Dissection]
+    ) -> None:
+        """`make_monitor` is called for each scene, `make_dissection` for each connection."""
         self._address = address
         self._make_monitor = make_monitor
+        self._make_dissection = make_dissection
         self._began = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
         self._moved = asyncio.Event()
@@ -46,7 +38,7 @@ class Between:
         self.port = 0
         self.trace = Trace()
         self.monitor = make_monitor()
-        self.crossings: list[Crossing] = []
+        self.connections: list[ProxiedConnection] = []
         self.refused: str | None = None
         """Why the server took no connection, if that happened."""
 
@@ -54,13 +46,13 @@ class Between:
         """Forget what crossed: another scene begins, on connections of its own."""
         self.cut()
         self.trace, self.monitor = Trace(), self._make_monitor()
-        self.crossings.clear()
+        self.connections.clear()
         self.refused = None
         self._began = time.monotonic()
 
-    def of(self, name: str) -> Crossing | None:
+    def of(self, name: str) -> ProxiedConnection | None:
         """Return the connection that was made last under a name; a client may make several."""
-        return next((one for one in reversed(self.crossings) if one.name.partition("#")[0] == name), None)
+        return next((one for one in reversed(self.connections) if one.name.partition("#")[0] == name), None)
 
     async def moves(self, seconds: float) -> bool:
         """Wait until something crosses; False when nothing did in time."""
@@ -73,7 +65,7 @@ class Between:
 
     def cut(self) -> None:
         """End every connection."""
-        for one in self.crossings:
+        for one in self.connections:
             for writer in one.writers:
                 writer.close()
 
@@ -97,58 +89,66 @@ class Between:
             self._tasks.discard(task)
 
     async def _joined(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        same = sum(one.name.partition("#")[0] == self.name for one in self.crossings)
-        crossing = Crossing(f"{self.name}#{same + 1}" if same else self.name)
-        self.crossings.append(crossing)
+        same = sum(one.name.partition("#")[0] == self.name for one in self.connections)
+        name = f"{self.name}#{same + 1}" if same else self.name
+        connection = ProxiedConnection(name, self._make_dissection())
+        self.connections.append(connection)
         try:
             from_server, to_server = await _connect(self._address)
         except OSError as error:
             self.refused = error.strerror or str(error)
             writer.close()
             return
-        crossing.writers = (writer, to_server)
-        self._note(crossing, Kind.OPENED)
+        connection.writers = (writer, to_server)
+        self._record(connection, Kind.OPENED)
         await asyncio.gather(
-            self._pump(crossing, reader, to_server, Kind.SENT, Kind.HALF_CLOSED),
-            self._pump(crossing, from_server, writer, Kind.RECEIVED, Kind.ENDED),
+            self._pump(connection, reader, to_server, Kind.SENT, Kind.HALF_CLOSED),
+            self._pump(connection, from_server, writer, Kind.RECEIVED, Kind.ENDED),
         )
-        for one in crossing.writers:
+        for one in connection.writers:
             one.close()
 
     async def _pump(
-        self, crossing: Crossing, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kind: Kind, end: Kind
+        self,
+        connection: ProxiedConnection,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        kind: Kind,
+        end: Kind,
     ) -> None:
-        told = end
+        how = end
         try:
             while data := await reader.read(CHUNK):
-                (crossing.sent if kind is Kind.SENT else crossing.received).extend(data)
-                self._note(crossing, kind, data)
+                connection.crossed(Role.CLIENT if kind is Kind.SENT else Role.SERVER, data)
+                self._record(connection, kind, data)
                 writer.write(data)
                 await writer.drain()
         except OSError:
-            told = Kind.CLOSED if kind is Kind.SENT else Kind.RESET
-        if crossing.over is None:
-            crossing.over = told
-            self._note(crossing, told)
+            how = Kind.CLOSED if kind is Kind.SENT else Kind.RESET
+        if connection.over is None:
+            connection.over = how
+            self._record(connection, how)
         with suppress(OSError, RuntimeError):
             if end is Kind.ENDED:
                 writer.close()
             else:
                 writer.write_eof()
 
-    def _note(self, crossing: Crossing, kind: Kind, data: bytes = b"") -> None:
-        if crossing not in self.crossings:
+    def _record(self, connection: ProxiedConnection, kind: Kind, data: bytes = b"") -> None:
+        if connection not in self.connections:
             return
-        event = TraceEvent(round((time.monotonic() - self._began) * 1e6), crossing.name, kind, data)
+        event = TraceEvent(round((time.monotonic() - self._began) * 1e6), connection.name, kind, data)
         self.trace.append(event)
         self.monitor.feed(event)
         self._moved.set()
 
 
 @asynccontextmanager
-async def between(address: Address, make_monitor: Callable[[], Monitor]) -> AsyncIterator[Between]:
+async def proxied(
+    address: Address, make_monitor: Callable[[], Monitor], make_dissection: Callable[[], Dissection]
+) -> AsyncIterator[Proxy]:
     """Listen on a free port of the loopback in front of a server."""
-    found = Between(address, make_monitor)
+    found = Proxy(address, make_monitor, make_dissection)
     server = await asyncio.start_server(found.accept, LOOPBACK, 0)
     found.port = server.sockets[0].getsockname()[1]
     try:

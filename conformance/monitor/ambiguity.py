@@ -1,4 +1,4 @@
-"""A client's reading of a stream, and whether the stream can be read in another way when that one fails.
+"""A client's reader of a stream that can go back, to see whether the stream can be read in another way.
 
 Where a protocol lets a byte begin a reply as well as a push, the codec takes the reply. That it cannot go on from there
 proves nothing, unless the push leads nowhere either.
@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 
-from wireproof.protocols import LocalProtocolError, Message, Push, RemoteProtocolError, Request
-from wireproof.protocols.connection import Client, Event
+from wireproof.protocols import Message, Push, RemoteProtocolError, Request
+from wireproof.protocols.connection import Event, ReplyReader
 
 ATTEMPTS = 200
 """Readings tried before a stream counts as one that can be read: who cannot be proved guilty is not."""
 
 
-class Asking:
-    """A client that sends nothing and reads what comes; `make` gives fresh ones for other readings."""
+class BacktrackingReader:
+    """A `ReplyReader` that remembers where else a push could have begun; `make` gives readers for other readings."""
 
-    def __init__(self, make: Callable[[], Client], attempts: Iterator[int] | None = None) -> None:
+    def __init__(self, make: Callable[[], ReplyReader], attempts: Iterator[int] | None = None) -> None:
         self._make = make
         self._client = make()
         self._attempts = attempts
@@ -40,10 +39,36 @@ class Asking:
         """See `Connection.received`."""
         return self._client.received
 
-    def start_tls(self) -> None:
+    @property
+    def buffered(self) -> int:
+        """See `Connection.buffered`."""
+        return self._client.buffered
+
+    @property
+    def settled(self) -> bool:
+        """See `Connection.settled`."""
+        return self._client.settled
+
+    @property
+    def answered(self) -> Request | None:
+        """See `ReplyReader.answered`."""
+        return self._client.answered
+
+    @property
+    def ambiguous_at(self) -> int | None:
+        """See `ReplyReader.ambiguous_at`."""
+        return self._client.ambiguous_at
+
+    @property
+    def pending(self) -> tuple[Request, ...]:
+        """See `ReplyReader.pending`."""
+        return self._client.pending
+
+    def start_tls(self) -> bytes:
         """See `Connection.start_tls`."""
-        with suppress(LocalProtocolError):
-            self._client.start_tls()
+        early = self._client.start_tls()
+        del self._stream[len(self._stream) - len(early) :]
+        return early
 
     def await_reply(self, request: Request) -> None:
         """Note a request that was sent."""
@@ -99,7 +124,7 @@ class Asking:
                 return not self._ended
         except RemoteProtocolError:
             return False
-        rest = Asking(self._make, attempts)
+        rest = BacktrackingReader(self._make, attempts)
         for request in due:
             rest.await_reply(request)
         following = data[reader.span[1] :]

@@ -10,7 +10,7 @@ from wireproof.conformance.model.intended import Ledger
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.model.violation import Violation
-from wireproof.conformance.monitor.monitor import Report, monitored
+from wireproof.conformance.monitor.monitor import MonitorReport, monitored
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
 
@@ -36,7 +36,7 @@ def weighed(outcome: Outcome, symbols: Symbols, ledger: Ledger) -> Outcome:
     return _with(outcome, report, ledger)
 
 
-def _with(outcome: Outcome, report: Report, ledger: Ledger) -> Outcome:
+def _with(outcome: Outcome, report: MonitorReport, ledger: Ledger) -> Outcome:
     first = report.first
     if first is None and outcome.verdict is Verdict.PASS:
         return outcome

@@ -1,28 +1,31 @@
-"""The harness's side of one connection: its bytes read as a server would, and held against what was meant."""
+"""The harness's side of one connection: its bytes read as a server would, and compared with what was intended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from wireproof.conformance.model.intended import Account, Meant
 from wireproof.conformance.model.violation import MISREAD, NOT_MEANT
 from wireproof.conformance.model.wording import describe
-from wireproof.conformance.monitor.intended_stream import Meaning
-from wireproof.protocols import Connection, ErrorCode, LocalProtocolError, Message, RemoteProtocolError, Request
+from wireproof.conformance.monitor.intended_stream import IntendedStream
+from wireproof.protocols import ErrorCode, LocalProtocolError, Message, RemoteProtocolError, Request, Role
+from wireproof.protocols.codec import Codec
+from wireproof.protocols.connection import ReplyReader
+from wireproof.protocols.dissect import Dissection, Frame
+from wireproof.protocols.links import Link
 
 
-class Fault(NamedTuple):
-    """What the harness did wrong, from which byte of its stream on."""
+class HarnessFault(NamedTuple):
+    """What the harness did wrong, from which byte of a stream on."""
 
     offset: int
     error: str
-    told: str
+    description: str
     clause: str | None = None
 
 
-def writes_back(codec: Any, message: Message, data: bytes) -> bool:
+def writes_back(codec: Codec, message: Message, data: bytes) -> bool:
     """Say whether a message is written as it was read: encoder and decoder check each other."""
     try:
         return bool(codec.encode(message) == data)
@@ -30,165 +33,149 @@ def writes_back(codec: Any, message: Message, data: bytes) -> bool:
         return False
 
 
-class Sending:
-    """Reads what the harness sends, until there is a `fault`; `serve` makes the server's side of a connection."""
+class HarnessStream:
+    """Follows what the harness sends on one connection, until there is a `fault`."""
 
-    def __init__(
-        self,
-        serve: Callable[[], Connection],
-        codec: Any,
-        account: Account | None,
-        opening: Sequence[Request] = (),
-    ) -> None:
-        """`opening` is what such a connection begins with, where requests are read otherwise behind it."""
-        self._serve = serve
-        self._opening = opening
+    def __init__(self, link: Link, codec: Codec, account: Account | None, replies: ReplyReader) -> None:
+        """`account` says what was intended; None: nobody knows. `replies` reads what the target sends."""
+        self._link = link
         self._codec = codec
-        self._answering = serve()
-        self._meaning = Meaning(account.meant) if account is not None else None
+        self.dissection = Dissection(link, codec, client=replies, counts=self._counts)
+        """Both directions; a request counts while it is what was intended."""
+        self._intended = IntendedStream(account.meant) if account is not None else None
         self._account = account
         self._stream = bytearray()
         self._ended = self._lost = False
-        self.mutant: Fault | None = None
+        self.fault: HarnessFault | None = None
         self.unframed: int | None = None
-        """The event since which requests cannot be told: bytes by hand that are none, or a write that failed."""
+        """The event since which requests cannot be read: bytes by hand that are none, or a write that failed."""
 
     def unframed_since(self) -> int | None:
         """Return `unframed`; a request by hand that is not whole yet counts, too."""
-        if self.unframed is None and self._meaning is not None and self._answering.buffered:
-            return self._meaning.by_hand_since(self._answering.received)
+        sent = self.dissection.of_client
+        if self.unframed is None and self._intended is not None and sent.buffered:
+            return self._intended.by_hand_since(sent.read)
         return self.unframed
 
-    def start_tls(self) -> None:
-        """See `Connection.start_tls`."""
-        with suppress(LocalProtocolError):
-            self._answering.start_tls()
-
-    def answered(self, reply: Message) -> list[Request]:
-        """Follow what the target said, which may tell how the next request is read; return those read now."""
-        if self.unframed is not None or self.mutant is not None:
-            return []
-        with suppress(LocalProtocolError):
-            self._answering.send(reply)
-        return self._read()
-
-    def take(self, number: int, data: bytes) -> list[Request]:
-        """Take what the event of that number sent; return the requests that may be answered from now on."""
-        self.mutant = self.mutant or self._differs(number, data)
-        if self.mutant is not None:
-            return []
+    def take(self, number: int, data: bytes) -> None:
+        """Take what the event of that number sent; the target may answer its requests from now on."""
+        self.fault = self.fault or self._differs(number, data)
+        if self.fault is not None:
+            return
         self._stream += data
-        found = []
         if self.unframed is None:
-            self._answering.receive_data(data)
-            found = self._read()
-        return found + self._as_meant(number)
+            self.dissection.feed(Role.CLIENT, data, number)
+            self.check_error()
+        self._await_intended(number)
 
-    def settle(self, number: int) -> list[Request]:
-        """Once the writes before an event are done, all that was meant must have crossed, as whole messages."""
-        if self.mutant is not None or self._meaning is None:
-            return []
+    def settle(self, number: int) -> None:
+        """Check, once the writes before an event are done, that all that was intended crossed as whole messages."""
+        if self.fault is not None or self._intended is None:
+            return
         lost = self._account.lost if self._account is not None else []
         if lost and number >= lost[0]:
             self._lost = True
-            self.unframed = lost[0] if self.unframed is None else self.unframed
-            return self._as_meant(number)
-        due, whole = self._meaning.due(number), self._answering.received
+            if self.unframed is None:
+                self._stop(lost[0])
+            self._await_intended(number)
+            return
+        due, whole = self._intended.due(number), self.dissection.of_client.read
         if len(self._stream) < due:
-            told = f"{due} bytes were to be sent, {len(self._stream)} were"
-            self.mutant = Fault(len(self._stream), NOT_MEANT, told)
-        elif (lacking := self._meaning.unwritten(number)) is not None:
-            self.mutant = Fault(due, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
-        elif self.unframed is None and whole < due and self._meaning.by_hand_since(whole) is None:
-            self.mutant = Fault(whole, NOT_MEANT, f"{self._meaning.told(whole)} was meant, no whole message was sent")
-        return []
+            described = f"{due} bytes were to be sent, {len(self._stream)} were"
+            self.fault = HarnessFault(len(self._stream), NOT_MEANT, described)
+        elif (lacking := self._intended.unwritten(number)) is not None:
+            self.fault = HarnessFault(due, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
+        elif self.unframed is None and whole < due and self._intended.by_hand_since(whole) is None:
+            described = f"{self._intended.description(whole)} was meant, no whole message was sent"
+            self.fault = HarnessFault(whole, NOT_MEANT, described)
 
     def end(self) -> None:
         """Take the end of the stream."""
-        if not self._ended and self.mutant is None and self.unframed is None:
-            self._answering.receive_data(b"")
-            self._read()
+        if not self._ended and self.fault is None and self.unframed is None:
+            self.dissection.end(Role.CLIENT)
+            self.check_error()
         self._ended = True
 
-    def _differs(self, number: int, data: bytes) -> Fault | None:
+    def check_error(self) -> None:
+        """Judge what cannot be read, if there is such: the harness's fault, or bytes by hand."""
+        sent = self.dissection.of_client
+        if sent.error is None or self.fault is not None or self.unframed is not None:
+            return
+        start = sent.frames[-1].span[1] if sent.frames else 0
+        unframed = self._meant_malformed(start, sent.error)
+        if unframed is not None:
+            self._stop(unframed)
+            return
+        sent.stop()
+        offset = start if sent.error.offset is None else sent.error.offset
+        self.fault = HarnessFault(offset, sent.error.code, sent.error.message, sent.error.clause)
+
+    def _meant_malformed(self, start: int, error: RemoteProtocolError) -> int | None:
+        """Return the event of the write whose bytes from `start` on were meant to be no message; None if they were."""
+        if self._intended is None:
+            return None
+        unframed = self._intended.by_hand_since(start)
+        if error.code is ErrorCode.BAD_VALUE and unframed is None:
+            unframed = self._intended.as_encoded_since(start, self._codec)
+        return unframed
+
+    def _stop(self, unframed: int) -> None:
+        self.unframed = unframed
+        self.dissection.of_client.stop()
+
+    def _differs(self, number: int, data: bytes) -> HarnessFault | None:
         at = len(self._stream)
         if self._ended:
-            return Fault(at, ErrorCode.ILLEGAL_STATE, "bytes after the end of the stream")
-        if self._meaning is None or self._lost:
+            return HarnessFault(at, ErrorCode.ILLEGAL_STATE, "bytes after the end of the stream")
+        if self._intended is None or self._lost:
             return None
-        lacking = self._meaning.unwritten(number + 1)
+        lacking = self._intended.unwritten(number + 1)
         if lacking is not None:
-            return Fault(at, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
-        offset = self._meaning.differs(at, data)
-        told = "the bytes sent are not those the player gave to the driver"
-        return None if offset is None else Fault(offset, NOT_MEANT, told)
+            return HarnessFault(at, NOT_MEANT, f"{describe(lacking)} was meant, nothing was sent")
+        offset = self._intended.differs(at, data)
+        described = "the bytes sent are not those the player gave to the driver"
+        return None if offset is None else HarnessFault(offset, NOT_MEANT, described)
 
-    def _read(self) -> list[Request]:
-        found: list[Request] = []
-        while self.mutant is None and self.unframed is None:
-            try:
-                event = self._answering.next_event()
-            except RemoteProtocolError as error:
-                self._malformed(error)
-                break
-            if not isinstance(event, Request):
-                break
-            self._judge(event, *self._answering.span)
-            if self.mutant is None and self.unframed is None:
-                found.append(event)
-        return found
-
-    def _malformed(self, error: RemoteProtocolError) -> None:
-        start = self._answering.span[1]
-        if self._meaning is not None:
-            self.unframed = self._meaning.by_hand_since(start)
-            if error.code is ErrorCode.BAD_VALUE and self.unframed is None:
-                self.unframed = self._meaning.as_encoded_since(start, self._codec)
-        if self.unframed is None:
-            offset = start if error.offset is None else error.offset
-            self.mutant = Fault(offset, error.code, error.message, error.clause)
-
-    def _judge(self, request: Request, first: int, stop: int) -> None:
-        """Hold a whole request against what was meant."""
-        if self._meaning is not None:
-            problem = self._meaning.problem(request, first, stop)
+    def _counts(self, frame: Frame) -> bool:
+        """Compare a request with what was intended; say whether its reply is due and what follows may be read."""
+        (first, stop), request = frame.span, frame.message
+        if self._intended is not None:
+            problem = self._intended.problem(request, first, stop)
             if problem is not None:
-                self.mutant = Fault(first, NOT_MEANT, problem)
-                return
-            self.unframed = self._meaning.declared(request, first, stop)
+                self.fault = HarnessFault(first, NOT_MEANT, problem)
+                return False
+            self.unframed = self._intended.declared(request, first, stop)
         if self.unframed is None and not writes_back(self._codec, request, bytes(self._stream[first:stop])):
-            self.mutant = Fault(first, MISREAD, f"{describe(request)} is not written as it was read")
+            self.fault = HarnessFault(first, MISREAD, f"{describe(request)} is not written as it was read")
+        return self.fault is None and self.unframed is None
 
-    def _as_meant(self, number: int) -> list[Request]:
-        """Return, where requests cannot be told, those that the player says it asked."""
+    def _await_intended(self, number: int) -> None:
+        """Where requests cannot be read, await the replies to those that the player says it sent."""
+        if self.unframed is None or self._intended is None:
+            return
         found: list[Request] = []
-        if self.unframed is None or self._meaning is None:
-            return found
-        for start, frame in self._meaning.rest(number):
+        for start, frame in self._intended.rest(number):
             if frame.message is not None and not self._says(frame):
-                told = f"{describe(frame.message)} was meant, {describe(frame.data)} was sent"
-                self.mutant = Fault(start, NOT_MEANT, told)
-                return []
+                described = f"{describe(frame.message)} was meant, {describe(frame.data)} was sent"
+                self.fault = HarnessFault(start, NOT_MEANT, described)
+                return
             request = frame.message or frame.like
             if isinstance(request, Request):
                 found.append(request)
-        return found
+        for request in found:
+            self.dissection.await_reply(request, number)
 
     def _says(self, frame: Meant) -> bool:
         """Say whether a frame, read by itself or where a connection has begun as usual, is the message meant."""
-        return any(self._reads(frame, self._opening[:number]) for number in range(len(self._opening) + 1))
+        opening = self._link.opening()
+        return any(self._reads(frame, opening[:number]) for number in range(len(opening) + 1))
 
-    def _reads(self, frame: Meant, behind: Sequence[Request]) -> bool:
-        reader = self._serve()
-        try:
-            for request in behind:
-                reader.receive_data(self._codec.encode(request))
-                reader.next_event()
-            reader.receive_data(frame.data)
-            return reader.next_event() == frame.message and not reader.buffered
-        except RemoteProtocolError as error:
-            if error.code is not ErrorCode.BAD_VALUE or frame.message is None:
-                return False
+    def _reads(self, frame: Meant, before: Sequence[Request]) -> bool:
+        dissection = Dissection(self._link, self._codec)
+        for request in before:
+            dissection.feed(Role.CLIENT, self._codec.encode(request))
+        read = [one.message for one in dissection.feed(Role.CLIENT, frame.data)]
+        error = dissection.of_client.error
+        if error is not None and error.code is ErrorCode.BAD_VALUE and frame.message is not None:
             return writes_back(self._codec, frame.message, frame.data)
-        except LocalProtocolError:
-            return False
+        return read == [frame.message] and dissection.of_client.is_whole

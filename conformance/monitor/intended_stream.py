@@ -1,18 +1,18 @@
-"""Which frame a byte of the harness's stream belongs to, and whether what was sent is what was meant."""
+"""Which frame a byte of the harness's stream belongs to, and whether what was sent is what was intended."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
 
 from wireproof.conformance.model.intended import Meant
 from wireproof.conformance.model.wording import describe
-from wireproof.protocols import Message, Request
+from wireproof.protocols import Message
+from wireproof.protocols.codec import Codec
 
 
-class Meaning:
+class IntendedStream:
     """The frames of one connection's stream, laid end to end."""
 
     def __init__(self, meant: Sequence[Meant]) -> None:
@@ -49,7 +49,7 @@ class Meaning:
         frame = self._frame(offset)
         return frame.event if frame is not None and frame.message is None else None
 
-    def as_encoded_since(self, offset: int, codec: Any) -> int | None:
+    def as_encoded_since(self, offset: int, codec: Codec) -> int | None:
         """Return the event of the write of the message at `offset`, if it was written as its encoder says.
 
         Its layout holds values that the protocol does not allow: a case that names one means it.
@@ -59,7 +59,7 @@ class Meaning:
             return None
         return frame.event
 
-    def told(self, offset: int) -> str:
+    def description(self, offset: int) -> str:
         """Return the message that the byte at `offset` was to be part of, in words."""
         frame = self._frame(offset)
         return "nothing" if frame is None else describe(frame.message or frame.data)
@@ -73,9 +73,9 @@ class Meaning:
         place = self._ends[number] - len(frame.data), self._ends[number]
         if (first, stop) == place and message == frame.message:
             return None
-        return f"{describe(frame.message)} was meant in {len(frame.data)} bytes, {describe(message)} was sent"
+        return f"{describe(frame.message)} was to be sent in {len(frame.data)} bytes, {describe(message)} was sent"
 
-    def declared(self, request: Request, first: int, stop: int) -> int | None:
+    def declared(self, request: Message, first: int, stop: int) -> int | None:
         """Return the event since which it is open what comes: a request made of bytes by hand that are to be none.
 
         One is an ordinary request if all of its bytes are by hand and the last of them say that its like is answered.

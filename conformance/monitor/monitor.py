@@ -1,8 +1,21 @@
 """The passive monitor: reads both directions of a recorded play for itself and says who broke the protocol first.
 
-It names no protocol and believes nobody: requests are decoded as a server would, replies as a client that knows only
-the requests so decoded. It also compares what the harness intended (`model.intended`) with what was sent, and what the
-player decoded with what came.
+A verdict that blames a target must not rest on the word of the player that talked to it. So the monitor takes only the
+trace (what crossed, with times), and for each connection:
+
+1. It dissects both directions (`protocols/dissect.py`): requests as a server would read them, replies as a client
+   would that asked only the requests so decoded. It names no protocol.
+2. It compares each request with what the harness intended to send (`model/intended.py`, `harness_stream.py`). Bytes
+   that were not intended, or intended and never sent, are the harness's fault: after it nothing is judged, since the
+   target may have answered what nobody meant.
+3. Bytes that a case gives by hand may be no request. From there on requests cannot be framed, so the target is judged
+   no more (`unframed`); its bytes are still read, to see whether the player read the same.
+4. It compares each message of the target with what the player decoded, and with what the encoder writes: if they
+   differ, our own codec is wrong, and the harness is at fault.
+5. What cannot be read is the target's violation, unless the stream can be read in another way (`ambiguity.py`): then
+   nobody is to blame.
+
+The report keeps the first violation of each connection; `blame.py` decides what becomes of the verdict.
 """
 
 from __future__ import annotations
@@ -14,9 +27,7 @@ from wireproof.conformance.model.intended import Account
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import Violation
-from wireproof.conformance.monitor.ambiguity import Asking
-from wireproof.conformance.monitor.harness_stream import Sending
-from wireproof.conformance.monitor.monitored_connection import Watched
+from wireproof.conformance.monitor.monitored_connection import MonitoredConnection
 from wireproof.protocols import Protocol
 
 
@@ -35,7 +46,7 @@ class ConnectionReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class MonitorReport:
     """What the monitor saw on every connection, in the order they were opened."""
 
     connections: tuple[ConnectionReport, ...]
@@ -60,8 +71,8 @@ class Monitor:
         self._protocol = protocol
         self._codec = protocol.codec(protocol.profiles[profile], variant)
         self._accounts = accounts or {}
-        self._open: dict[str, Watched] = {}
-        self._watched: list[Watched] = []
+        self._open: dict[str, MonitoredConnection] = {}
+        self._connections: list[MonitoredConnection] = []
         self._number = 0
 
     def feed(self, event: TraceEvent) -> None:
@@ -69,30 +80,28 @@ class Monitor:
         number, self._number = self._number, self._number + 1
         name, kind = event.connection, event.kind
         if kind is Kind.OPENED:
-            self._watch(name, number, event.link)
+            self._add(name, number, event.link)
         elif name in self._open:
             self._open[name].see(number, event)
             if kind is Kind.CLOSED:
                 del self._open[name]
 
-    def _watch(self, name: str, number: int, link_name: str) -> None:
-        link, codec = self._protocol.link_of(link_name), self._codec
-        asking, account = Asking(lambda: link.client(codec)), self._accounts.get(number)
-        sending = Sending(lambda: link.server(codec), codec, account, link.opening())
-        watched = self._open[name] = Watched(name, number, codec, asking, sending, account)
-        self._watched.append(watched)
+    def _add(self, name: str, number: int, link_name: str) -> None:
+        link, account = self._protocol.link_of(link_name), self._accounts.get(number)
+        connection = self._open[name] = MonitoredConnection(name, number, link, self._codec, account)
+        self._connections.append(connection)
 
     def finish(self) -> None:
         """Say that nothing more happened: writes that were begun are done."""
-        for watched in self._open.values():
-            watched.settle(self._number)
+        for connection in self._open.values():
+            connection.settle(self._number)
 
-    def report(self) -> Report:
+    def report(self) -> MonitorReport:
         """Return what was seen so far."""
-        return Report(
+        return MonitorReport(
             tuple(
                 ConnectionReport(one.name, one.opened, one.violation(), one.unframed_since(), one.undecided)
-                for one in self._watched
+                for one in self._connections
             )
         )
 
@@ -103,7 +112,7 @@ def monitored(
     profile: str,
     variant: str,
     accounts: Mapping[int, Account] | None = None,
-) -> Report:
+) -> MonitorReport:
     """Return the monitor's report on a whole trace."""
     monitor = Monitor(protocol, profile, variant, accounts)
     for event in trace:

@@ -1,51 +1,49 @@
-"""One connection as the monitor watches it: the harness's bytes read as a server would, the target's as a client would.
+"""One connection as the monitor sees it: the harness's bytes read as a server would, the target's as a client would.
 
 A request counts from the moment its last byte was sent, as it was decoded from the wire; so a reply to nothing, or
-before its request was whole, is the target's. After a harness's fault nothing on the connection is judged. Since bytes
-by hand that are no request the target is not judged any more; its bytes are read on only to see whether the player
-read the same.
+before its request was whole, is the target's violation. After a fault of the harness nothing on the connection is
+judged. Once bytes by hand that are no request were sent, the target is not judged any more; its bytes are read on only
+to see whether the player read the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from contextlib import suppress
 
 from wireproof.conformance.model.intended import Account
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import MISREAD, Violation
 from wireproof.conformance.model.wording import describe
-from wireproof.conformance.monitor.ambiguity import Asking
-from wireproof.conformance.monitor.harness_stream import Fault, Sending, writes_back
-from wireproof.protocols import Message, Push, RemoteProtocolError, Request
+from wireproof.conformance.monitor.ambiguity import BacktrackingReader
+from wireproof.conformance.monitor.harness_stream import HarnessFault, HarnessStream, writes_back
+from wireproof.protocols import LocalProtocolError, RemoteProtocolError, Role
+from wireproof.protocols.codec import Codec
+from wireproof.protocols.dissect import Frame
+from wireproof.protocols.links import Link
 
 
-class Watched:
+class MonitoredConnection:
     """The state of one connection; `see` takes its events."""
 
-    def __init__(
-        self,
-        name: str,
-        opened: int,
-        codec: Any,
-        asking: Asking,
-        sending: Sending,
-        account: Account | None,
-    ) -> None:
+    def __init__(self, name: str, opened: int, link: Link, codec: Codec, account: Account | None) -> None:
+        """`opened` is the number of the event that opened it, `account` what the harness intended and decoded."""
         self.name = name
         self.opened = opened
         self.undecided = False
         self._codec = codec
-        self._asking = asking
         self._account = account
-        self._sending = sending
+        self._reader = BacktrackingReader(lambda: link.client(codec))
+        self._harness = HarnessStream(link, codec, account, self._reader)
+        self._dissection = self._harness.dissection
         self._now = self._sent_at = (opened, 0)
         """The last event, and the last that sent something: number and time."""
-        self._heard = 0
-        self._deaf = False
-        self._ours: Violation | None = None
-        self._theirs: Violation | None = None
+        self._compared = 0
+        """How many messages of the target were read as the player read them."""
+        self._is_over = False
+        """Whether what the target sends is not read any more."""
+        self._harness_violation: Violation | None = None
+        self._target_violation: Violation | None = None
 
     def see(self, number: int, event: TraceEvent) -> None:
         """Take the next event of the connection; `number` is its place in the trace."""
@@ -55,34 +53,35 @@ class Watched:
         if not event.data and event.kind in (Kind.SENT, Kind.RECEIVED):
             return
         if event.kind is Kind.SENT:
-            self._ask(self._sending.take(number, event.data))
+            self._harness.take(number, event.data)
+            self._check_harness()
             return
         self.settle(number)
         if event.kind is Kind.RECEIVED:
-            self._receive(event.data)
+            self._receive(number, event.data)
         elif event.kind is Kind.SECURED:
-            self._asking.start_tls()
-            self._sending.start_tls()
+            self._start_tls()
         elif event.kind in (Kind.HALF_CLOSED, Kind.CLOSED):
-            self._sending.end()
-            self._ask(())
+            self._harness.end()
+            self._check_harness()
         elif event.kind in (Kind.ENDED, Kind.RESET) and not self._is_lost_write(number):
-            self._receive(b"")
+            self._receive(number, b"")
 
     def settle(self, number: int) -> None:
         """Say that the writes before that event are done."""
-        self._ask(self._sending.settle(number))
+        self._harness.settle(number)
+        self._check_harness()
 
     def unframed_since(self) -> int | None:
         """Return the event since which the target is not judged."""
-        return self._sending.unframed_since()
+        return self._harness.unframed_since()
 
     def violation(self) -> Violation | None:
         """Return what was wrong first."""
-        unframed, theirs = self.unframed_since(), self._theirs
-        if theirs is not None and unframed is not None and theirs.event >= unframed:
-            theirs = None
-        found = [one for one in (self._ours, theirs, self._refused()) if one is not None]
+        unframed, target = self.unframed_since(), self._target_violation
+        if target is not None and unframed is not None and target.event >= unframed:
+            target = None
+        found = [one for one in (self._harness_violation, target, self._refused()) if one is not None]
         return min(found, key=Violation.order, default=None)
 
     def _refused(self) -> Violation | None:
@@ -90,64 +89,70 @@ class Watched:
         refused = self._account.refused if self._account is not None else None
         if refused is None:
             return None
-        unfinished = self._sending.unframed is None and self.unframed_since() is not None
-        if self._asking.received <= refused.offset and (self._theirs or self.undecided or unfinished):
+        unfinished = self._harness.unframed is None and self.unframed_since() is not None
+        unread = self._dissection.of_server.read <= refused.offset
+        if unread and (self._target_violation or self.undecided or unfinished):
             return None
-        told = f"the player's decoder refuses ({refused.code}) what the monitor's reads"
-        where = refused.offset, MISREAD, None, refused.event, refused.at_us, told
+        described = f"the player's decoder refuses ({refused.code}) what the monitor's reads"
+        where = refused.offset, MISREAD, None, refused.event, refused.at_us, described
         return Violation(Guilty.HARNESS, self.name, Guilty.TARGET, *where)
 
     def _is_lost_write(self, number: int) -> bool:
         return self._account is not None and number in self._account.lost
 
-    def _ask(self, requests: Iterable[Request]) -> None:
-        """Follow what the harness sent: its fault, or the requests that the target may answer from now on."""
-        if self._sending.mutant is not None:
-            self._blame_us(self._sending.mutant, Guilty.HARNESS, self._sent_at)
-        for request in requests:
-            if not self._deaf:
-                self._asking.await_reply(request)
+    def _start_tls(self) -> None:
+        for direction in (self._dissection.of_server, self._dissection.of_client):
+            with suppress(LocalProtocolError):
+                direction.start_tls()
 
-    def _blame_us(self, mutant: Fault, stream: Guilty, when: tuple[int, int]) -> None:
-        self._deaf = True
-        if self._ours is None:
-            where = mutant.offset, mutant.error, mutant.clause, *when, mutant.told
-            self._ours = Violation(Guilty.HARNESS, self.name, stream, *where)
-
-    def _receive(self, data: bytes) -> None:
-        if self._deaf:
+    def _receive(self, number: int, data: bytes) -> None:
+        """Take what the target sent; no bytes are the end of its stream."""
+        if self._is_over:
             return
-        self._asking.receive_data(data)
-        while not self._deaf:
-            try:
-                event = self._asking.next_event()
-            except RemoteProtocolError as error:
-                self._blame_them(error)
-                return
-            if not isinstance(event, Message):
-                break
-            self._hear(event, self._asking.span)
-        self._deaf = self._deaf or not data
+        received = self._dissection.of_server
+        if data:
+            self._dissection.receive(Role.SERVER, data, number)
+        else:
+            received.end()
+        while not self._is_over and (frame := self._dissection.next_frame()) is not None:
+            self._check_harness()
+            if frame.sender is Role.SERVER and not self._is_over:
+                self._compare(frame)
+        self._check_harness()
+        if received.error is not None and not self._is_over:
+            self._blame_target(received.error)
+        self._is_over = self._is_over or not data
 
-    def _blame_them(self, error: RemoteProtocolError) -> None:
-        self._deaf = True
-        if self._asking.can_be_read_otherwise():
+    def _check_harness(self) -> None:
+        """Blame the harness if it did something wrong."""
+        self._harness.check_error()
+        if self._harness.fault is not None:
+            self._blame_harness(self._harness.fault, Guilty.HARNESS, self._sent_at)
+
+    def _blame_harness(self, fault: HarnessFault, stream: Guilty, when: tuple[int, int]) -> None:
+        self._is_over = True
+        if self._harness_violation is None:
+            where = fault.offset, fault.error, fault.clause, *when, fault.description
+            self._harness_violation = Violation(Guilty.HARNESS, self.name, stream, *where)
+
+    def _blame_target(self, error: RemoteProtocolError) -> None:
+        self._is_over = True
+        if self._reader.can_be_read_otherwise():
             self.undecided = True
             return
-        offset = self._asking.span[1] if error.offset is None else error.offset
+        offset = self._reader.span[1] if error.offset is None else error.offset
         where = offset, error.code, error.clause, *self._now, error.message
-        self._theirs = Violation(Guilty.TARGET, self.name, Guilty.TARGET, *where)
+        self._target_violation = Violation(Guilty.TARGET, self.name, Guilty.TARGET, *where)
 
-    def _hear(self, message: Message, span: tuple[int, int]) -> None:
-        """Hold a message of the target against what the player took it for, and against the encoder."""
-        heard = self._account.heard if self._account is not None else ()
-        if self._heard < len(heard) and heard[self._heard] != (span, message):
-            told = f"the player read {describe(heard[self._heard][1])}, the monitor {describe(message)}"
-        elif not writes_back(self._codec, message, self._asking.bytes_of(span)):
-            told = f"{describe(message)} is not written as it was read"
+    def _compare(self, frame: Frame) -> None:
+        """Compare a message of the target with what the player decoded there, and with what the encoder writes."""
+        decoded = self._account.heard if self._account is not None else ()
+        span, message = frame.span, frame.message
+        if self._compared < len(decoded) and decoded[self._compared] != (span, message):
+            described = f"the player read {describe(decoded[self._compared][1])}, the monitor {describe(message)}"
+        elif not writes_back(self._codec, message, self._reader.bytes_of(span)):
+            described = f"{describe(message)} is not written as it was read"
         else:
-            self._heard += 1
-            if not isinstance(message, Push):
-                self._ask(self._sending.answered(message))
+            self._compared += 1
             return
-        self._blame_us(Fault(span[0], MISREAD, told), Guilty.TARGET, self._now)
+        self._blame_harness(HarnessFault(span[0], MISREAD, described), Guilty.TARGET, self._now)

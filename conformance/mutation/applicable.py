@@ -1,4 +1,4 @@
-"""Which departures from the reference show where."""
+"""Under which profiles and variants a mutant differs from the reference server."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["applicable", "profiles_of"]
 
 
 def profiles_of(one: Mutant, suite: Suite, known: Sequence[str]) -> list[str]:
-    """Return the profiles in which a departure shows: its own, else those of its first clause, else all `known`."""
+    """Return the profiles in which a mutant differs: its own, else those of its first clause, else all `known`."""
     if one.profiles or not one.clauses:
         return list(one.profiles or known)
     return list(suite.clauses[one.clauses[0]].levels)
 
 
 def applicable(server_mutants: Iterable[Mutant], suite: Suite, profile: str, variant: str) -> list[Mutant]:
-    """Return the departures that show under a profile and variant, those that need a process of their own too."""
+    """Return the mutants that differ under a profile and variant, those that need a process of their own too."""
     return [
         one
         for one in server_mutants

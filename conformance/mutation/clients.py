@@ -1,4 +1,4 @@
-"""Every known fault of a reference client held against the cases for SDKs: each must be killed, for a right clause.
+"""Every mutant of a reference client against the cases for SDKs: each must be killed, for a clause that it breaks.
 
 An SDK runs in this process behind pipes, as a driver of any language would; those that end their process get one.
 """
@@ -27,10 +27,10 @@ from wireproof.mutants.mutant import ClientMutant
 from wireproof.mutants.registry import client_mutants
 from wireproof.reference_client.driver import Driver
 
-__all__ = ["ClientCheck", "ClientTrial", "InProcessTransport"]
+__all__ = ["ClientMutantResult", "ClientMutationRun", "InProcessTransport"]
 
 TIMEOUT = 1.0
-"""Seconds for an answer of a wrong client: one in this process needs a thousandth of it."""
+"""Seconds for an answer of a mutant: one in this process needs a thousandth of it."""
 PATIENCE = 10.0
 """Seconds for an answer of the reference client, which must fail nothing on a loaded machine either."""
 LONGEST_LINE = 1 << 28
@@ -91,8 +91,8 @@ async def _take(driver: Driver, lines: asyncio.StreamReader) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientTrial:
-    """What became of one fault."""
+class ClientMutantResult:
+    """The result of one mutant of the client."""
 
     mutant: ClientMutant
     killer: str = ""
@@ -104,8 +104,8 @@ class ClientTrial:
 
 
 @dataclass(frozen=True)
-class ClientCheck:
-    """All faults of the client of one protocol, under one profile and variant."""
+class ClientMutationRun:
+    """All mutants of the client of one protocol, under one profile and variant."""
 
     protocol: str
     profile: str
@@ -118,19 +118,19 @@ class ClientCheck:
 
     @property
     def mutants(self) -> list[ClientMutant]:
-        """Those that show here; ValueError when one breaks a clause that there is not."""
+        """Those that differ here; ValueError when one breaks a clause that there is not."""
         found = []
         for one in client_mutants(self.protocol).values():
             unknown = [clause for clause in one.clauses if clause not in self.suite.clauses]
             if unknown:
-                raise ValueError(f"fault {one.name}: no such clause: {', '.join(unknown)}")
+                raise ValueError(f"mutant {one.name}: no such clause: {', '.join(unknown)}")
             here = self.profile in (one.profiles or [self.profile]) and self.variant in (one.variants or [self.variant])
             if here:
                 found.append(one)
         return found
 
-    def run(self, mutant: ClientMutant) -> ClientTrial:
-        """Play until a case kills `fault` for a right clause; those that rest on its clauses come first."""
+    def result(self, mutant: ClientMutant) -> ClientMutantResult:
+        """Play until a case kills `mutant` for a clause it breaks; the cases of its clauses come first."""
         cases = [one for one in applicable(self.suite, self.profile, self.variant) if not one.slow]
         cases.sort(key=lambda case: _distance(case, mutant))
         others: list[str] = []
@@ -152,9 +152,9 @@ class ClientCheck:
         with redirect_stderr(StringIO()):
             asyncio.run(self._play(cases, mutant, report))
         name, blamed = killed or ("", "")
-        return ClientTrial(mutant, name, blamed, tuple(others), played)
+        return ClientMutantResult(mutant, name, blamed, tuple(others), played)
 
-    def alarms(self) -> list[str]:
+    def false_alarms(self) -> list[str]:
         """Return the cases that the reference client itself does not pass; it must pass all."""
         found: list[str] = []
 
@@ -191,10 +191,9 @@ class ClientCheck:
 
 
 def _distance(case: Case, mutant: ClientMutant) -> int:
-    """Return how far a case is from what `fault` breaks; the quick ones of those that blame it are first."""
-    blamed = {case.clauses[0]} | {one for step in case.steps for one in step.get("blame", {}).values()}
-    for step in case.steps:
-        blamed |= {step["clause"]} if "clause" in step else set()
+    """Return how far a case is from what `mutant` breaks; those that blame it are nearest."""
+    blamed = {case.clauses[0]} | {one for step in case.script for one in (step.blame or {}).values()}
+    blamed |= {step.clause for step in case.script if step.clause}
     if blamed & set(mutant.clauses):
         return 0
     return 1 if set(case.clauses) & set(mutant.clauses) else 2

@@ -9,8 +9,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from wireproof.conformance.mutation.kill_matrix import KillMatrix, Trial
-from wireproof.conformance.mutation.random_edits import Tried
+from wireproof.conformance.mutation.kill_matrix import KillMatrix
+from wireproof.conformance.mutation.mutant_result import MutantResult
+from wireproof.conformance.mutation.random_edits import EditResult
 from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import wireproof_version
@@ -22,8 +23,11 @@ TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 Document = dict[str, Any]
 
 
-def document(suite: Suite, matrix: KillMatrix, mutants: Sequence[Tried] = ()) -> Document:
-    """Return the kill matrix as plain data: faults x cases, who kills whom, who survives, what kills nothing."""
+def document(suite: Suite, matrix: KillMatrix, edits: Sequence[EditResult] = ()) -> Document:
+    """Return the kill matrix as plain data: mutants x cases, which case kills which, what survives, what kills none.
+
+    The keys `faults`, `told` and `fate` are those of the schema, which keeps them.
+    """
     right, kills = matrix.blame
     killers = matrix.killers
     return {
@@ -33,9 +37,9 @@ def document(suite: Suite, matrix: KillMatrix, mutants: Sequence[Tried] = ()) ->
         "profile": matrix.profile,
         "variant": matrix.variant,
         "blame": {"right": right, "kills": kills},
-        "complaints": [one.told for one in matrix.complaints()],
-        "mutants": [{"edit": str(one.mutant), "fate": one.fate.value, "case": one.case or None} for one in mutants],
-        "faults": [_fault(suite, trial) for trial in matrix.trials],
+        "complaints": [one.message for one in matrix.complaints()],
+        "mutants": [{"edit": str(one.edit), "fate": one.status.value, "case": one.case or None} for one in edits],
+        "faults": [_mutant(suite, result) for result in matrix.results],
         "cases": [
             {
                 "id": case.id,
@@ -51,8 +55,8 @@ def document(suite: Suite, matrix: KillMatrix, mutants: Sequence[Tried] = ()) ->
     }
 
 
-def _fault(suite: Suite, trial: Trial) -> Document:
-    mutant = trial.mutant
+def _mutant(suite: Suite, result: MutantResult) -> Document:
+    mutant = result.mutant
     return {
         "name": mutant.name,
         "told": mutant.description,
@@ -60,18 +64,18 @@ def _fault(suite: Suite, trial: Trial) -> Document:
         "clauses": list(mutant.clauses),
         "legal": mutant.is_legal,
         "live": mutant.live,
-        "error": trial.error,
+        "error": result.error,
         "kills": [
             {
                 "case": one.case,
                 "verdict": one.verdict.value,
                 "blamed": one.blamed,
-                "right": one not in trial.misblamed,
+                "right": one not in result.misblamed,
                 "deliveries": list(one.deliveries),
             }
-            for one in trial.kills
+            for one in result.kills
         ],
-        "untestable": sum(not one.kills for one in trial.findings),
+        "untestable": sum(not one.kills for one in result.findings),
     }
 
 
@@ -86,7 +90,7 @@ def write(folder: Path, found: Document) -> None:
 
 
 def page(found: Document) -> str:
-    """Return the page: the picture of all kills, the kills by group, then every fault and every case."""
+    """Return the page: the picture of all kills, the kills by group, then every mutant and every case."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -94,13 +98,13 @@ def page(found: Document) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    wrong = [one for one in found["faults"] if not one["legal"]]
+    mutants = [one for one in found["faults"] if not one["legal"]]
     return environment.get_template("kill-matrix.html.j2").render(
         matrix=found,
-        wrong=wrong,
+        wrong=mutants,
         legal=[one for one in found["faults"] if one["legal"]],
-        picture=_picture(wrong, found["cases"]),
-        groups=_by_group(wrong, found["cases"]),
+        picture=_picture(mutants, found["cases"]),
+        groups=_by_group(mutants, found["cases"]),
     )
 
 
@@ -131,7 +135,7 @@ def _starts(groups: Iterable[str]) -> list[tuple[int, str]]:
 
 
 def _by_group(mutants: list[Document], cases: list[Document]) -> list[Mapping[str, Any]]:
-    """Return for each group of clauses its faults, how many are found, its cases, how many find one."""
+    """Return for each group of clauses its mutants, how many are killed, its cases, how many kill one."""
     names = dict.fromkeys([*(one["group"] for one in cases), *(one["group"] for one in mutants)])
     scored = [one for one in cases if one["level"] != "MAY"]
     return [

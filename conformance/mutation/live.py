@@ -1,6 +1,6 @@
-"""Trials over real sockets, for departures that simulation cannot show: a server process, and its own cases only.
+"""Mutants that simulation cannot show: each is served in a process, and the cases of its clauses play on sockets.
 
-The suite's own command plays them, so what is proved is what users run: readiness, budgets, crash attribution and all.
+The command `test` plays them, so what is measured is what users run: readiness, resource limits, crash attribution.
 """
 
 from __future__ import annotations
@@ -14,30 +14,29 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.mutation.kill_matrix import Trial
-from wireproof.conformance.mutation.mutant_result import RED, Finding
+from wireproof.conformance.mutation.mutant_result import RED, Finding, MutantResult
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.processes import module_command, module_environment
 from wireproof.conformance.suite.cases import Suite
 from wireproof.mutants.mutant import Mutant
 
-__all__ = ["try_live"]
+__all__ = ["run_live"]
 
 LONGEST = 240
-"""Seconds after which a trial is given up."""
+"""Seconds after which a run is given up."""
 
 
-def try_live(suite: Suite, profile: str, variant: str, mutant: Mutant) -> Trial:
-    """Serve the departure in a process and play the cases of its clauses against it, budgets too."""
-    with TemporaryDirectory(prefix="wireproof-live-") as place:
+def run_live(suite: Suite, profile: str, variant: str, mutant: Mutant) -> MutantResult:
+    """Serve the mutant in a process and play the cases of its clauses against it, resource limits too."""
+    with TemporaryDirectory(prefix="wireproof-live-") as folder:
         serve = reference_target.serving_arguments(
-            suite.protocol, profile=profile, variant=variant, scratch=Path(place)
+            suite.protocol, profile=profile, variant=variant, scratch=Path(folder)
         )
         server = module_command("wireproof.mutants", *serve, "--mutant", mutant.name)
         play = [
             "test", suite.protocol, "--target-command", f"{shlex.join(server)} --port {{port}}", "--profile", profile,
             "--variant", variant, "-k", " or ".join(mutant.clauses) or "not (none)", "--resource-limits",
-            "--delivery", "whole", "--out", place, "--quiet",
+            "--segmentation", "whole", "--out", folder, "--quiet",
             *(f"--feature={feature}" for feature in sorted(reference_target.features(suite.protocol))),
             *(["--slow"] if _all_are_heavy(suite, mutant) else []),
         ]  # fmt: skip
@@ -51,10 +50,10 @@ def try_live(suite: Suite, profile: str, variant: str, mutant: Mutant) -> Trial:
                 timeout=LONGEST,
             )
         except subprocess.TimeoutExpired:
-            return Trial(mutant, [], f"the suite took more than {LONGEST} s")
+            return MutantResult(mutant, [], f"the suite took more than {LONGEST} s")
         if done.returncode not in (0, 1):
-            return Trial(mutant, [], (done.stderr or done.stdout).strip()[-300:])
-        return Trial(mutant, _findings(Path(place, "records.jsonl")))
+            return MutantResult(mutant, [], (done.stderr or done.stdout).strip()[-300:])
+        return MutantResult(mutant, _findings(Path(folder, "records.jsonl")))
 
 
 def _all_are_heavy(suite: Suite, mutant: Mutant) -> bool:

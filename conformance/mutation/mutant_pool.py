@@ -1,4 +1,4 @@
-"""Tries every departure out, side by side in as many processes as there are cores."""
+"""Runs mutants side by side, in as many processes as there are cores."""
 
 from __future__ import annotations
 
@@ -7,48 +7,52 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from wireproof.conformance.mutation.kill_matrix import Trial
-from wireproof.conformance.mutation.mutant_result import Ground
+from wireproof.conformance.mutation.mutant_result import Finding, MutantResult
+from wireproof.conformance.mutation.recorded_suite import RecordedSuite
 from wireproof.mutants.mutant import Mutant
 
-__all__ = ["run_trials"]
+__all__ = ["run_mutants"]
 
-_ground: Ground
-"""What the workers try departures on; they are forked, so the tapes are shared."""
+_suite: RecordedSuite
+"""What the workers run mutants against; they are forked, so the recordings are shared."""
 
 
-def run_trials(
-    ground: Ground, server_mutants: Iterable[Mutant], *, jobs: int = 0, report: Callable[[Trial], None] | None = None
-) -> list[Trial]:
-    """Return the trial of each departure, in their order; `jobs` 0 is one a core."""
-    global _ground
-    _ground = ground
-    assert ground.tapes is not None
-    chosen = list(server_mutants)
+def run_mutants(
+    suite: RecordedSuite,
+    mutants: Iterable[Mutant],
+    *,
+    jobs: int = 0,
+    report: Callable[[MutantResult], None] | None = None,
+) -> list[MutantResult]:
+    """Return the result of each mutant, in their order; `jobs` 0 is one a core."""
+    global _suite
+    _suite = suite
+    assert suite.recordings is not None
+    chosen = list(mutants)
     by_name = {one.name: one for one in chosen}
     gc.collect()
     gc.freeze()
-    found: dict[str, Trial] = {}
+    found: dict[str, MutantResult] = {}
     try:
-        for trial in _tried(by_name, jobs or os.cpu_count() or 1):
-            found[trial.mutant.name] = trial
+        for result in _results(by_name, jobs or os.cpu_count() or 1):
+            found[result.mutant.name] = result
             if report is not None:
-                report(trial)
+                report(result)
     finally:
         gc.unfreeze()
     return [found[one.name] for one in chosen]
 
 
-def _tried(by_name: dict[str, Mutant], jobs: int) -> Iterator[Trial]:
+def _results(by_name: dict[str, Mutant], jobs: int) -> Iterator[MutantResult]:
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        for name, findings, error in pool.imap_unordered(_try, by_name):
-            yield Trial(by_name[name], findings, error)
+        for name, findings, error in pool.imap_unordered(_run, by_name):
+            yield MutantResult(by_name[name], findings, error)
         pool.close()
         pool.join()
 
 
-def _try(name: str) -> tuple[str, list, str | None]:  # type: ignore[type-arg]
+def _run(name: str) -> tuple[str, list[Finding], str | None]:
     try:
-        return name, _ground.try_out(name), None
+        return name, _suite.findings(name), None
     except Exception as error:
         return name, [], f"{type(error).__name__}: {error}"

@@ -1,215 +1,143 @@
-"""Automatic mutants of the reference server and its codec, each tried in a process of its own until a case kills it.
+"""Random edits: a seeded sample of edits of the reference server and its codec, each run until a case kills it.
 
-The process forgets the modules of the servers and the codecs, loads them anew with one wrong edit, and plays the tapes;
-the harness keeps the codec it had, so it judges with a right one.
+Drawn are edits of lines that some recording reaches under this profile and variant; how many are not reached is
+counted. Each edit is run in a process of its own, against the recordings that reach its line, the shortest first.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import pkgutil
 import random
+import resource
 import signal
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
-from importlib.abc import MetaPathFinder, SourceLoader
-from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
-from types import CodeType, ModuleType
-from typing import Any
 
-import wireproof
-from wireproof.conformance.drivers.simulation import ServiceFactory, Simulation
-from wireproof.conformance.mutation.mutant_result import RED, Ground
-from wireproof.conformance.mutation.recording import play
-from wireproof.conformance.mutation.source_edits import Mutation, mutated, mutations
-from wireproof.conformance.run import reference_target
-from wireproof.conformance.verdict.records import weigh
-from wireproof.reference_server.clock import VirtualClock
-from wireproof.reference_server.service import seeded_ids
+import psutil
 
-__all__ = ["Fate", "Mutant", "Tried", "sample", "try_mutants"]
+from wireproof.conformance.drivers.simulation import ServiceFactory
+from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
+from wireproof.conformance.mutation.reached_lines import ReachedLines, reached_lines
+from wireproof.conformance.mutation.recorded_suite import RecordedSuite
 
-FORGOTTEN = ("wireproof.protocols", "wireproof.reference_server")
-"""Packages that are loaded anew with the mutant among them."""
-LONGEST = 30
-"""Seconds after which a mutant counts as one that hangs."""
-NOT_THE_SERVER = frozenset({"model", "patch", "tracing", "states", "connection"})
-"""Modules of a protocol that its server does not answer with."""
+__all__ = ["EditResult", "Sample", "Status", "draw", "run_edits"]
+
+CPU_SECONDS = 10.0
+"""Seconds of processor time after which a case on an edited server counts as one that hangs."""
+MEMORY = 1 << 30
+"""Bytes that an edited server may allocate beyond what the harness has."""
+FRESH_PLAYS = 5
+"""How many cases are played against servers whose modules no recording was replayed on."""
 
 
-class Fate(StrEnum):
-    """What became of a mutant."""
+class Status(StrEnum):
+    """What became of an edit."""
 
     KILLED = "killed"
     HANGS = "hangs"
     STILLBORN = "stillborn"
-    """It cannot even be loaded."""
+    """The edited module cannot be loaded, or makes no server."""
     SURVIVED = "survived"
 
 
 @dataclass(frozen=True, slots=True)
-class Mutant:
-    """One wrong edit in one module."""
+class EditResult:
+    """One edit and what became of it."""
 
-    module: str
-    mutation: Mutation
-
-    def __str__(self) -> str:
-        """As it is listed."""
-        return f"{self.module.removeprefix('wireproof.').replace('.', '/')}.py:{self.mutation}"
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A mutant and what became of it."""
-
-    mutant: Mutant
-    fate: Fate
+    edit: CodeEdit
+    status: Status
     case: str = ""
     """The first case that killed it."""
 
 
-def sample(packages: Sequence[str], number: int, seed: int) -> list[Mutant]:
-    """Return `number` mutants of the modules of `packages`, the same ones for the same seed."""
-    everything = [Mutant(name, one) for name in _modules(packages) for one in mutations(_source(name))]
-    return random.Random(seed).sample(everything, min(number, len(everything)))
+@dataclass(frozen=True)
+class Sample:
+    """The edits that were drawn, and out of how many."""
+
+    edits: Sequence[CodeEdit]
+    reached: int
+    unreached: int
+    """Edits of lines that no recording reaches: none of them is drawn."""
+    lines: ReachedLines
 
 
-def try_mutants(
-    ground: Ground, mutants: Sequence[Mutant], *, jobs: int = 0, report: Callable[[Tried], None] | None = None
-) -> list[Tried]:
-    """Return what became of each mutant, in their order; `jobs` 0 is one a core."""
-    global _ground
-    _ground = ground
-    assert ground.tapes is not None
+def draw(suite: RecordedSuite, packages: Sequence[str], number: int, seed: int, *, jobs: int = 0) -> Sample:
+    """Draw `number` edits of the modules of `packages` that the recordings reach, the same ones for the same seed."""
+    everything = all_edits(packages)
+    recordings = [recording for _, recording in suite.recordings]
+    modules = {one.module for one in everything}
+    lines = reached_lines(suite.plan.run, recordings, modules, jobs=jobs or os.cpu_count() or 1)
+    reached = [one for one in everything if lines.reaching(one)]
+    drawn = random.Random(seed).sample(reached, min(number, len(reached)))
+    return Sample(drawn, len(reached), len(everything) - len(reached), lines)
+
+
+def run_edits(
+    suite: RecordedSuite, sample: Sample, *, jobs: int = 0, report: Callable[[EditResult], None] | None = None
+) -> list[EditResult]:
+    """Return what became of each drawn edit, in their order; `jobs` 0 is one a core."""
+    global _suite, _sample
+    _suite, _sample = suite, sample
     found = []
     with multiprocessing.get_context("fork").Pool(jobs or os.cpu_count() or 1, maxtasksperchild=1) as pool:
-        for tried in pool.imap(_try, mutants):
-            found.append(tried)
+        for result in pool.imap(_run, range(len(sample.edits)), chunksize=1):
+            found.append(result)
             if report is not None:
-                report(tried)
+                report(result)
         pool.close()
         pool.join()
     return found
 
 
-_ground: Ground
+_suite: RecordedSuite
+_sample: Sample
+"""What the workers are forked with."""
 
 
-def _modules(packages: Sequence[str]) -> Iterator[str]:
-    for name in packages:
-        package = import_module(name)
-        for one in pkgutil.iter_modules(package.__path__, f"{name}."):
-            if not one.ispkg and one.name.rpartition(".")[2] not in NOT_THE_SERVER:
-                yield one.name
-
-
-def _source(module: str) -> str:
-    file = import_module(module).__file__
-    assert file is not None
-    return Path(file).read_text(encoding="utf-8")
-
-
-class _Loader(SourceLoader):
-    """Loads one module with its edit; nothing of it is cached."""
-
-    def __init__(self, path: str, mutant: Mutant) -> None:
-        self._path, self._mutant = path, mutant
-
-    def get_filename(self, fullname: str) -> str:
-        return self._path
-
-    def get_data(self, path: str | bytes) -> bytes:
-        return Path(os.fsdecode(path)).read_bytes()
-
-    def get_code(self, fullname: str) -> CodeType:
-        source = self.get_data(self._path).decode()
-        code: CodeType = compile(mutated(source, self._mutant.mutation), self._path, "exec")
-        return code
-
-
-class _Finder(MetaPathFinder):
-    """Finds the mutated module before anybody else does."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self._mutant = mutant
-
-    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != self._mutant.module:
-            return None
-        spec = PathFinder.find_spec(name, path)
-        assert spec is not None
-        assert spec.origin is not None
-        spec.loader = _Loader(spec.origin, self._mutant)
-        return spec
-
-
-class _TooLongError(BaseException):
-    """Raised in a mutant that never comes to an end."""
+class _HangError(BaseException):
+    """Raised in an edited server that does not come to an end."""
 
 
 def _expire(number: int, frame: object) -> None:
-    raise _TooLongError
+    raise _HangError
 
 
-def _try(mutant: Mutant) -> Tried:
-    signal.signal(signal.SIGALRM, _expire)
-    signal.alarm(LONGEST)
+def _run(number: int) -> EditResult:
+    edit = _sample.edits[number]
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, hard))
+    signal.signal(signal.SIGVTALRM, _expire)
     try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
         try:
-            factory = _factory(mutant)
+            factory = fresh_factory(_suite.plan.run, edit)
         except Exception:
-            return Tried(mutant, Fate.STILLBORN)
-        case = _killer(factory)
-        return Tried(mutant, Fate.KILLED, case) if case else Tried(mutant, Fate.SURVIVED)
-    except _TooLongError:
-        return Tried(mutant, Fate.HANGS)
+            return EditResult(edit, Status.STILLBORN)
+        case = _first_kill(edit, factory)
+        return EditResult(edit, Status.KILLED, case) if case else EditResult(edit, Status.SURVIVED)
+    except _HangError:
+        return EditResult(edit, Status.HANGS)
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def _factory(mutant: Mutant) -> ServiceFactory:
-    """Load the servers and codecs anew with the mutant among them; the harness keeps those it had."""
-    kept = {name: module for name, module in sys.modules.items() if _is_forgotten(name)}
-    for name in kept:
-        del sys.modules[name]
-    sys.meta_path.insert(0, _Finder(mutant))
-    run = _ground.plan.run
-    server = import_module(import_module("wireproof.reference_server.registry").SERVICES[run.protocol])
-    profile = import_module("wireproof.protocols.registry").protocol(run.protocol).profiles[run.profile]
-    limits = import_module("wireproof.reference_server.service").Limits()
+def _first_kill(edit: CodeEdit, factory: ServiceFactory) -> str:
+    """Return the first case that the edited server does not pass; empty when it passes all that reach the edit.
 
-    def factory(clock: object) -> Any:
-        same = {"limits": limits, "trace": None, "options": reference_target.options(run.protocol)}
-        return server.create(profile, run.variant, clock=clock, ids=seeded_ids(1), **same)
-
-    factory(VirtualClock()).close()
-    for name in [name for name in sys.modules if _is_forgotten(name)]:
-        del sys.modules[name]
-    sys.modules.update(kept)
-    for name in FORGOTTEN:
-        setattr(wireproof, name.rpartition(".")[2], kept[name])
-    return factory
-
-
-def _is_forgotten(module: str) -> bool:
-    return any(module == one or module.startswith(f"{one}.") for one in FORGOTTEN)
-
-
-def _killer(factory: ServiceFactory) -> str:
-    """Return the first case that the server does not pass; empty when it passes all."""
-    for case, tape in _ground.tapes:
-        try:
-            if tape.agrees(factory):
-                continue
-            outcome = play(_ground.plan.player(case), Simulation(factory).perform)
-        except Exception:
-            return case.id
-        if weigh(outcome, _ground.levels[case.id]) in RED:
+    Replaying fills caches that servers of one process share, so that a second server may answer as the reference does:
+    the first full plays are given modules loaded anew.
+    """
+    reaching = [_suite.recordings[number] for number in _sample.lines.reaching(edit)]
+    fresh_plays = FRESH_PLAYS
+    for case, recording in sorted(reaching, key=lambda one: len(one[1].exchanges)):
+        signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
+        if recording.agrees(factory):
+            continue
+        played_on = fresh_factory(_suite.plan.run, edit) if fresh_plays > 0 else factory
+        fresh_plays -= 1
+        killer, _ = _suite.first_kill([case], played_on)
+        if killer:
             return case.id
     return ""

@@ -1,7 +1,10 @@
-"""Small wrong edits of Python source, one at a time: what nobody thought of writing as a fault.
+"""Small edits of Python source, one at a time: mutants that nobody chose.
 
-Our own mutator, because those of the trade run a test command for each mutant (a second at least) and know nothing of
-tapes: here a mutant is an abstract syntax tree compiled in memory, and most are found out within milliseconds.
+Our own mutation operators, because the tools of the trade run a test command for each mutant (a second at least) and
+know nothing of recordings. Here a mutant is a syntax tree compiled in memory, and most are killed within milliseconds.
+
+Left out is what no behaviour depends on: annotations, decorators, options of classes, `__all__`, imports for type
+checkers, text of errors, assertions, log calls, `__str__` and `__repr__`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 
-__all__ = ["Mutation", "mutated", "mutations"]
+__all__ = ["SourceEdit", "edited", "source_edits"]
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -23,43 +26,62 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
 SILENT_CALLS = frozenset({"log", "warnings"})
-"""Names whose method calls no client can see."""
+"""Names whose method calls no client can observe."""
+UNSEEN_FUNCTIONS = frozenset({"__init_subclass__", "__str__", "__repr__"})
+SHOWN = 160
+"""Characters of source text kept of an edit or its statement."""
 Edit = Callable[[ast.AST], ast.AST]
 
 
 @dataclass(frozen=True, slots=True)
-class Mutation:
-    """One edit: the number of its node in `ast.walk` order, the number of its edit there, and how it reads."""
+class SourceEdit:
+    """One edit of one node."""
 
     node: int
-    edit: int
+    """The number of the node in the order of `ast.walk`."""
+    choice: int
+    """Which of the edits possible at the node."""
     line: int
-    before: str
-    after: str
+    statement_line: int
+    """The first line of the statement that the node is part of."""
+    function: str
+    """Qualified name of the function around it; empty at the level of the module or of a class."""
+    statement: str
+    """The statement, or the first line of a compound one, as source text."""
+    text: str
+    """The node before and after: `a < b -> a <= b`."""
 
     def __str__(self) -> str:
-        """As it is listed."""
-        return f"{self.line}: {self.before} -> {self.after}"
+        """Return how it is listed."""
+        place = f"{self.line}: {self.text}"
+        return place if self.text.startswith(self.statement) else f"{place}, in: {self.statement}"
 
 
-def mutations(source: str) -> list[Mutation]:
-    """Return every edit of a module's source."""
+def source_edits(source: str) -> list[SourceEdit]:
+    """Return every edit of the source of a module."""
     tree = ast.parse(source)
     hidden = _hidden(tree)
+    around = _surroundings(tree)
     found = []
     for number, node in enumerate(ast.walk(tree)):
-        if id(node) not in hidden:
-            for which, edit in enumerate(_edits(node)):
-                line, after = getattr(node, "lineno", 0), edit(deepcopy(node))
-                found.append(Mutation(number, which, line, _shown(node), _shown(after)))
+        if id(node) in hidden:
+            continue
+        function, statement = around.get(id(node), ("", None))
+        first = statement.lineno if statement is not None else 0
+        for choice, edit in enumerate(_edits(node)):
+            text = f"{_shown(node)} -> {_shown(edit(deepcopy(node)))}"
+            line = getattr(node, "lineno", first)
+            found.append(
+                SourceEdit(number, choice, line, first, function, _shown(statement) if statement else "", text)
+            )
     return found
 
 
-def mutated(source: str, mutation: Mutation) -> ast.Module:
-    """Return the tree of `source` with one edit done."""
+def edited(source: str, chosen: SourceEdit) -> ast.Module:
+    """Return the tree of `source` with one edit applied."""
     tree = ast.parse(source)
-    target = next(node for number, node in enumerate(ast.walk(tree)) if number == mutation.node)
-    edit = list(_edits(target))[mutation.edit]
+    target = next(node for number, node in enumerate(ast.walk(tree)) if number == chosen.node)
+    edit = list(_edits(target))[chosen.choice]
 
     class Editor(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> ast.AST:
@@ -70,19 +92,49 @@ def mutated(source: str, mutation: Mutation) -> ast.Module:
     return ast.fix_missing_locations(changed)
 
 
+def _surroundings(tree: ast.Module) -> dict[int, tuple[str, ast.stmt | None]]:
+    """Return id of a node -> the qualified name of its function, and its innermost statement."""
+    found: dict[int, tuple[str, ast.stmt | None]] = {}
+
+    def visit(node: ast.AST, names: tuple[str, ...], function: str, statement: ast.stmt | None) -> None:
+        if isinstance(node, ast.stmt):
+            statement = node
+        found[id(node)] = (function, statement)
+        inside = names
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = (*names, node.name)
+        for field, value in ast.iter_fields(node):
+            is_body = field == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    visit(child, inside, ".".join(inside) if is_body else function, statement)
+
+    visit(tree, (), "", None)
+    return found
+
+
 def _shown(node: ast.AST) -> str:
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    """Return a node as source text on one line; of a compound statement its first line."""
+    if isinstance(node, ast.stmt) and hasattr(node, "body"):
+        text = ast.unparse(node).split("\n")[0]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            text = next(line for line in ast.unparse(node).split("\n") if not line.startswith("@"))
+    else:
+        text = ast.unparse(node)
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def _hidden(tree: ast.Module) -> set[int]:
-    """Return the ids of nodes that no behaviour of a server hangs on."""
+    """Return the ids of nodes that no behaviour of a server depends on."""
     return {id(one) for node in ast.walk(tree) for part in _unseen(node) for one in ast.walk(part)}
 
 
 def _unseen(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what nobody sees of a node: annotations, decorators, options of classes, `__all__`, words of errors."""
+    """Yield the parts of a node that no behaviour depends on."""
     match node:
+        case ast.FunctionDef(name=name) if name in UNSEEN_FUNCTIONS:
+            yield node
         case ast.FunctionDef(decorator_list=decorators, returns=returns, args=arguments):
             yield from decorators
             yield from filter(None, [returns])
@@ -95,12 +147,12 @@ def _unseen(node: ast.AST) -> Iterator[ast.AST]:
             yield annotation
         case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             yield node
-        case ast.Raise() | ast.Assert() | ast.JoinedStr() | ast.FunctionDef(name="__init_subclass__" | "__str__"):
+        case ast.Raise() | ast.Assert() | ast.JoinedStr():
             yield node
 
 
 def _edits(node: ast.AST) -> Iterator[Edit]:
-    """Yield what can be done wrong at a node; each edit changes and returns the node it is given, or another."""
+    """Yield what can be edited at a node; each edit changes and returns the node it is given, or returns another."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
             yield partial(_set, "ops", [COMPARISONS[type(op)]()])
@@ -128,7 +180,7 @@ def _other_constants(value: object) -> Iterator[object]:
 
 
 def _is_effect(node: ast.AST) -> bool:
-    """Say whether a statement does nothing but change something that a client may see."""
+    """Say whether a statement does nothing but change something that a client may observe."""
     match node:
         case ast.Expr(value=ast.Call(func=function)):
             return ast.unparse(function).split(".")[0] not in SILENT_CALLS

@@ -19,8 +19,10 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, wording
 from wireproof.conformance.player.connection import Line
+from wireproof.conformance.suite.pattern_types import Pattern
 from wireproof.conformance.suite.segmentation import Carrier, Delivery
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
 
 Result = TypeVar("Result")
@@ -218,7 +220,7 @@ class Conversation:
                 line.anatomist.answered(event)
         return None if event is NEED_DATA else event
 
-    def next(self, line: Line, wanted: Any) -> Asking[Message]:
+    def next(self, line: Line, wanted: Pattern | str) -> Asking[Message]:
         """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it."""
         asked = line.neighbours.first_of(line.codec.pending)
         self.reply_to, self.field = asked.NAME if asked else "", ""
@@ -226,13 +228,18 @@ class Conversation:
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
             raise Stopped(
-                Verdict.HANG, wording(wanted), f"nothing{partial} in {self.timeout:g} s", byte=line.codec.buffered
+                Verdict.HANG,
+                wording(as_written(wanted)),
+                f"nothing{partial} in {self.timeout:g} s",
+                byte=line.codec.buffered,
             )
         if isinstance(event, EndOfStream):
-            raise Stopped(Verdict.FAIL, wording(wanted), f"the target closed the connection ({line.ended})", byte=0)
+            raise Stopped(
+                Verdict.FAIL, wording(as_written(wanted)), f"the target closed the connection ({line.ended})", byte=0
+            )
         return event
 
-    def heard(self, line: Line, message: Message, expect: Any) -> None:
+    def heard(self, line: Line, message: Message, expect: Pattern) -> None:
         """Tell the scribe which message came and what it had to be."""
         if self._scribe is not None:
             first, stop = line.codec.span

@@ -57,7 +57,7 @@ class Player:
     def _outcome(self) -> Asking[Outcome]:
         talk = self.talk
         try:
-            steps = talk.symbols.here(list(self.case.steps))
+            steps = talk.symbols.here(self.case.steps)
             last = last_request(steps)
             for number, spec in enumerate(steps):
                 self._step, talk.asks_no_more = number, number == last

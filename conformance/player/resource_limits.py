@@ -7,7 +7,6 @@ is collected, and for a machine that is busy for a moment: one round that keeps 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -15,10 +14,8 @@ from wireproof.conformance.model.actions import Measure
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.connections import Asking, Conversation
-from wireproof.conformance.suite.symbols import SymbolError
+from wireproof.conformance.suite.steps import Measured, Resource
 
-RESOURCES = ("memory", "descriptors", "cpu", "seconds")
-"""Resident bytes, open descriptors, seconds of CPU, seconds that passed; all but the last are asked of the driver."""
 MIB = 1 << 20
 Reading = Mapping[str, float]
 
@@ -26,18 +23,14 @@ Reading = Mapping[str, float]
 class Budget:
     """The limits of one `measure` step, and what was taken in each round so far."""
 
-    def __init__(self, talk: Conversation, spec: Mapping[str, Any]) -> None:
-        """Raises `SymbolError` for a resource that there is not."""
+    def __init__(self, talk: Conversation, measured: Measured) -> None:
         self._talk = talk
-        self._limits: Mapping[str, Any] = spec.get("at_most", {})
-        self._name: str | None = spec.get("save")
-        unknown = set(self._limits) - set(RESOURCES)
-        if unknown:
-            raise SymbolError(f"at_most: expected {', '.join(RESOURCES)}; got {', '.join(sorted(unknown))}")
+        self._limits = measured.at_most
+        self._name = measured.save
         self._asks = self._name is not None or bool(set(self._limits) - {"seconds"})
         self._taken: list[Reading] = []
-        self._over: set[str] = set()
-        self.rounds = talk.symbols.integer(spec.get("rounds", 1), "rounds")
+        self._over: set[Resource] = set()
+        self.rounds = talk.symbols.integer(measured.rounds, "rounds")
 
     def reading(self) -> Asking[Reading]:
         """Return every resource now; stops the case where a figure is wanted and nobody can give it."""
@@ -67,7 +60,7 @@ class Budget:
         in_one = f" in one of {self.rounds} rounds" if self.rounds > 1 else ""
         return Stopped(Verdict.FAIL, f"{wanted} more{in_one}", got)
 
-    def _limit(self, name: str) -> float:
+    def _limit(self, name: Resource) -> float:
         return float(self._talk.symbols.number(self._limits[name], name))
 
 

@@ -1,12 +1,12 @@
-"""The verbs of cases, each a generator over the conversation; docs/writing-cases.md tells what each one means.
+"""Carries out the verbs of steps, each a generator over the conversation (docs/writing-cases.md has their meaning).
 
-A verb is called with its argument and the name of the step's connection. What is not met raises `Stopped`.
+What is not met raises `Stopped`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 from wireproof.conformance.model.actions import Sleep
 from wireproof.conformance.model.intended import Meant
@@ -17,67 +17,180 @@ from wireproof.conformance.player.concurrency.concurrent_play import play_concur
 from wireproof.conformance.player.connection import Line
 from wireproof.conformance.player.connections import SETTLED, Asking, Conversation
 from wireproof.conformance.player.resource_limits import Budget
-from wireproof.conformance.suite.case_traits import patterns
+from wireproof.conformance.suite.case_traits import message_patterns
+from wireproof.conformance.suite.pattern_types import (
+    AnyOf,
+    MessagePattern,
+    Pattern,
+    PatternEach,
+    PatternItem,
+    PatternTimes,
+)
 from wireproof.conformance.suite.patterns import match
+from wireproof.conformance.suite.steps import (
+    AnyStep,
+    Close,
+    ClosedWithin,
+    Concurrent,
+    Connect,
+    ConnectTo,
+    Expect,
+    ExpectAlive,
+    ExpectClosed,
+    ExpectPush,
+    ExpectSilence,
+    HalfClose,
+    Instant,
+    Loop,
+    Mark,
+    Measure,
+    Measured,
+    Observe,
+    Repeat,
+    Reset,
+    Send,
+    StartTls,
+    Step,
+    Verb,
+    Wait,
+    WaitUntil,
+)
 from wireproof.conformance.suite.symbols import SymbolError
+from wireproof.conformance.suite.values import (
+    Hex,
+    MessageEach,
+    MessageItem,
+    MessageTimes,
+    Number,
+    Range,
+    Raw,
+    SymbolicMessage,
+)
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 
+OnConnection = Connect | StartTls | ExpectSilence | ExpectAlive | ExpectClosed | Close | Reset | HalfClose
+ANY = MessagePattern("any", {}, is_name=True)
+SILENCE = 0.3
+"""Seconds without anything after which a connection that may be silent is."""
 Variables = Mapping[str, int]
-BESIDE = frozenset({"on", "clause", "given", "or_closed"})
-"""What a step may hold beside its verbs."""
 
 
-def play_step(talk: Conversation, spec: Any) -> Asking[None]:
-    """Carry out one step; a step inside `repeat` has the clause and `given` of the outer one unless it says others."""
-    if not isinstance(spec, dict) or not set(spec) & VERBS.keys() or set(spec) - VERBS.keys() - BESIDE:
-        raise SymbolError(f"expected a step with {', '.join(VERBS)}; got {spec!r}")
+def play_step(talk: Conversation, step: AnyStep) -> Asking[None]:
+    """Carry out one step; a step inside `repeat` has the clause and `given` of the outer one unless it says others.
+
+    Raises `Stopped` for what is not met, and `SymbolError` for what the case cannot mean here.
+    """
+    if not isinstance(step, Step):
+        raise SymbolError("a choice of steps that was not made")
     outer = talk.clause, talk.given
     talk.reply_to = talk.field = ""
-    talk.clause, talk.given = spec.get("clause", talk.clause), talk.given or spec.get("given", False)
-    on = talk.symbols.filled(spec.get("on", "a"))
-    for verb, act in VERBS.items():
-        if verb in spec:
-            try:
-                yield from act(talk, spec[verb], on)
-            except Stopped:
-                if not spec.get("or_closed") or on not in talk.lines or talk.lines[on].ended is None:
-                    raise
-                talk.lines[on].may_be_closed = True
+    talk.clause, talk.given = step.clause or talk.clause, talk.given or step.given
+    on = talk.symbols.filled(step.on)
+    for verb in step.verbs:
+        try:
+            yield from _carried_out(talk, verb, on)
+        except Stopped:
+            if not step.or_closed or on not in talk.lines or talk.lines[on].ended is None:
+                raise
+            talk.lines[on].may_be_closed = True
     talk.clause, talk.given = outer
 
 
-def _each(talk: Conversation, spec: Mapping[str, Any]) -> list[Variables]:
+def _carried_out(talk: Conversation, verb: Verb, on: str) -> Asking[None]:
+    match verb:
+        case Send(items):
+            return _send(talk, items, on)
+        case Expect(patterns):
+            return _expect(talk, patterns, on)
+        case ExpectPush(patterns):
+            return _expect_one_by_one(talk, patterns, on)
+        case Observe():
+            return _observe(talk, verb, on)
+        case Repeat(loop):
+            return _repeat(talk, loop)
+        case Measure(measured):
+            return _measure(talk, measured)
+        case Concurrent(mix):
+            return play_concurrently(talk, mix)
+        case Wait() | Mark() | WaitUntil():
+            return _about_time(talk, verb)
+    return _about_connections(talk, verb)
+
+
+def _about_time(talk: Conversation, verb: Wait | Mark | WaitUntil) -> Asking[None]:
+    match verb:
+        case Wait(seconds):
+            return _wait(talk, seconds)
+        case Mark(name):
+            return _mark(talk, name)
+        case WaitUntil(instant):
+            return _wait_until(talk, instant)
+
+
+def _about_connections(talk: Conversation, verb: OnConnection) -> Asking[None]:
+    match verb:
+        case Connect(where):
+            return _connect(talk, where)
+        case StartTls(name):
+            return _secure(talk, name)
+        case ExpectSilence(name):
+            return _silent(talk, name)
+        case ExpectAlive():
+            return _alive(talk)
+        case ExpectClosed(where):
+            return _closed(talk, where)
+        case Close(name) | Reset(name):
+            return _end(talk, name, "close" if isinstance(verb, Close) else "reset")
+        case HalfClose(name):
+            return _half_close(talk, name)
+
+
+def _each(talk: Conversation, spec: Range) -> list[Variables]:
     ((name, bounds),) = spec.items()
     first, last = (talk.symbols.integer(one) for one in bounds)
     return [{name: number} for number in range(first, last + 1)]
 
 
-def _items(talk: Conversation, spec: Any) -> list[tuple[Variables, Any]]:
-    """Flatten a message, a list of them, `{each: {i: [1, 9]}, of: M}` and `{times: 3, of: M}`."""
-    if isinstance(spec, list):
-        return [item for one in spec for item in _items(talk, one)]
-    if isinstance(spec, dict) and "each" in spec:
-        return [(values, spec["of"]) for values in _each(talk, spec["each"])]
-    if isinstance(spec, dict) and "times" in spec:
-        return [({}, spec["of"])] * talk.symbols.integer(spec["times"])
-    return [({}, spec)]
+def _messages(talk: Conversation, items: Iterable[MessageItem]) -> Iterator[tuple[Variables, MessageItem]]:
+    """Yield each message with the variables that it is repeated with."""
+    for one in items:
+        match one:
+            case MessageEach(each, of):
+                yield from ((values, of) for values in _each(talk, each))
+            case MessageTimes(times, of):
+                yield from [({}, of)] * talk.symbols.integer(times)
+            case _:
+                yield {}, one
 
 
-def _repeat(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
-    for values in _each(talk, spec["each"]):
+def _patterns(talk: Conversation, items: Iterable[PatternItem]) -> Iterator[tuple[Variables, Pattern]]:
+    """Yield each pattern with the variables that it is repeated with."""
+    for one in items:
+        match one:
+            case PatternEach(each, of):
+                yield from ((values, of) for values in _each(talk, each))
+            case PatternTimes(times, of):
+                yield from [({}, of)] * talk.symbols.integer(times)
+            case _:
+                yield {}, one
+
+
+def _repeat(talk: Conversation, loop: Loop) -> Asking[None]:
+    for values in _each(talk, loop.each):
         talk.symbols.variables.update(values)
-        for one in spec["steps"]:
+        for one in loop.steps:
             yield from play_step(talk, one)
 
 
-def _measure(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
-    """Play the steps and hold what the target took meanwhile against the limits, in as many rounds as may be needed."""
-    budget = Budget(talk, spec)
+def _measure(talk: Conversation, measured: Measured) -> Asking[None]:
+    """Play the steps and compare what the target took meanwhile with the limits, in as many rounds as may be needed."""
+    budget = Budget(talk, measured)
     after = yield from budget.reading()
     for number in range(1, budget.rounds + 1):
         before = after
         talk.symbols.variables["round"] = number
-        for one in spec["steps"]:
+        for one in measured.steps:
             yield from play_step(talk, one)
         after = yield from budget.reading()
         if budget.is_kept(before, after):
@@ -85,30 +198,33 @@ def _measure(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[Non
     raise budget.exceeded()
 
 
-def _connect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
-    if isinstance(spec, str):
-        yield from talk.line(talk.symbols.filled(spec))
+def _connect(talk: Conversation, where: str | ConnectTo) -> Asking[None]:
+    if isinstance(where, str):
+        yield from talk.line(talk.symbols.filled(where))
     else:
-        yield from talk.line(talk.symbols.filled(spec["name"]), talk.symbols.filled(spec["link"]))
+        yield from talk.line(talk.symbols.filled(where.name), talk.symbols.filled(where.link))
 
 
-def _secure(talk: Conversation, spec: str, on: str) -> Asking[None]:
+def _secure(talk: Conversation, name: str) -> Asking[None]:
     """Begin TLS and finish the handshake: what follows on the connection is inside."""
-    line = yield from talk.line(talk.symbols.filled(spec))
+    line = yield from talk.line(talk.symbols.filled(name))
     if not line.link.tls:
         raise SymbolError(f"secure: what {line.name} speaks cannot go on inside TLS")
     yield from talk.secure(line)
 
 
-def _send(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+def _send(talk: Conversation, items: Iterable[MessageItem], on: str) -> Asking[None]:
     line = yield from talk.line(on)
     meant = talk.opening(line)
-    for values, item in _items(talk, spec):
+    for values, item in _messages(talk, items):
         talk.symbols.variables.update(values)
-        if isinstance(item, dict) and "raw" in item:
-            meant.append(_raw(talk, item, line))
-        else:
-            meant.append(_encoded(talk, line, talk.symbols.message(item)))
+        match item:
+            case Raw():
+                meant.append(_raw(talk, item, line))
+            case SymbolicMessage():
+                meant.append(_encoded(talk, line, talk.symbols.message(item)))
+            case _:
+                raise SymbolError(f"expected one message, got {as_written(item)!r}")
     yield from talk.write(line, meant)
 
 
@@ -122,10 +238,10 @@ def _encoded(talk: Conversation, line: Line, message: Message) -> Meant:
         raise Stopped(Verdict.FAIL, "an open connection", told, byte=0) from error
 
 
-def _raw(talk: Conversation, item: Mapping[str, Any], line: Line) -> Meant:
+def _raw(talk: Conversation, item: Raw, line: Line) -> Meant:
     """Return the frame of `{raw: ...}`; it may say `as` which request it is answered like."""
-    data = talk.symbols.data(item["raw"] if isinstance(item["raw"], dict) else {"hex": item["raw"]})
-    request = talk.symbols.message(item["as"]) if "as" in item else None
+    data = talk.symbols.data(Hex(item.raw) if isinstance(item.raw, str | int) else item.raw)
+    request = talk.symbols.message(item.stands_for) if item.stands_for else None
     if request is not None and not isinstance(request, Request):
         raise SymbolError(f"as: expected a request, got {request.NAME}")
     line.by_hand |= not _is_one(talk, line, data, request)
@@ -147,9 +263,9 @@ def _is_one(talk: Conversation, line: Line, data: bytes, request: Request | None
         return False
 
 
-def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+def _expect(talk: Conversation, patterns: Iterable[PatternItem], on: str) -> Asking[None]:
     line = yield from talk.line(on)
-    for values, item in _items(talk, spec):
+    for values, item in _patterns(talk, patterns):
         talk.symbols.variables.update(values)
         talk.asked.update(_pushes(talk, item))
         message = yield from talk.next(line, item)
@@ -165,44 +281,45 @@ def _expect(talk: Conversation, spec: Any, on: str) -> Asking[None]:
         talk.nothing_beyond(line)
 
 
-def _pushes(talk: Conversation, item: Any) -> set[str]:
+def _pushes(talk: Conversation, item: Pattern) -> set[str]:
     """Return the names of the pushes that a pattern waits for: groups of clauses that the case uses."""
     known = {one.NAME for one in talk.symbols.protocol.profiles[talk.symbols.profile].pushes}
-    names = {name for name, _ in patterns(item)}
+    names = {one.name for one in message_patterns(item)}
     return {"PUSH" if name == "push" else name for name in names if name == "push" or name in known}
 
 
-def _push(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+def _expect_one_by_one(talk: Conversation, patterns: Iterable[PatternItem], on: str) -> Asking[None]:
+    """Expect pushes, each for itself: whatever else came with one may be the next."""
     line = yield from talk.line(on)
-    for values, item in _items(talk, spec):
+    for values, item in _patterns(talk, patterns):
         talk.symbols.variables.update(values)
-        yield from _expect(talk, {"push": item}, line.name)
+        yield from _expect(talk, (item,), line.name)
 
 
-def _observe(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
+def _observe(talk: Conversation, spec: Observe, on: str) -> Asking[None]:
     """Take what comes as it is and note which of the labels it is: a pattern, `silent`, `closed`, or other."""
     line = yield from talk.line(on)
-    patterns = {label: one for label, one in spec.items() if label not in ("closed", "silent")}
     event: Message | EndOfStream | None
-    if len(patterns) == len(spec):
-        event = yield from talk.next(line, " or ".join(spec))
+    if spec.silent is None and not spec.closed:
+        event = yield from talk.next(line, " or ".join(spec.labels))
     else:
-        event = yield from talk.event(line, float(talk.symbols.number(spec.get("silent", 0.3), "silent")))
+        seconds = SILENCE if spec.silent is None else float(talk.symbols.number(spec.silent, "silent"))
+        event = yield from talk.event(line, seconds)
     if event is None and line.codec.buffered:
         got = f"{line.codec.buffered} bytes of an unfinished message"
         raise Stopped(Verdict.HANG, "silence or a whole message", got, byte=line.codec.buffered)
     if isinstance(event, Message):
-        talk.heard(line, event, {"any_of": list(patterns.values())})
-        named = (label for label, one in patterns.items() if match(one, event, talk.symbols) is None)
+        talk.heard(line, event, AnyOf(tuple(spec.labels.values())))
+        named = (label for label, one in spec.labels.items() if match(one, event, talk.symbols) is None)
         talk.observed.append(next(named, f"other: {describe(event)}"))
     else:
         line.may_be_closed = True
         talk.observed.append("silent" if event is None else "closed")
 
 
-def _silent(talk: Conversation, spec: str, on: str) -> Asking[None]:
+def _silent(talk: Conversation, name: str) -> Asking[None]:
     """Nothing may have come on the connection: a barrier's reply must be the next message."""
-    line = yield from talk.line(talk.symbols.filled(spec))
+    line = yield from talk.line(talk.symbols.filled(name))
     if line.is_stream:
         yield from _ask(talk, line, _barrier(line))
         return
@@ -225,25 +342,25 @@ def _ask(talk: Conversation, line: Line, request: Request) -> Asking[None]:
     """Send a request whose reply must be the next message."""
     yield from talk.write(line, [*talk.opening(line), _encoded(talk, line, request)])
     message = yield from talk.next(line, f"the reply to {request.NAME}")
-    talk.heard(line, message, "any")
+    talk.heard(line, message, ANY)
     if line.codec.answered is not request:
         raise Stopped(Verdict.FAIL, f"nothing before the reply to {request.NAME}", describe(message), byte=0)
 
 
-def _alive(talk: Conversation, spec: Any, on: str) -> Asking[None]:
+def _alive(talk: Conversation) -> Asking[None]:
     """The target serves a new client, which begins as clients of the protocol do."""
     line = yield from talk.line(f"alive{len(talk.trace)}")
     asks_no_more, talk.asks_no_more = talk.asks_no_more, False
     for request in line.link.opening():
         yield from _ask(talk, line, request)
     talk.asks_no_more = asks_no_more
-    yield from _silent(talk, line.name, on)
+    yield from _silent(talk, line.name)
 
 
-def _closed(talk: Conversation, spec: str | Mapping[str, Any], on: str) -> Asking[None]:
+def _closed(talk: Conversation, where: str | ClosedWithin) -> Asking[None]:
     """The target must end the connection, `within` as many seconds where the case says so."""
-    named, seconds = (spec, talk.timeout) if isinstance(spec, str) else (spec["name"], spec["within"])
-    seconds = min(talk.timeout, float(talk.symbols.number(seconds, "within")))
+    named, within = (where, talk.timeout) if isinstance(where, str) else (where.name, where.within)
+    seconds = min(talk.timeout, float(talk.symbols.number(within, "within")))
     line = yield from talk.line(talk.symbols.filled(named))
     event = yield from talk.event(line, seconds)
     talk.note("closed", line.name)
@@ -254,20 +371,14 @@ def _closed(talk: Conversation, spec: str | Mapping[str, Any], on: str) -> Askin
         raise Stopped(Verdict.HANG, "the target closes the connection", f"still open after {seconds:g} s")
 
 
-def _close(talk: Conversation, spec: str, on: str) -> Asking[None]:
-    line = yield from talk.line(talk.symbols.filled(spec))
-    talk.note("close", line.name)
-    yield from talk.shut(line.name, "close")
+def _end(talk: Conversation, name: str, how: Literal["close", "reset"]) -> Asking[None]:
+    line = yield from talk.line(talk.symbols.filled(name))
+    talk.note(how, line.name)
+    yield from talk.shut(line.name, how)
 
 
-def _reset(talk: Conversation, spec: str, on: str) -> Asking[None]:
-    line = yield from talk.line(talk.symbols.filled(spec))
-    talk.note("reset", line.name)
-    yield from talk.shut(line.name, "reset")
-
-
-def _half_close(talk: Conversation, spec: str, on: str) -> Asking[None]:
-    line = yield from talk.line(talk.symbols.filled(spec))
+def _half_close(talk: Conversation, name: str) -> Asking[None]:
+    line = yield from talk.line(talk.symbols.filled(name))
     if not line.is_stream:
         raise SymbolError(f"half_close: {line.name} speaks in datagrams, which have no end")
     line.codec.end_requests()
@@ -275,43 +386,19 @@ def _half_close(talk: Conversation, spec: str, on: str) -> Asking[None]:
     yield from talk.shut(line.name, "half")
 
 
-def _wait(talk: Conversation, seconds: Any, on: str) -> Asking[None]:
+def _wait(talk: Conversation, seconds: Number) -> Asking[None]:
     yield from talk.sleep(float(talk.symbols.number(seconds, "wait")))
 
 
-def _mark(talk: Conversation, name: str, on: str) -> Asking[None]:
+def _mark(talk: Conversation, name: str) -> Asking[None]:
     yield from talk.do(Sleep(0.0))
     talk.marks[name] = talk.now
 
 
-def _wait_until(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
+def _wait_until(talk: Conversation, instant: Instant) -> Asking[None]:
     """Wait until `plus` seconds after a mark; a later failure can only be told when seen before `latest`."""
-    if spec["mark"] not in talk.marks:
-        raise SymbolError(f"no mark {spec['mark']!r}; there is {', '.join(talk.marks) or 'none'}")
-    mark = talk.marks[spec["mark"]]
-    yield from talk.sleep(max(0.0, mark + float(talk.symbols.number(spec["plus"], "plus")) - talk.now))
-    talk.latest = mark + float(talk.symbols.number(spec["latest"], "latest")) if "latest" in spec else None
-
-
-Verb = Callable[[Conversation, Any, str], Asking[None]]
-VERBS: Mapping[str, Verb] = {
-    "send": _send,
-    "expect": _expect,
-    "observe": _observe,
-    "push": _push,
-    "silent": _silent,
-    "connect": _connect,
-    "secure": _secure,
-    "close": _close,
-    "half_close": _half_close,
-    "reset": _reset,
-    "closed": _closed,
-    "wait": _wait,
-    "mark": _mark,
-    "wait_until": _wait_until,
-    "alive": _alive,
-    "repeat": _repeat,
-    "measure": _measure,
-    "concurrent": play_concurrently,
-}
-"""Name -> verb, in the order in which a step with several of them does them."""
+    if instant.mark not in talk.marks:
+        raise SymbolError(f"no mark {instant.mark!r}; there is {', '.join(talk.marks) or 'none'}")
+    mark, number = talk.marks[instant.mark], talk.symbols.number
+    yield from talk.sleep(max(0.0, mark + float(number(instant.plus, "plus")) - talk.now))
+    talk.latest = None if instant.latest is None else mark + float(number(instant.latest, "latest"))

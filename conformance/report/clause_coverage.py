@@ -1,7 +1,7 @@
-"""The clause ledger: what stands behind each clause (cases, faults) and what implementations were seen to do about it.
+"""Clause coverage: the cases and mutants of each clause, and what implementations were observed to do about it.
 
-A clause that no case plays, or that no known fault breaks though it binds, is a hole in the suite. A clause on which
-the document is silent and implementations differ is a question for the next edition of the document.
+A MUST or SHOULD clause that no case plays, or that no mutant breaks, is a hole in the suite. A clause on which the
+document is silent and implementations differ is a question for the next edition of the document.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from typing import Any, Protocol
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.cases import Clause, Suite
 
-__all__ = ["AnyMutant", "Entry", "Runs", "holes", "ledger", "open_questions", "read_runs"]
+__all__ = ["AnyMutant", "Entry", "Runs", "coverage", "holes", "open_questions", "read_runs"]
 
 Seen = Mapping[str, str]
 """Implementation (with version and profile) -> what it was seen to do."""
 
 
 class AnyMutant(Protocol):
-    """What breaks clauses on purpose, a server or a client."""
+    """A mutant of a server or of a client."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name, unique for its protocol and role."""
 
     @property
     def clauses(self) -> tuple[str, ...]:
-        """Those it breaks."""
+        """Ids of the clauses it breaks."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One clause and what stands behind it."""
+    """One clause with its cases, its mutants and what was observed."""
 
     clause: Clause
     cases: Sequence[str]
@@ -57,19 +57,19 @@ class Entry:
 
 @dataclass
 class Runs:
-    """The latest run of each implementation: its records, and the lines that were none."""
+    """The latest run of each implementation: its records, and how many lines were no record."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
     skipped: int = 0
 
 
-def ledger(suite: Suite, server_mutants: Iterable[AnyMutant], runs: Runs) -> list[Entry]:
+def coverage(suite: Suite, known_mutants: Iterable[AnyMutant], runs: Runs) -> list[Entry]:
     """Return an entry for each clause, in the order of the list."""
     cases, mutants = defaultdict(list), defaultdict(list)
     for name, cited in [(one.id, one.clauses) for one in suite.cases] + [(one.id, one.clauses) for one in suite.frames]:
         for clause in cited:
             cases[clause].append(name)
-    for mutant in server_mutants:
+    for mutant in known_mutants:
         for clause in mutant.clauses:
             mutants[clause].append(mutant.name)
     seen = _seen(suite, runs)
@@ -82,7 +82,7 @@ def holes(entries: Iterable[Entry]) -> Iterator[str]:
         if not one.cases and not one.clause.no_fault:
             yield f"{one.clause.id} has no case: {one.clause.text}"
         if one.binds and not one.mutants and not one.clause.no_fault:
-            yield f"{one.clause.id} has no fault that breaks it, and does not say why: {one.clause.text}"
+            yield f"{one.clause.id} has no mutant that breaks it, and gives no reason: {one.clause.text}"
 
 
 def open_questions(entries: Iterable[Entry]) -> list[Entry]:
@@ -92,13 +92,13 @@ def open_questions(entries: Iterable[Entry]) -> list[Entry]:
 
 def _seen(suite: Suite, runs: Runs) -> dict[str, dict[str, str]]:
     """Return clause -> implementation -> what it did: observations where it may choose, else the worst verdict."""
-    told: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    observed: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for record in runs.records:
         who = f"{record['implementation']} {record['implementation_version']} ({record['profile']})"
         for clause in record["clauses"][:1]:
             if clause in suite.clauses and record["verdict"] not in ("untestable", "unsupported", "harness_error"):
-                told[clause][who].add(record["observed"] or record["verdict"])
-    return {clause: {who: _summed_up(found) for who, found in by_who.items()} for clause, by_who in told.items()}
+                observed[clause][who].add(record["observed"] or record["verdict"])
+    return {clause: {who: _summed_up(found) for who, found in by_who.items()} for clause, by_who in observed.items()}
 
 
 def _summed_up(found: set[str]) -> str:
@@ -129,7 +129,7 @@ NEEDED = frozenset({*WHO, "run_id", "run_started_at", "clauses", "verdict", "obs
 
 
 def _record(line: str) -> dict[str, Any] | None:
-    """Return the record of a line; None when it is none."""
+    """Return the record of a line; None when the line is no record."""
     try:
         record = json.loads(line)
     except ValueError:

@@ -1,13 +1,12 @@
 """Derives the byte-exact vectors of a suite: frames through the codec, conversations by playing them in simulation.
 
-Canonical: the same cases give the same files, byte for byte (fixed keys, seeded ids, virtual clock), one frame or step
-a line. What is read back is checked against `vectors/schema/vectors.schema.json`.
+The same cases give the same vectors, byte for byte (fixed keys, seeded ids, virtual clock). `vector_files` writes them
+as files, `vector_store` finds or derives them at run time.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -16,16 +15,18 @@ from wireproof.conformance.model.outcome import Note
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run import reference_target
+from wireproof.conformance.suite.case_files import FrameEntry
 from wireproof.conformance.suite.case_traits import is_concurrent
 from wireproof.conformance.suite.cases import Case, Frame, Suite
 from wireproof.conformance.suite.frame_decoding import named, readings
 from wireproof.conformance.suite.resolved_patterns import resolved
 from wireproof.conformance.suite.segmentation import DELIVERIES
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.values import Hex, SymbolicMessage
+from wireproof.conformance.suite.written import as_written
 from wireproof.conformance.verdict.records import level_of
 from wireproof.protocols import Message, Protocol, ProtocolError, Push, Request, protocol
 
-SCHEMA = "wireproof.vectors/1"
 NAMESPACE = "v"
 SHOWN_MESSAGES = 16
 """Steps with more messages than this give their bytes only."""
@@ -74,7 +75,6 @@ class Deriver:
         return found.setdefault(
             topic,
             {
-                "schema": SCHEMA,
                 "protocol": self.suite.protocol,
                 "profile": self.profile,
                 "variant": self.variant,
@@ -105,41 +105,41 @@ class Deriver:
             raise self._error(frame, error) from None
         return vector
 
-    def _frame(self, frame: Frame, body: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
-        request = symbols.message(body["reply_to"]) if "reply_to" in body else None
+    def _frame(self, frame: Frame, body: FrameEntry, symbols: Symbols) -> dict[str, Any]:
+        request = _message(body.reply_to, symbols)
         level = self.suite.clauses[frame.clauses[0]].levels[self.profile]
         vector: dict[str, Any] = {
             "id": frame.id, "title": frame.title, "clauses": list(frame.clauses), "level": level.value,
-            "direction": body.get("direction", ""), "result": "invalid" if "hex" in body else "valid",
-            "flags": list(body.get("flags", ())),
+            "direction": body.direction or "", "result": "valid" if body.hex is None else "invalid",
+            "flags": list(body.flags),
         }  # fmt: skip
         if request is not None:
             vector["reply_to"] = {"hex": symbols.codec.encode(request).hex(), "message": named(request)}
-        if "hex" in body:
-            data = symbols.data(body["hex"] if isinstance(body["hex"], Mapping) else {"hex": body["hex"]})
-            vector.update(hex=data.hex(), error=body["error"], direction=body.get("direction", "reply"))
+        message = _message(body.message, symbols)
+        if message is None:
+            data = symbols.data(Hex(body.hex) if isinstance(body.hex, str | int) else body.hex)
+            vector.update(hex=data.hex(), error=body.error, direction=body.direction or "reply")
         else:
-            message = symbols.message(body["message"])
             data = symbols.codec.encode(message)
             vector.update(hex=data.hex(), message=named(message), direction=self._direction(message))
-        if "after" in body:
-            after = [symbols.message(one) for one in body["after"]]
+        if body.after is not None:
+            after = [symbols.message(one) for one in body.after]
             vector["after"] = [{"hex": symbols.codec.encode(one).hex(), "message": named(one)} for one in after]
         link = self._place(frame, body, symbols, vector, data)
         if link != next(iter(self.protocol.links)):
             vector["link"] = link
         return vector
 
-    def _place(self, frame: Frame, body: Mapping[str, Any], symbols: Symbols, vector: Any, data: bytes) -> str:
+    def _place(self, frame: Frame, body: FrameEntry, symbols: Symbols, vector: Any, data: bytes) -> str:
         """Return the kind of line on which our codec reads the frame as it says; `DeriveError` where it never does."""
         if vector["direction"] == "inner":
             got: Any = named(symbols.codec.decode(symbols.message_class(vector["message"]["name"]), data))
             tried = [("", got)]
         else:
-            request = symbols.message(body["reply_to"]) if "reply_to" in body else None
-            after = [symbols.message(one) for one in body["after"]] if "after" in body else None
+            request = _message(body.reply_to, symbols)
+            after = None if body.after is None else [symbols.message(one) for one in body.after]
             known = readings(
-                self.protocol, symbols.codec, vector["direction"], data, request, link=body.get("link"), after=after
+                self.protocol, symbols.codec, vector["direction"], data, request, link=body.link, after=after
             )
             tried = list(known) if vector["result"] == "valid" else list(islice(known, 1))
         wanted = vector.get("error") or vector["message"]
@@ -160,7 +160,7 @@ class Deriver:
             case,
             symbols,
             delivery=DELIVERIES["whole"],
-            scribe=lambda note: notes.append((note, resolved(note.expect, symbols))),
+            scribe=lambda note: notes.append((note, resolved(as_written(note.expect), symbols))),
         )
         outcome = SimulationDriver(self._service).play(player)
         if outcome.verdict is not Verdict.PASS:
@@ -193,36 +193,11 @@ class Deriver:
             yield step
 
 
+def _message(spec: object, symbols: Symbols) -> Message | None:
+    """Return a message of a frame, once the choices by profile are made; None where it has none."""
+    return symbols.message(spec) if isinstance(spec, SymbolicMessage) else None
+
+
 def direction_of(message: Message) -> str:
     """Return request, push or reply."""
     return "request" if isinstance(message, Request) else "push" if isinstance(message, Push) else "reply"
-
-
-def canonical(document: Mapping[str, Any]) -> str:
-    """Return the text of a vectors file: one key a line, one frame or step a line, nothing else free."""
-    lines = []
-    for key, value in document.items():
-        if key == "frames":
-            lines.append(f'"frames": {_rows(value)}')
-        elif key == "conversations":
-            lines.append(f'"conversations": {_block([_conversation(one) for one in value])}')
-        else:
-            lines.append(f"{json.dumps(key)}: {_compact(value)}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))
-
-
-def _block(rows: list[str]) -> str:
-    return "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
-
-
-def _rows(values: list[Any]) -> str:
-    return _block([_compact(value) for value in values])
-
-
-def _conversation(value: Mapping[str, Any]) -> str:
-    head = {key: one for key, one in value.items() if key != "steps"}
-    return _compact(head)[:-1] + ', "steps": ' + _rows(value["steps"]) + "}"

@@ -1,6 +1,6 @@
-"""Renders what the documents under docs/ repeat from the data: the clause list and the layouts of a protocol.
+"""Renders the pages under docs/ that repeat data: the clauses and the layouts of a protocol.
 
-A test holds the committed pages against this, so a page cannot say something else than the code.
+A test compares the committed pages with the rendered ones, so a page always says what the code says.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from wireproof.protocols.messages import declared_layout
 
 
 def clauses_page(suite: Suite) -> str:
-    """Return the page of a protocol's clauses: one table a group."""
+    """Return the page of a protocol's clauses as Markdown, with one table for each group."""
     lines = [
         f"# Clauses of {suite.protocol}",
         "",
         f"{len(suite.clauses)} clauses, rendered from `vectors/{suite.protocol}/clauses.yaml` by `wireproof docs`.",
-        "Ids are stable and never reused. Levels: MUST, SHOULD, MAY (docs/reading-a-report.md).",
+        "Ids are stable and never reused.",
+        "docs/reading-a-report.md explains the levels, and docs/errata.md the errata that sources name.",
     ]
     for group in dict.fromkeys(clause.group for clause in suite.clauses.values()):
         lines += ["", f"## {group}", "", "| id | level | text | source |", "|---|---|---|---|"]
@@ -49,13 +50,14 @@ def _clause_row(clause: Clause) -> str:
 
 
 def layouts_page(spoken: Protocol) -> str:
-    """Return the tables of a protocol's layouts: one section a profile, one row a message, sizes in bytes."""
+    """Return the page of a protocol's layouts as Markdown: a section for each profile, a row for each message."""
     lines = [
         f"# Layouts of {spoken.name}",
         "",
-        "Rendered from `protocols/` by `wireproof docs`. `name:size`, sizes in bytes;",
+        f"Rendered from `protocols/{spoken.name}/` by `wireproof docs`.",
+        "A fixed field is `name:size`, with sizes in bytes; the variant gives the symbolic sizes.",
+        "A body `name:[size]` comes after all fixed fields, in order.",
     ]
-    lines += ["symbolic sizes are the variant's; a body `name:[size]` stands after all fixed parts, in order."]
     for profile in spoken.profiles.values():
         names = ", ".join(f"{one.name} {dict(one.sizes)}" for one in profile.variants.values())
         lines += ["", f"## Profile {profile.name}", "", f"Variants: {names}.", ""]
@@ -73,7 +75,7 @@ def layouts_page(spoken: Protocol) -> str:
 
 
 def _collect(message: type[Message], seen: dict[type[Message], None]) -> None:
-    """Add a message and, after it, the rows and parts inside it."""
+    """Add a message to `seen` and, after it, the rows and parts inside it."""
     seen.setdefault(message)
     for kind in declared_layout(message).values():
         if isinstance(kind, Rows):
@@ -82,10 +84,10 @@ def _collect(message: type[Message], seen: dict[type[Message], None]) -> None:
             _collect(kind.part, seen)
 
 
-def _cut(name: str, kind: Split | Rest | Terminated) -> tuple[list[str], list[str]]:
-    """Return what stands among the fixed parts, and behind them."""
+def _delimited(name: str, kind: Split | Rest | Terminated) -> tuple[list[str], list[str]]:
+    """Return the fixed fields and the bodies of a field that ends by a delimiter or with the message."""
     if isinstance(kind, Split):
-        return [f"size:{kind.size.size} of all that follows"], [f"{name}, then 00"]
+        return [f"size:{kind.size.size} of everything after it"], [f"{name}, then 00"]
     return ([], [f"{name} to the end"]) if isinstance(kind, Rest) else ([f"{name}, then 00"], [])
 
 
@@ -93,7 +95,7 @@ def _shown(fields: dict[str, Kind]) -> Iterator[str]:
     bodies = []
     for name, kind in fields.items():
         if isinstance(kind, Split | Rest | Terminated):
-            head, tail = _cut(name, kind)
+            head, tail = _delimited(name, kind)
             yield from head
             bodies += tail
             continue
@@ -106,9 +108,9 @@ def _shown(fields: dict[str, Kind]) -> Iterator[str]:
                 yield f"{name}_size:{size.size}"
                 bodies.append(f"{name}:[{name}_size]")
             case Rows(row, count):
-                yield f"count:{count.size}, then as many {row.NAME}: all fixed parts, then all bodies"
+                yield f"count:{count.size}, then count {row.NAME}: all fixed fields, then all bodies"
             case Repeated(part, count):
-                yield f"count:{count.size}, then as many {part.NAME}, each whole"
+                yield f"count:{count.size}, then count {part.NAME}, one after another"
             case Nested():
                 yield f"{name}: a whole reply"
             case Absent():

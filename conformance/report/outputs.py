@@ -46,19 +46,10 @@ class RunFolder:
             self._records.close()
 
     def add(self, record: Record) -> None:
-        """Write one record."""
+        """Write one record, for good."""
         with _told(self._records.name):
             self._records.write(_line(record))
             self._records.flush()
-
-    def rewrite(self, records: Sequence[Record]) -> None:
-        """Hold these records instead, what was written before being whole until then."""
-        path, fresh = self.folder / "records.jsonl", self.folder / "records.jsonl.new"
-        with _told(path):
-            with fresh.open("w", encoding="utf-8", errors="backslashreplace") as file:
-                file.writelines(map(_line, records))
-            self._records.close()
-            fresh.replace(path)
 
     def finish(self, summary: dict[str, Any]) -> None:
         """Write run.json."""

@@ -1,34 +1,46 @@
-"""One run over sockets: who plays alone, who side by side, who once more, and who is to blame when the target goes.
+"""The scheduler of one run over sockets: what is played alone, what concurrently, and what once more.
 
-Cases that need a quiet server run alone, first, when the server holds nothing of the others yet. Waiting cases start
-next and give up their place while they wait, so waiting costs the longest, not the sum. A case that passed is played
-under other deliveries at once, beside cases that are still played whole; plays of a case that names keys which are not
-its own follow one another. What did not pass whole beside such plays, or came too late to tell, is played again without
-them, among its like; what is still doubtful, alone. What goes wrong in one case becomes its record.
+A run must be short, and no case may fail because of another. The order of a run follows from that:
 
-A target that goes away is a crash of the case that was alone with it. Where several were under way nobody can tell:
-they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is the crash.
+1. Cases that need the target for themselves (`exclusive`) are played alone, first, while the target holds nothing of
+   others; those that require a fresh server before all.
+2. All others are played concurrently, as many as the limiter admits. The longest start first. A case that waits leaves
+   its place, so waiting costs the longest wait, not the sum.
+3. A case that passed whole is played under other segmentations at once, beside cases that are still played whole.
+   Plays of a case that names keys which are not its own follow one another.
+4. What may have failed because of others is retried (`report_or_retry`): a case that did not pass beside plays under
+   other segmentations, or came too late to tell, is played again concurrently with its like; what is still doubtful,
+   alone. A failure under another segmentation is seen again, and the case whole after it (`verdict/confirmation.py`).
+5. Cases with resource limits come last, each on a target of its own where that can be had.
+
+A target that goes away is a crash of the case that was alone with it. Where several were under way nobody knows which
+of them did it: they are untestable, and the case that stands for the whole run (`stays_up` of the protocol's probe) is
+the crash. `supervision.py` starts the server again and finds the one that did it.
+
+The scheduler decides what is played; what an outcome is worth is decided in `verdict/pipeline.py`, from the evidence
+that retries bring. An exception in one case becomes its record and ends nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome, harness_error
-from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.probe import Spoken, reply_to
 from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
-from wireproof.conformance.verdict.confirmation import Yardstick, whole
+from wireproof.conformance.verdict.confirmation import Confirmation, whole
+from wireproof.conformance.verdict.crashes import Death, not_played, unexplained
+from wireproof.conformance.verdict.pipeline import Evidence, decide
 from wireproof.conformance.verdict.records import Record
 
 if TYPE_CHECKING:
@@ -39,85 +51,73 @@ DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
 """What a target that is wrong under another delivery may do to cases beside it."""
 HEAD_START = 1.0
 """Seconds by which a case that looks at tables counts as longer."""
-SHOWN = 20
-"""Cases named where many were under way; the record's `extra` has them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Death:
-    """An end of the target: how, and which cases were under way."""
-
-    how: str
-    """As in "it ..."."""
-    cases: Sequence[str]
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Round:
-    """One run over sockets: alone, then side by side, the late ones once more so, then alone what is doubtful."""
+class CaseScheduler:
+    """One run over sockets; `run` plays everything."""
 
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
         self.plan = plan
         self.driver = driver
-        self.gate = driver.gate or Gate(1)
+        self.limiter = driver.limiter or Limiter(1)
         self._report = report
-        self._again: list[tuple[Case, Outcome, float]] = []
+        self._doubtful: list[tuple[Case, Outcome, float]] = []
         self.gone = ""
         """Why no case can be played any more, as in "it ..."."""
         self.guilty: set[str] = set()
         """The cases that end the target."""
         self.deaths: list[Death] = []
-        self.yardstick = Yardstick(plan.settings.deliveries.budget)
+        self.confirmation = Confirmation(plan.settings.deliveries.budget)
         self._begun: set[tuple[str, str]] = set()
         """Case and delivery of what is played beside cases."""
-        self._company, self._accompanied = 0, 0.0
-        """How many plays under other deliveries are under way, and when the last one ended."""
-        self._under_way: list[tuple[Case, Outcome, float]] = []
-        """The cases side by side that lost the target, with no chance to be played again."""
+        self._others_under_way, self._others_ended = 0, 0.0
+        """How many plays under other segmentations are under way, and when the last one ended."""
+        self._lost: list[tuple[Case, Outcome, float]] = []
+        """Cases that lost the target while others were under way, and could not be retried."""
 
-    async def go(self) -> None:
+    async def run(self) -> None:
         """Play everything."""
         mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
         for alone in (True, False):
             await self._all([case for case in mine if case.exclusive == alone and not case.budget])
-            await self._deliveries(alone=alone)
-        self._accuse()
+            await self._other_segmentations(alone=alone)
+        self._report_losses()
         for case in mine:
             if case.budget:
-                await self.fresh()
-                await self.one_by_one([case])
+                await self.restart_target()
+                await self.play_alone([case])
         await self._last()
 
     async def _all(self, cases: Sequence[Case]) -> None:
         """Play cases to the end, those in doubt again."""
         alone = [case for case in cases if case.exclusive]
-        await self.one_by_one(sorted(alone, key=lambda case: not case.pristine))
-        await self.side_by_side([case for case in cases if not case.exclusive])
-        first, self._again = self._again, []
-        late = [case for case, outcome, _ in first if _late(outcome) or self._is_disturbed(case, outcome)]
-        self._again = [one for one in first if one[0] not in late]
-        await self.side_by_side(late, attempt=1)
-        for case, outcome, began in self._again:
-            await self._once_more(case, outcome, began)
-        self._again = []
+        await self.play_alone(sorted(alone, key=lambda case: not case.pristine))
+        await self.play_concurrently([case for case in cases if not case.exclusive])
+        first, self._doubtful = self._doubtful, []
+        late = [case for case, outcome, _ in first if _is_late(outcome) or self._is_disturbed(case, outcome)]
+        self._doubtful = [one for one in first if one[0] not in late]
+        await self.play_concurrently(late, attempt=1)
+        for case, outcome, began in self._doubtful:
+            await self._retry(case, outcome, began)
+        self._doubtful = []
 
-    async def _deliveries(self, *, alone: bool) -> None:
-        """Play what is left under other deliveries of what passed; begin none once the time for a sample is over."""
+    async def _other_segmentations(self, *, alone: bool) -> None:
+        """Play what is left under other segmentations of what passed; begin none once the time for a sample is over."""
         if not self.gone:
-            left = [one for one in self.plan.others(self.yardstick.passed) if one.exclusive == alone]
-            self.yardstick.begin()
+            left = [one for one in self.plan.others(self.confirmation.passed) if one.exclusive == alone]
+            self.confirmation.begin()
             await self._all([one for one in left if (one.id, one.delivery) not in self._begun])
-            self.yardstick.end()
+            self.confirmation.end()
 
-    async def one_by_one(self, cases: Sequence[Case]) -> None:
+    async def play_alone(self, cases: Sequence[Case]) -> None:
         """Play cases that need the target for themselves."""
         for case in cases:
             began = time.monotonic()
-            outcome = nobody_there(self.gone) if self.gone else await self.play(case)
-            await self._once_more(case, outcome, began, alone=True)
+            outcome = not_played(self.gone) if self.gone else await self.play(case)
+            await self._retry(case, outcome, began, alone=True)
 
-    async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
-        """Play cases that bear others beside them, and under other deliveries what passes.
+    async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
+        """Play cases that allow others beside them, and under other segmentations what passes.
 
         The time for a sample begins when all are played: what is played beside them takes none.
         """
@@ -125,16 +125,16 @@ class Round:
             async with asyncio.TaskGroup() as tasks:
                 for lane in self.in_turn(cases):
                     tasks.create_task(self._shared(lane, attempt, others))
-            self.yardstick.begin()
-        self.yardstick.end()
+            self.confirmation.begin()
+        self.confirmation.end()
 
     async def _shared(self, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
         for case in lane:
-            async with self.gate.place(case.delivery):
+            async with self.limiter.place(case.delivery):
                 began = time.monotonic()
-                outcome = nobody_there(self.gone) if self.gone else await self.play(case, attempt)
-            self.settle(case, outcome, began)
-            for later in self.following(case) if not attempt else ():
+                outcome = not_played(self.gone) if self.gone else await self.play(case, attempt)
+            self.report_or_retry(case, outcome, began)
+            for later in self.due_segmentations(case) if not attempt else ():
                 others.create_task(self._shared(later, 0, others))
 
     def in_turn(self, cases: Sequence[Case]) -> list[list[Case]]:
@@ -155,57 +155,59 @@ class Round:
 
         return sorted(lanes, key=urgency, reverse=True)
 
-    def following(self, case: Case) -> list[list[Case]]:
-        """Return, once, the plays under other deliveries that are due now that a case was played whole."""
-        if self.gone or case.delivery != WHOLE.name or case.id not in self.yardstick.passed:
+    def due_segmentations(self, case: Case) -> list[list[Case]]:
+        """Return, once, the plays under other segmentations that are due now that a case was played whole."""
+        if self.gone or case.delivery != WHOLE.name or case.id not in self.confirmation.passed:
             return []
         due = [one for one in self.plan.others_of(case) if (one.id, one.delivery) not in self._begun]
         self._begun.update((one.id, one.delivery) for one in due)
         return self.in_turn(due)
 
-    def settle(self, case: Case, outcome: Outcome, began: float) -> None:
+    def report_or_retry(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case, or keep it for another try when its outcome is doubtful."""
-        disturbed = self._is_disturbed(case, outcome) and (self._company > 0 or began <= self._accompanied)
-        if disturbed or _doubtful(outcome) or self.yardstick.doubts(case, outcome):
-            self._again.append((case, outcome, began))
+        disturbed = self._is_disturbed(case, outcome) and (self._others_under_way > 0 or began <= self._others_ended)
+        if disturbed or _is_doubtful(outcome) or self.confirmation.is_needed(case, outcome):
+            self._doubtful.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
 
     def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
-        """Say whether plays under other deliveries, if any were beside it, may be why a case did not pass whole."""
+        """Say whether plays under other segmentations, if any were beside it, may be why a case did not pass whole."""
         return case.delivery == WHOLE.name and outcome.verdict in DISTURBED and not outcome.unreachable
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case; who is reported as a crash has ended the target."""
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
-        self.yardstick.saw(case, outcome)
+        self.confirmation.note(case, outcome)
         if self.plan.keeps(case, outcome):
             self._report(self.plan.record(case, outcome, began))
 
-    async def _once_more(self, case: Case, outcome: Outcome, began: float, *, alone: bool = False) -> None:
+    async def _retry(self, case: Case, outcome: Outcome, began: float, *, alone: bool = False) -> None:
         """Report a case that has the target for itself, played again first when its outcome is doubtful.
 
         `alone`: it had it for itself the first time, too.
         """
         lost = outcome.verdict is Verdict.CRASH
-        if (_doubtful(outcome) or self.yardstick.doubts(case, outcome)) and not self.gone:
+        if (_is_doubtful(outcome) or self.confirmation.is_needed(case, outcome)) and not self.gone:
             again_at = time.monotonic()
             again = await self.play_again(case)
             if not (lost and again.unreachable):
-                outcome, began, lost = await self._compared(case, again), again_at, False
+                outcome, began, lost = await self._with_confirmation(case, again), again_at, False
         if lost and not alone:
-            self._under_way.append((case, outcome, began))
+            self._lost.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
 
-    async def _compared(self, case: Case, outcome: Outcome) -> Outcome:
-        """Hold a failure under another delivery against the same case played whole, here and now."""
-        if not self.yardstick.doubts(case, outcome) or self.gone:
+    async def _with_confirmation(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return what a failure under another segmentation is worth, once the same case was played whole again."""
+        if not self.confirmation.is_needed(case, outcome) or self.gone:
             return outcome
-        return self.yardstick.weighed(case, outcome, await self.play_again(whole(case), self.yardstick.attempt()))
+        played_whole = await self.play_again(whole(case), self.confirmation.attempt())
+        self.confirmation.count(case, played_whole)
+        return decide(outcome, Evidence(whole=played_whole))
 
-    async def fresh(self) -> None:
+    async def restart_target(self) -> None:
         """Get a target on which nothing was done yet, where that can be had."""
 
     async def play_again(self, case: Case, attempt: int = 2) -> Outcome:
@@ -218,29 +220,28 @@ class Round:
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
         """Play one case; what goes wrong here is its outcome."""
-        if not attempt and case.delivery != WHOLE.name and self.yardstick.over:
-            return nobody_there("was not asked: the time for a sample of deliveries is over")
+        if not attempt and case.delivery != WHOLE.name and self.confirmation.over:
+            return not_played("was not asked: the time for a sample of deliveries is over")
         if (undeclared := self.plan.undeclared(case)) is not None:
             return undeclared
         player = player or self.plan.player(case, attempt)
         other = case.delivery != WHOLE.name
-        self._company += other
+        self._others_under_way += other
         try:
             outcome = await self.driver.play(player)
         except Exception as error:
             return broken(player, error)
         finally:
-            self._company -= other
-            self._accompanied = time.monotonic() if other else self._accompanied
-        if _unanswered(outcome) and not await self._serves():
-            return self.deaf(case, outcome)
+            self._others_under_way -= other
+            self._others_ended = time.monotonic() if other else self._others_ended
+        if _is_unanswered(outcome) and not await self._serves():
+            return self.serves_nobody(case, outcome)
         return outcome
 
-    def deaf(self, case: Case, outcome: Outcome) -> Outcome:
+    def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """Return what to make of a case that is not answered, and nobody else is either."""
         self.gone = self.gone or f"answers nobody since {case.id}"
-        verdict = Verdict.CRASH if outcome.verdict is Verdict.HANG else outcome.verdict
-        return replace(outcome, verdict=verdict, got=f"{outcome.got}; the target answers nobody any more")
+        return decide(outcome, Evidence(serves_nobody=True))
 
     async def _serves(self) -> bool:
         """Say whether a new client gets an answer."""
@@ -248,12 +249,12 @@ class Round:
         spoken = Spoken(run.profile, run.variant)
         return await reply_to(self.plan.suite, self.driver.address, spoken, None, timeout) is not None
 
-    def _accuse(self) -> None:
-        """Report who lost the target side by side with others: of one alone it can be told that it did it."""
-        lost, others = self._under_way, len(self._under_way) - 1
+    def _report_losses(self) -> None:
+        """Report the cases that lost the target while others were under way; a single one did it."""
+        lost, others = self._lost, len(self._lost) - 1
         shared = others > 0 and self.plan.stays_up is not None
         for case, outcome, began in lost:
-            self.report(case, _one_of_many(outcome, others) if shared else outcome, began)
+            self.report(case, decide(outcome, Evidence(others=others if shared else 0)), began)
         if shared:
             self.deaths.append(Death("was gone and did not come back", [case.id for case, _, _ in lost]))
 
@@ -262,42 +263,19 @@ class Round:
         case, began = self.plan.stays_up, time.monotonic()
         if self.gone and not self.deaths and not self.guilty:
             self.deaths.append(Death(self.gone, ()))
-        unexplained = [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
-        if case is not None and unexplained:
-            self.report(case, _unexplained(unexplained), began)
+        deaths = [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
+        if case is not None and deaths:
+            self.report(case, unexplained(deaths), began)
         elif case is not None and case in self.plan.cases:
-            await self.one_by_one([case])
-
-
-def nobody_there(why: str) -> Outcome:
-    """Return the outcome of a case that was not begun; `why` as in "it ..."."""
-    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
-
-
-def _one_of_many(outcome: Outcome, others: int) -> Outcome:
-    got = f"{outcome.got}; {others} other cases were under way, and which of them did it cannot be told"
-    return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
-
-
-def _unexplained(deaths: Sequence[Death]) -> Outcome:
-    """Return the outcome of the case that stands for the run when the target ended and no case is known to do it."""
-    told = [f"it {one.how}, with {_listed(one.cases)} under way, none of which is known to do it" for one in deaths]
-    expected = "a target that stays up through the run"
-    extra = {"ends": [{"how": one.how, "under_way": list(one.cases), **one.extra} for one in deaths]}
-    return Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, expected=expected, got="; ".join(told), extra=extra)
-
-
-def _listed(cases: Sequence[str]) -> str:
-    shown = ", ".join(cases[:SHOWN])
-    return f"{len(cases)} cases ({shown}{', …' if len(cases) > SHOWN else ''})" if cases else "no case"
+            await self.play_alone([case])
 
 
 def broken(player: Player, error: Exception) -> Outcome:
-    """Return the outcome of a play that ended in an exception of ours."""
+    """Return the outcome of a play that ended in an exception of the harness."""
     return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)
 
 
-def _unanswered(outcome: Outcome) -> bool:
+def _is_unanswered(outcome: Outcome) -> bool:
     """The case waited in vain, be it only in a step that prepares."""
     if outcome.verdict is Verdict.UNTESTABLE:
         happened = [one.kind for one in outcome.trace if one.kind is not Kind.CLOSED]
@@ -305,11 +283,11 @@ def _unanswered(outcome: Outcome) -> bool:
     return outcome.verdict is Verdict.HANG
 
 
-def _late(outcome: Outcome) -> bool:
+def _is_late(outcome: Outcome) -> bool:
     """The harness came too late to tell, or a step that prepares failed."""
     return outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable
 
 
-def _doubtful(outcome: Outcome) -> bool:
+def _is_doubtful(outcome: Outcome) -> bool:
     """The harness came too late to tell or broke, or the target took no connection while others had theirs."""
     return outcome.guilty is Guilty.HARNESS or outcome.verdict is Verdict.CRASH or outcome.unreachable

@@ -17,6 +17,7 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.patterns import match
+from wireproof.conformance.suite.symbolic import message_of, pattern_of, value_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, protocol
 from wireproof.protocols.connection import Client
@@ -49,11 +50,11 @@ async def detect(suite: Suite, address: Address, timeout: float) -> Spoken:
     symbols = _symbols(suite, spoken.default_profile, spoken.default_variant)
     wire = await connect(address, timeout)
     try:
-        answer = await _ask(wire, symbols.data(suite.probe["send"]), timeout)
+        answer = await _ask(wire, symbols.data(value_of(suite.probe["send"])), timeout)
         for known in suite.probe["answers"]:
             if known["bytes"] == len(answer):
                 if "cleanup" in suite.probe:
-                    await _ask(wire, symbols.data(suite.probe["cleanup"]), timeout, enough=1)
+                    await _ask(wire, symbols.data(value_of(suite.probe["cleanup"])), timeout, enough=1)
                 return Spoken(str(known["profile"]), str(known["variant"]))
     finally:
         await wire.close(timeout)
@@ -88,7 +89,7 @@ async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, tim
         async with asyncio.timeout(timeout):
             wire = await connect(address, timeout)
             try:
-                for request in (*link.opening(), link.barrier() if ask is None else symbols.message(ask)):
+                for request in (*link.opening(), link.barrier() if ask is None else symbols.message(message_of(ask))):
                     event = await _answer(wire, client, request, timeout)
             finally:
                 await wire.close()
@@ -111,18 +112,18 @@ async def _answer(wire: Wire, client: Client, request: Message, timeout: float) 
 
 async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
     """Return the version the server tells, or "unknown"."""
-    told: Mapping[str, Any] | None = suite.probe.get("version")
-    reply = await reply_to(suite, address, spoken, told["ask"], timeout) if told else None
-    value = getattr(reply, told["field"], b"") if told else b""
+    spec: Mapping[str, Any] | None = suite.probe.get("version")
+    reply = await reply_to(suite, address, spoken, spec["ask"], timeout) if spec else None
+    value = getattr(reply, spec["field"], b"") if spec else b""
     text = bytes(value).rstrip(b"\0").decode("ascii", "replace")
     return text if text.isascii() and text.isprintable() and text else "unknown"
 
 
 async def is_pristine(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
     """Say whether the server holds nothing yet, as the protocol's probe tells it."""
-    told: Mapping[str, Any] | None = suite.probe.get("pristine")
-    if told is None:
+    spec: Mapping[str, Any] | None = suite.probe.get("pristine")
+    if spec is None:
         return False
-    reply = await reply_to(suite, address, spoken, told["ask"], timeout)
+    reply = await reply_to(suite, address, spoken, spec["ask"], timeout)
     symbols = _symbols(suite, spoken.profile, spoken.variant)
-    return reply is not None and match(told["expect"], reply, symbols) is None
+    return reply is not None and match(pattern_of(spec["expect"]), reply, symbols) is None

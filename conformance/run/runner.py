@@ -8,21 +8,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.simulation import ServiceFactory, SimulationDriver
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
-from wireproof.conformance.model.trace import Trace
-from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.run.case_scheduler import Report, Round, broken
+from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
 from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, Choice, Tally, chosen, duration
-from wireproof.conformance.run.supervision import SupervisedRound
+from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.verdict.pipeline import undeclared
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
 
@@ -85,11 +85,7 @@ class Plan:
     def undeclared(self, case: Case) -> Outcome | None:
         """Return the outcome of a case that is not asked because of what the target lacks; None for all others."""
         lacking = self.lacking(case)
-        if not lacking:
-            return None
-        told = " ".join(self.suite.features.get(name, "") for name in lacking)
-        got = f"the target does not declare that it has it: {told}"
-        return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=", ".join(lacking), got=got)
+        return undeclared(lacking, self.suite.features) if lacking else None
 
     @property
     def plays(self) -> int:
@@ -161,15 +157,19 @@ async def play_all(
 
     A server of ours is started again when it died, `restarts` times at most.
     """
-    gate, timeout = Gate(plan.settings.jobs), plan.settings.timeout
-    playing: Round
+    limiter, timeout = Limiter(plan.settings.jobs), plan.settings.timeout
+    scheduler: CaseScheduler
     if isinstance(target, ServerProcess):
-        driver = SocketDriver(target.address, timeout=timeout, gate=gate, usage=target.usage, tls=plan.settings.tls)
-        playing = SupervisedRound(plan, driver, report, target, restarts)
+        driver = SocketDriver(
+            target.address, timeout=timeout, limiter=limiter, usage=target.usage, tls=plan.settings.tls
+        )
+        scheduler = SupervisedScheduler(plan, driver, report, target, restarts)
     else:
-        playing = Round(plan, SocketDriver(target, timeout=timeout, gate=gate, tls=plan.settings.tls), report)
+        scheduler = CaseScheduler(
+            plan, SocketDriver(target, timeout=timeout, limiter=limiter, tls=plan.settings.tls), report
+        )
     try:
-        await playing.go()
+        await scheduler.run()
     except BaseExceptionGroup as group:
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup):

@@ -11,17 +11,18 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.verdict import Guilty, Verdict
-from wireproof.conformance.run.case_scheduler import Death, Report, Round, nobody_there
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.crashes import Death, ProcessEnd, not_played
+from wireproof.conformance.verdict.pipeline import Evidence, decide
 
 if TYPE_CHECKING:
     from wireproof.conformance.run.runner import Plan
@@ -44,7 +45,7 @@ Played = tuple[Case, Outcome, float]
 """A case, what came of it, and when it began."""
 
 
-class SupervisedRound(Round):
+class SupervisedScheduler(CaseScheduler):
     """A round that starts the server again when it died, `restarts` times at most."""
 
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report, server: ServerProcess, restarts: int) -> None:
@@ -53,36 +54,36 @@ class SupervisedRound(Round):
         self._most = restarts
         self._restarts = 0
 
-    async def side_by_side(self, cases: Sequence[Case], attempt: int = 0) -> None:
-        """See `Round`."""
-        await self._play_on(list(cases), attempt, alone=False)
+    async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
+        """See `CaseScheduler`."""
+        await self._play_all(list(cases), attempt, alone=False)
 
-    async def one_by_one(self, cases: Sequence[Case]) -> None:
-        """See `Round`."""
-        await self._play_on(list(cases), 0, alone=True)
+    async def play_alone(self, cases: Sequence[Case]) -> None:
+        """See `CaseScheduler`."""
+        await self._play_all(list(cases), 0, alone=True)
 
     async def play_again(self, case: Case, attempt: int = ALONE) -> Outcome:
-        """See `Round`; a case that needs a server which holds nothing gets one."""
+        """See `CaseScheduler`; a case that needs a server which holds nothing gets one."""
         if case.pristine:
-            await self.fresh()
+            await self.restart_target()
         if self.gone:
-            return nobody_there(self.gone)
+            return not_played(self.gone)
         outcome, death = await self._alone(case, attempt=attempt)
         if death is not None:
             await self._start_again(death)
         return outcome
 
-    async def fresh(self) -> None:
-        """See `Round`."""
+    async def restart_target(self) -> None:
+        """See `CaseScheduler`."""
         if not self.gone:
             await self._start("for a case that wants a fresh one")
 
-    def deaf(self, case: Case, outcome: Outcome) -> Outcome:
+    def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
         self._server.give_up("answered nobody any more, and was ended by wireproof")
         return outcome
 
-    async def _play_on(self, cases: list[Case], attempt: int, *, alone: bool) -> None:
+    async def _play_all(self, cases: list[Case], attempt: int, *, alone: bool) -> None:
         batches = deque([cases])
         while batches:
             cases = batches.popleft()
@@ -112,8 +113,8 @@ class SupervisedRound(Round):
                 async with asyncio.TaskGroup() as tasks:
                     for lane in self.in_turn(cases):
                         tasks.create_task(self._play_each(batch, lane, attempt, others))
-                self.yardstick.begin()
-            self.yardstick.end()
+                self.confirmation.begin()
+            self.confirmation.end()
         if batch.ended:
             await asyncio.wait({batch.death}, timeout=GRACE)
         self._flush(batch, 0.0)
@@ -125,11 +126,11 @@ class SupervisedRound(Round):
             if not attempt and case.delivery == WHOLE.name and self.plan.others_of(case):
                 await asyncio.wait({batch.death}, timeout=GRACE + TICK)
                 self._flush(batch, GRACE)
-                for later in self.following(case) if not batch.death.done() else ():
+                for later in self.due_segmentations(case) if not batch.death.done() else ():
                     others.create_task(self._play_each(batch, later, 0, others))
 
     async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
-        async with self.gate.place(case.delivery):
+        async with self.limiter.place(case.delivery):
             if batch.death.done():
                 batch.left.append(case)
                 return
@@ -148,7 +149,7 @@ class SupervisedRound(Round):
         """Settle the cases that ended so many seconds ago, while the server lives."""
         if self._server.death() is None:
             for played in batch.settled(seconds):
-                self.settle(*played)
+                self.report_or_retry(*played)
 
     async def _find(self, batch: Batch) -> list[list[Case]]:
         """Find out which case ended the server; return the batches that are still to be played."""
@@ -160,7 +161,7 @@ class SupervisedRound(Round):
         tried, guilty = await self._try(suspects)
         for played in tried:
             if played[0] is not guilty:
-                self.settle(*played)
+                self.report_or_retry(*played)
         left = [one for one in suspects if one.case is not guilty and all(one.case is not case for case, _, _ in tried)]
         if guilty is not None or self.gone:
             return [[*self._cleared([*left, *waiting]), *batch.left]]
@@ -206,7 +207,7 @@ class SupervisedRound(Round):
         spoilt = []
         for one in suspects:
             if one.passed and one.outcome is not None:
-                self.settle(one.case, one.outcome, one.began)
+                self.report_or_retry(one.case, one.outcome, one.began)
             else:
                 spoilt.append(one.case)
         return spoilt
@@ -220,18 +221,8 @@ class SupervisedRound(Round):
         return (outcome if death is None else self._crash(case, outcome, death)), death
 
     def _crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
-        evidence = self._evidence(death)
-        words = " | ".join(self._server.last_words(QUOTED))
-        got = [f"it {death}", *([outcome.got] if outcome.got else []), *([f"its last words: {words}"] if words else [])]
-        return replace(
-            outcome,
-            verdict=Verdict.CRASH,
-            guilty=Guilty.TARGET,
-            blamed=outcome.blamed or case.clauses[0],
-            expected=outcome.expected or "a target that stays up",
-            got="; ".join(got),
-            extra={**outcome.extra, "process": evidence},
-        )
+        end = ProcessEnd(death, self._server.last_words(QUOTED), case.clauses[0], self._evidence(death))
+        return decide(outcome, Evidence(end=end))
 
     def _evidence(self, death: str) -> dict[str, Any]:
         return {"death": death, "start": self._server.starts, "last_words": self._server.last_words()}
@@ -256,4 +247,4 @@ class SupervisedRound(Round):
 
     def _give_up(self, cases: Sequence[Case]) -> None:
         for case in cases:
-            self.report(case, nobody_there(self.gone), time.monotonic())
+            self.report(case, not_played(self.gone), time.monotonic())

@@ -10,7 +10,7 @@ from wireproof.conformance.sdk.driver_checks import at_the_end, connecting, each
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, FailureKind, Hello
 from wireproof.conformance.sdk.operation import OperationContext
-from wireproof.conformance.sdk.recording_server import staged
+from wireproof.conformance.sdk.recording_server import recording_server
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.conformance.sdk.transports import DriverStartError
 from wireproof.conformance.suite.declared import load_features
@@ -54,7 +54,7 @@ class DriverCheck:
         if hello.wrong:
             return
         yield await self._nonsense()
-        async with staged(self.spoken.name, self.plain.profile.name, self.plain.variant.name) as stage:
+        async with recording_server(self.spoken.name, self.plain.profile.name, self.plain.variant.name) as stage:
             ground = OperationContext(self.driver, stage, self.plain, Samples(self.plain), "a")
             connected = await connecting(ground, "connect")
             yield connected
@@ -125,7 +125,7 @@ class DriverCheck:
         most = min((1 << (8 * _width(plain))) - 1, int(self.hello.largest_number))
         samples = Samples(plain, most, binary=self.hello.binary_safe)
         kinds = ", bytes of all kinds" if self.hello.binary_safe else ""
-        async with staged(self.spoken.name, plain.profile.name, plain.variant.name) as stage:
+        async with recording_server(self.spoken.name, plain.profile.name, plain.variant.name) as stage:
             ground = OperationContext(self.driver, stage, plain, samples, "b")
             connected = await connecting(ground, f"connect under {plain.variant.name}, for the number {most}{kinds}")
             yield connected

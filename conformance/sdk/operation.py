@@ -8,7 +8,7 @@ from typing import Any
 
 from wireproof.conformance.sdk.driver_process import DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
-from wireproof.conformance.sdk.recording_server import Stage, Taken
+from wireproof.conformance.sdk.recording_server import Recorded, RecordingServer
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.protocols import Message, Reply, Request
@@ -25,12 +25,12 @@ class OperationContext:
     """A driver connected to a stage, under one name."""
 
     driver: DriverProcess
-    stage: Stage
+    stage: RecordingServer
     plain: Plain
     samples: Samples
     name: str
     first: int = 0
-    """Number of the first crossing that is this connection's; an SDK may open several."""
+    """Number of the first connection that is this connection's; an SDK may open several."""
     found: set[str] = field(default_factory=set)
     """Operations whose reply had more than a flag or an empty table."""
 
@@ -39,7 +39,7 @@ class OperationContext:
         """The codec of what is spoken here."""
         return self.plain.protocol.codec(self.plain.profile, self.plain.variant.name)
 
-    def take(self) -> Taken:
+    def take(self) -> Recorded:
         """Return what came from the SDK and what went to it since the last look."""
         return self.stage.take(self.first)
 
@@ -51,8 +51,8 @@ class OperationContext:
     def push(self, data: bytes) -> None:
         """Write to the SDK past the server, on the connection for pushes that it opened last."""
         link = self.plain.protocol.push_link
-        mine = [one for one in self.stage.crossings[self.first :] if one.link in (link, None)]
-        (mine or self.stage.crossings)[-1].say(data)
+        mine = [one for one in self.stage.connections[self.first :] if one.link in (link, None)]
+        (mine or self.stage.connections)[-1].say(data)
 
     def fields(self, operation: str) -> tuple[Request, dict[str, Any]]:
         """Return the request of an operation, and its fields beside those of what is sent behind it."""
@@ -61,12 +61,12 @@ class OperationContext:
 
     def cut(self) -> None:
         """Close from the server's side every connection that the SDK opened."""
-        for one in self.stage.crossings[self.first :]:
+        for one in self.stage.connections[self.first :]:
             one.cut()
 
     async def connect(self, host: str = "127.0.0.1") -> DriverAnswer:
         """Have the driver connect; raises as `DriverProcess.ask`."""
-        self.first = len(self.stage.crossings)
+        self.first = len(self.stage.connections)
         answer = await self.driver.ask(
             "connect",
             connection=self.name,
@@ -144,14 +144,14 @@ class OperationContext:
         """Return how what the SDK sent differs from the bytes of `requests`."""
         return self._unlike(self.take(), requests)
 
-    def _unlike(self, taken: Taken, requests: Sequence[Request]) -> list[str]:
+    def _unlike(self, taken: Recorded, requests: Sequence[Request]) -> list[str]:
         expected = b"".join(self.codec.encode(one) for one in requests)
         if taken.came == expected or self._means(taken, requests):
             return []
         at = first_difference(expected, taken.came)
         return [f"it sent {hexed(taken.came)}, expected {hexed(expected)}: they differ at byte {at}"]
 
-    def _means(self, taken: Taken, requests: Sequence[Request]) -> bool:
+    def _means(self, taken: Recorded, requests: Sequence[Request]) -> bool:
         """Say whether what came says the same, written otherwise or with what is sent behind one request."""
         spoken = self.plain.protocol
         behind = [self.samples.of(rest) for one in requests if (rest := spoken.sdk.continued.get(type(one)))]
@@ -168,7 +168,7 @@ class OperationContext:
     def _size(self, message: Message) -> int:
         return len(self.codec.encode(message))
 
-    def _last_replies(self, taken: Taken, requests: Sequence[Request]) -> Sequence[Reply]:
+    def _last_replies(self, taken: Recorded, requests: Sequence[Request]) -> Sequence[Reply]:
         """Return the reply to each request; the last one where several answer what is one operation."""
         return taken.replies[-1:] if len(requests) == 1 else taken.replies
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
-from wireproof.conformance.sdk.play.server_side import Follower
-from wireproof.protocols import Message, ProtocolError, Reply, Request
+from wireproof.conformance.sdk.play.server_side import ServerSide
+from wireproof.protocols import Message, Reply, Role
 from wireproof.protocols import protocol as codec_of
+from wireproof.protocols.codec import Codec
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.links import Link
 from wireproof.protocols.registry import Protocol
 from wireproof.reference_server.clock import LoopClock
@@ -19,13 +20,13 @@ from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Limits, Peer, Service, Session, Write
 from wireproof.reference_server.streams import StreamConnections
 
-__all__ = ["Crossing", "Datagrams", "Stage", "Taken", "staged"]
+__all__ = ["Recorded", "RecordedConnection", "RecordedDatagrams", "RecordingServer", "recording_server"]
 
 LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Recorded:
     """What crossed since the last look."""
 
     came: bytes = b""
@@ -37,95 +38,88 @@ class Taken:
     replies: tuple[Reply, ...] = ()
     """What of it answers what came."""
 
-    def __add__(self, other: Taken) -> Taken:
+    def __add__(self, other: Recorded) -> Recorded:
         """Return what is in both."""
         went, replies = self.went + other.went, self.replies + other.replies
-        return Taken(self.came + other.came, self.messages + other.messages, went, replies)
+        return Recorded(self.came + other.came, self.messages + other.messages, went, replies)
 
 
-class Crossing:
+class RecordedConnection:
     """One connection of the SDK: what crossed it, and a way to say what nobody asked for."""
 
-    def __init__(self, spoken: Protocol, codec: Any, say: Callable[[bytes], None], cut: Callable[[], None]) -> None:
+    def __init__(self, spoken: Protocol, codec: Codec, say: Callable[[bytes], None], cut: Callable[[], None]) -> None:
         """`say` writes to the SDK past the server, `cut` closes the connection from the server's side."""
         self._spoken, self._codec = spoken, codec
         self.say, self.cut = say, cut
         self.link: str | None = None
         """The link it is one of; None while nobody knows."""
-        self._follower: Follower | None = None
+        self._server_side: ServerSide | None = None
         self._first = b""
         self._went = bytearray()
 
     def came(self, data: bytes) -> None:
         """Take what the SDK sent."""
-        if self._follower is None:
+        if self._server_side is None:
             self._first += data
             self.link, data = self._spoken.link_of_stream(self._first), self._first
             if self.link is None:
                 return
-            self._follower = Follower(self._spoken.link_of(self.link), self._codec)
-        self._follower.received(data, answered=False)
+            self._server_side = ServerSide(self._spoken.link_of(self.link), self._codec)
+        self._server_side.received(data, answered=False)
 
     def went(self, data: bytes) -> None:
         """Take what the server sent."""
         self._went += data
-        if self._follower is not None:
-            self._follower.wrote(data)
+        if self._server_side is not None:
+            self._server_side.wrote(data)
 
-    def take(self) -> Taken:
+    def take(self) -> Recorded:
         """Return what crossed since the last look."""
         went = bytes(self._went)
         self._went.clear()
-        if self._follower is None:
-            return Taken(self._first, went=went)
-        messages = tuple(one for _, one in self._follower.messages)
-        replies = tuple(self._follower.replies)
-        self._follower.replies.clear()
-        return Taken(self._follower.take(), messages, went, replies)
+        if self._server_side is None:
+            return Recorded(self._first, went=went)
+        messages = tuple(one for _, one in self._server_side.messages)
+        replies = tuple(self._server_side.replies)
+        self._server_side.replies.clear()
+        return Recorded(self._server_side.take(), messages, went, replies)
 
 
-class Datagrams:
+class RecordedDatagrams:
     """What crossed in datagrams."""
 
-    def __init__(self, link: Link, codec: Any) -> None:
+    def __init__(self, link: Link, codec: Codec) -> None:
         self._link, self._codec = link, codec
-        self._taken = Taken()
+        self._taken = Recorded()
 
     def crossed(self, data: bytes, answer: bytes | None) -> None:
         """Take a datagram of the SDK, and its answer."""
-        server, client = self._link.server(self._codec), self._link.client(self._codec)
-        messages, replies = list[Message](), list[Reply]()
-        with suppress(ProtocolError):
-            server.receive_data(data)
-            if isinstance(message := server.next_event(), Request):
-                messages.append(message)
-                client.await_reply(message)
-        with suppress(ProtocolError):
-            client.receive_data(answer or b"")
-            if isinstance(reply := client.next_event(), Reply):
-                replies.append(reply)
-        self._taken += Taken(data, tuple(messages), answer or b"", tuple(replies))
+        dissection = Dissection(self._link, self._codec)
+        dissection.feed(Role.CLIENT, data)
+        dissection.feed(Role.SERVER, answer or b"")
+        replies = tuple(one for one in dissection.of_server.messages if isinstance(one, Reply))
+        self._taken += Recorded(data, tuple(dissection.requests), answer or b"", replies)
 
-    def take(self) -> Taken:
+    def take(self) -> Recorded:
         """Return what crossed since the last look."""
-        taken, self._taken = self._taken, Taken()
+        taken, self._taken = self._taken, Recorded()
         return taken
 
 
-class Stage(Service):
+class RecordingServer(Service):
     """A service whose sessions are recorded, oldest first."""
 
-    def __init__(self, service: Service, spoken: Protocol, codec: Any) -> None:
+    def __init__(self, service: Service, spoken: Protocol, codec: Codec) -> None:
         self._service, self._spoken, self._codec = service, spoken, codec
-        self.crossings: list[Crossing] = []
+        self.connections: list[RecordedConnection] = []
         links = [link for link in spoken.links.values() if link.transport == "datagram"]
-        self.datagrams = Datagrams(links[0], codec) if links else None
+        self.datagrams = RecordedDatagrams(links[0], codec) if links else None
         """What crossed in datagrams; None: the protocol knows none."""
         self.port = 0
 
-    def take(self, first: int) -> Taken:
+    def take(self, first: int) -> Recorded:
         """Return what crossed since the last look, on the connections from number `first` on and in datagrams."""
-        taken = sum((one.take() for one in self.crossings[first:]), Taken())
+        taken = sum((one.take() for one in self.connections[first:]), Recorded())
         return taken if self.datagrams is None else taken + self.datagrams.take()
 
     def datagram(self, peer: Peer, data: bytes) -> bytes | None:
@@ -137,29 +131,29 @@ class Stage(Service):
 
     def connect(self, peer: Peer, write: Write, close: Callable[[], None]) -> Session:
         """Begin a recorded session."""
-        crossing = Crossing(self._spoken, self._codec, write, close)
-        self.crossings.append(crossing)
+        connection = RecordedConnection(self._spoken, self._codec, write, close)
+        self.connections.append(connection)
 
         def recorded(data: bytes) -> None:
-            crossing.went(data)
+            connection.went(data)
             write(data)
 
-        return _Recorded(self._service.connect(peer, recorded, close), crossing)
+        return _RecordedSession(self._service.connect(peer, recorded, close), connection)
 
     def close(self) -> None:
         """Close the service."""
         self._service.close()
 
 
-class _Recorded(Session):
+class _RecordedSession(Session):
     """Hands on everything, and keeps what came."""
 
-    def __init__(self, session: Session, crossing: Crossing) -> None:
+    def __init__(self, session: Session, connection: RecordedConnection) -> None:
         self._session = session
-        self._crossing = crossing
+        self._connection = connection
 
     def data_received(self, data: bytes) -> None:
-        self._crossing.came(data)
+        self._connection.came(data)
         self._session.data_received(data)
 
     def eof_received(self) -> None:
@@ -176,7 +170,7 @@ class _Recorded(Session):
 
 
 @asynccontextmanager
-async def _datagrams(stage: Stage) -> AsyncIterator[None]:
+async def _datagrams(stage: RecordingServer) -> AsyncIterator[None]:
     """Take datagrams, too, where the protocol knows them."""
     if stage.datagrams is None:
         yield
@@ -192,12 +186,12 @@ async def _datagrams(stage: Stage) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def staged(protocol: str, profile: str, variant: str) -> AsyncIterator[Stage]:
+async def recording_server(protocol: str, profile: str, variant: str) -> AsyncIterator[RecordingServer]:
     """Serve on a free port of the loopback; raises ValueError for a profile or variant that is not known."""
     loop = asyncio.get_running_loop()
     service = create_service(protocol, profile=profile, variant=variant, clock=LoopClock(loop))
     spoken = codec_of(protocol)
-    stage = Stage(service, spoken, spoken.codec(spoken.profiles[profile], variant))
+    stage = RecordingServer(service, spoken, spoken.codec(spoken.profiles[profile], variant))
     connections = StreamConnections(stage, Limits(), 1000)
     server = await loop.create_server(connections.protocol, LOOPBACK, 0)
     stage.port = server.sockets[0].getsockname()[1]

@@ -1,98 +1,138 @@
-"""What can be told of a case without playing it: whether it waits, what it asks last, how it may be delivered."""
+"""What can be said of a case without playing it: whether it waits, what it asks last, how it may be segmented."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
 
 from wireproof.conformance.model.expressions import ExpressionError, evaluate
-from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.case import Case
+from wireproof.conformance.suite.pattern_types import (
+    AnyOf,
+    MessagePattern,
+    PatternChoice,
+    PatternEach,
+    PatternItem,
+    PatternTimes,
+    RowPattern,
+)
 from wireproof.conformance.suite.segmentation import Delivery
+from wireproof.conformance.suite.steps import (
+    AnyStep,
+    Concurrent,
+    Expect,
+    ExpectAlive,
+    ExpectClosed,
+    ExpectPush,
+    ExpectSilence,
+    Measure,
+    Observe,
+    Repeat,
+    Send,
+    Step,
+    Verb,
+    Wait,
+    WaitUntil,
+)
 from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
+from wireproof.conformance.suite.values import (
+    Fill,
+    MessageChoice,
+    MessageEach,
+    MessageItem,
+    MessageTimes,
+    Raw,
+    SymbolicMessage,
+)
 from wireproof.protocols import Protocol
 
-CHOICES = frozenset({"by_profile", "by_variant"})
-WRITING = frozenset({"send", "silent", "alive", "concurrent"})
+WRITING = (Send, ExpectSilence, ExpectAlive, Concurrent)
 """Verbs that send requests."""
-LISTENING = frozenset({"expect", "push"})
-TIMED = frozenset({"concurrent", "measure"})
+TIMED = (Concurrent, Measure)
 """Verbs whose outcome is a matter of time, or of what a process takes."""
-ALTERNATIVES = ("any_of", "by_profile", "by_variant")
-ALIASES: Mapping[str, Mapping[str, Any]] = {"ok": {"STATUS": {"ok": True}}, "refused": {"STATUS": {"ok": False}}}
 MANY = 50
-BESIDE = frozenset({"on", "clause", "given"})
+"""What counts as the number of something that only a play can tell."""
 
 
-def _holds(spec: Any, keys: Collection[str]) -> bool:
-    """Say whether a mapping in `spec`, however deep, has one of these keys."""
-    return not _keys(spec).isdisjoint(keys)
-
-
-def _keys(spec: Any) -> set[str]:
-    """Return the keys of all mappings in `spec`, however deep."""
-    return {key for one in _mappings(spec) for key in one}
-
-
-def _mappings(spec: Any) -> Iterator[dict[str, Any]]:
-    """Yield all mappings in `spec`, however deep."""
+def parts(spec: object) -> Iterator[msgspec.Struct]:
+    """Yield everything that steps, messages or patterns are made of, however deep."""
     left = [spec]
     while left:
         one = left.pop()
-        if type(one) is dict:
+        if isinstance(one, msgspec.Struct):
             yield one
+            left.extend(getattr(one, name) for name in one.__struct_fields__)
+        elif isinstance(one, dict):
             left.extend(one.values())
-        elif type(one) is list or type(one) is tuple:
+        elif isinstance(one, tuple):
             left.extend(one)
+
+
+def _has(spec: object, kinds: tuple[type, ...]) -> bool:
+    """Say whether anything in `spec`, however deep, is of these types."""
+    return any(isinstance(one, kinds) for one in parts(spec))
 
 
 def waits(case: Case) -> bool:
     """Say whether a case lets time pass."""
-    return _holds(case.steps, frozenset({"wait", "wait_until"}))
+    return _has(case.steps, (Wait, WaitUntil))
 
 
 def patience(case: Case) -> float:
     """Return about how many seconds a case lets pass; what only a play can tell counts as one."""
     waited, names = 0.0, {**DEFAULT_PARAMETERS, **case.variables}
-    for one in _mappings(case.steps):
-        until = one.get("wait_until")
-        for spec in (one.get("wait"), until["plus"] if type(until) is dict else None):
-            number = 0.0 if spec is None else _number(spec, names)
-            waited += 1.0 if number is None else number
+    for one in parts(case.steps):
+        match one:
+            case Wait(seconds):
+                waited += _number(seconds, names, 1.0)
+            case WaitUntil(instant):
+                waited += _number(instant.plus, names, 1.0)
     return waited
 
 
 def reads_tables(case: Case) -> bool:
     """Say whether a case looks at the rows of a table."""
-    return _holds(case.steps, frozenset({"rows"}))
+    return "rows" in _fields(case.steps)
 
 
 def longest(case: Case) -> int:
     """Return the bytes of the longest filled field that a case names, as far as that can be told."""
-    sizes = [_number(one["size"], case.variables) for one in _mappings(case.steps) if "fill" in one and "size" in one]
-    return int(max((one for one in sizes if one is not None), default=0))
+    sizes = (_number(one.size, case.variables, 0) for one in parts(case.steps) if isinstance(one, Fill))
+    return int(max(sizes, default=0))
 
 
 def keeps_to_itself(case: Case) -> bool:
     """Say whether every request with fields names something of the case's own (`$…`), so that plays never meet."""
-    return all(_names_own(asked) for one in _mappings(case.steps) if "send" in one for asked in _listed(one["send"]))
+    return all(_names_own(item) for one in parts(case.steps) if isinstance(one, Send) for item in one.send)
 
 
-def _listed(spec: Any) -> list[Any]:
-    return spec if isinstance(spec, list) else [spec]
-
-
-def _names_own(spec: Any) -> bool:
+def _names_own(item: MessageItem) -> bool:
     """Say whether any text in a message, however deep, begins with `$`; a message without fields needs none."""
-    if isinstance(spec, str):
+    if isinstance(item, SymbolicMessage) and not item.fields:
         return True
-    texts = [value for one in _mappings(spec) for value in one.values()]
-    texts += [text for value in texts if isinstance(value, list) for text in value]
-    return any(isinstance(one, str) and one.startswith("$") for one in texts)
+    return any(text.startswith("$") for text in _texts(item))
+
+
+def _texts(spec: object) -> Iterator[str]:
+    if isinstance(spec, str):
+        yield spec
+    elif isinstance(spec, msgspec.Struct):
+        yield from _texts(tuple(getattr(spec, name) for name in spec.__struct_fields__))
+    elif isinstance(spec, dict | tuple):
+        for one in spec.values() if isinstance(spec, dict) else spec:
+            yield from _texts(one)
+
+
+def _fields(spec: object) -> set[str]:
+    """Return the names of the fields that messages and patterns name."""
+    kinds = (SymbolicMessage, MessagePattern, RowPattern)
+    return {name for one in parts(spec) if isinstance(one, kinds) for name in one.fields}
 
 
 def is_concurrent(case: Case) -> bool:
     """Say whether what a case's connections are answered depends on how the target mixes their requests."""
-    return _holds(case.steps, frozenset({"concurrent"}))
+    return _has(case.steps, (Concurrent,))
 
 
 def requests(case: Case) -> int:
@@ -100,121 +140,158 @@ def requests(case: Case) -> int:
     return sum(_requests(step, case.variables) for step in case.steps)
 
 
-def _requests(spec: Any, names: Mapping[str, Any]) -> int:
-    match spec:
-        case {"repeat": {"each": each, "steps": steps}}:
-            return _times(each, names) * sum(_requests(one, names) for one in steps)
-        case {"send": asked}:
-            return _messages(asked, names)
-        case Mapping():
-            return int(not WRITING.isdisjoint(spec)) or sum(_requests(one, names) for one in spec.values())
-    return 0
+def _requests(step: AnyStep, names: Mapping[str, object]) -> int:
+    if not isinstance(step, Step):
+        return sum(_requests(one, names) for one in step.options.values())
+    return sum(_requests_of(verb, names) for verb in step.verbs)
 
 
-def _messages(spec: Any, names: Mapping[str, Any]) -> int:
-    match spec:
-        case list():
-            return sum(_messages(one, names) for one in spec)
-        case {"each": each, "of": one}:
-            return _times(each, names) * _messages(one, names)
-        case {"times": times, "of": one}:
-            return _times({"": [1, times]}, names) * _messages(one, names)
+def _requests_of(verb: Verb, names: Mapping[str, object]) -> int:
+    match verb:
+        case Repeat(loop):
+            return _times(loop.each, names) * sum(_requests(one, names) for one in loop.steps)
+        case Measure(measured):
+            return sum(_requests(one, names) for one in measured.steps)
+        case Send(items):
+            return sum(_messages(one, names) for one in items)
+    return int(isinstance(verb, WRITING))
+
+
+def _messages(item: MessageItem, names: Mapping[str, object]) -> int:
+    match item:
+        case MessageEach(each):
+            return _times(each, names)
+        case MessageTimes(times):
+            return _times({"": (1, times)}, names)
     return 1
 
 
 def sends_fields(case: Case) -> bool:
     """Say whether a case sends any request that has fields, so that there is something to cut."""
-    return any(_sends_fields(step) for step in case.steps)
+    return any(_sends_fields(one) for one in parts(case.steps))
 
 
-def _sends_fields(spec: Any) -> bool:
-    match spec:
-        case {"send": list(asked)}:
-            return not all(isinstance(one, str) for one in asked)
-        case {"send": asked}:
-            return not isinstance(asked, str)
-        case Mapping():
-            return not WRITING.isdisjoint(spec) or any(_sends_fields(one) for one in spec.values())
-        case list():
-            return any(_sends_fields(one) for one in spec)
-    return False
+def _sends_fields(verb: msgspec.Struct) -> bool:
+    if isinstance(verb, Send):
+        return any(not isinstance(one, SymbolicMessage) or bool(one.fields) for one in verb.send)
+    return isinstance(verb, WRITING)
 
 
-def _times(each: Mapping[str, Any], names: Mapping[str, Any]) -> int:
+def _times(each: Mapping[str, tuple[object, object]], names: Mapping[str, object]) -> int:
     ((first, last),) = each.values()
-    numbers = [_number(one, names) for one in (first, last)]
-    return MANY if None in numbers else int(numbers[1] - numbers[0] + 1)  # type: ignore[operator]
+    low, high = (_number(one, names, -1.0) for one in (first, last))
+    return MANY if -1.0 in (low, high) else int(high - low + 1)
 
 
-def _number(spec: Any, names: Mapping[str, Any]) -> float | None:
+def _number(spec: object, names: Mapping[str, object], otherwise: float) -> float:
+    """Return the value of an expression, `otherwise` where only a play can tell it."""
     try:
         return evaluate(str(spec), names)
     except ExpressionError:
-        return None
+        return otherwise
 
 
-def last_request(steps: Sequence[Any]) -> int | None:
+def last_request(steps: Sequence[AnyStep]) -> int | None:
     """Return the number of the step behind whose request our side may end, when there is one.
 
     Nothing is asked after it on any connection, and on its own only replies come.
     """
-    later: list[Mapping[str, Any]] = []
+    later: list[Step] = []
     for number in reversed(range(len(steps))):
         step = steps[number]
-        if not isinstance(step, Mapping) or not CHOICES.isdisjoint(step):
+        if not isinstance(step, Step):
             return None
-        verbs = step.keys() - BESIDE
-        if WRITING.isdisjoint(verbs):
-            if not verbs <= LISTENING:
+        if not any(isinstance(verb, WRITING) for verb in step.verbs):
+            if step.or_closed or not all(isinstance(verb, Expect | ExpectPush) for verb in step.verbs):
                 return None
             later.append(step)
         else:
-            return number if _only_replies_follow(step, verbs, later) else None
+            return number if _only_replies_follow(step, later) else None
     return None
 
 
-def _only_replies_follow(step: Mapping[str, Any], verbs: frozenset[str] | set[str], later: list[Any]) -> bool:
-    if not (verbs <= {"send", "expect"} or verbs in ({"silent"}, {"alive"})):
+def _only_replies_follow(step: Step, later: list[Step]) -> bool:
+    match step.verbs:
+        case (ExpectSilence(on),):
+            alone = False
+        case (ExpectAlive(),):
+            on, alone = step.on, True
+        case verbs if all(isinstance(verb, Send | Expect) for verb in verbs):
+            on, alone = step.on, False
+        case _:
+            return False
+    if step.or_closed:
         return False
-    on = step["silent"] if "silent" in step else step.get("on", "a")
-    heard = [step.get("expect"), *(one for one in later if "alive" not in step and one.get("on", "a") == on)]
-    return not _holds(heard, frozenset({"push"}))
+    heard = [verb for one in (step, *later) if one is step or (not alone and one.on == on) for verb in one.verbs]
+    return not any(isinstance(one, MessagePattern) and one.name == "push" for one in parts(tuple(heard)))
 
 
 def applies(case: Case, delivery: Delivery, spoken: Protocol) -> bool:
     """Say whether a case can be played under a delivery: neither its question nor its answer changes with it."""
     if delivery.plain:
         return True
-    keys = _keys(case.steps)
-    if case.pristine or case.budget or not keys.isdisjoint(TIMED) or keys.isdisjoint(WRITING):
+    if case.pristine or case.budget or _has(case.steps, TIMED) or not _has(case.steps, WRITING):
         return False
     if delivery.joins:
-        timed_out = waits(case) and "closed" in keys
-        return not case.exclusive and not timed_out and keys.isdisjoint(spoken.neighbour_moves)
+        return not case.exclusive and not _times_out(case) and _fields(case.steps).isdisjoint(spoken.neighbour_moves)
     if delivery.half_closes:
         return all(link.half_closes for link in spoken.links.values()) and last_request(case.steps) is not None
-    if case.exclusive and not keys.isdisjoint(spoken.time_moves):
+    if case.exclusive and not _fields(case.steps).isdisjoint(spoken.time_moves):
         return False
     return not (delivery.slow and (case.slow or case.heavy or case.exclusive or waits(case)))
 
 
-def options(spec: Any) -> list[Any]:
-    """Return what `any_of`, `by_profile` or `by_variant` leaves to choose from."""
-    return list(spec.values()) if isinstance(spec, dict) else list(spec)
+def _times_out(case: Case) -> bool:
+    """Say whether a case waits until the target closes a connection."""
+    ends = any(isinstance(one, ExpectClosed) or (isinstance(one, Observe) and one.closed) for one in parts(case.steps))
+    return waits(case) and ends
 
 
-def patterns(spec: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield (reply, fields) of every pattern in an `expect` or `answer`."""
-    if isinstance(spec, list):
-        for one in spec:
-            yield from patterns(one)
-    elif isinstance(spec, str):
-        yield from ALIASES.get(spec, {spec: {}}).items()
-    elif isinstance(spec, dict) and ("times" in spec or "each" in spec):
-        yield from patterns(spec.get("of"))
-    elif isinstance(spec, dict):
-        for key, value in spec.items():
-            if key in ALTERNATIVES:
-                yield from patterns(options(value))
-            elif isinstance(value, dict):
-                yield key, value
+def message_patterns(spec: PatternItem | Sequence[PatternItem] | None) -> Iterator[MessagePattern]:
+    """Yield the patterns of messages in what is expected, through choices and repetitions; `ok` as STATUS."""
+    match spec:
+        case MessagePattern("ok" | "refused" as name):
+            yield MessagePattern("STATUS", {"ok": name == "ok"})
+        case MessagePattern():
+            yield spec
+        case AnyOf(options):
+            yield from message_patterns(options)
+        case PatternChoice(_, options):
+            for one in options.values():
+                yield from message_patterns(one)
+        case PatternEach(_, of) | PatternTimes(_, of):
+            yield from message_patterns(of)
+        case tuple() | list():
+            for one in spec:
+                yield from message_patterns(one)
+
+
+def expected(step: AnyStep) -> Iterator[MessagePattern]:
+    """Yield the patterns that a step expects."""
+    if isinstance(step, Step):
+        for verb in step.verbs:
+            if isinstance(verb, Expect):
+                yield from message_patterns(verb.expect)
+
+
+def asked_by(step: AnyStep) -> Iterator[str]:
+    """Yield the names of the messages that a step sends; of repeated ones, once; bytes by what they stand for."""
+    if isinstance(step, Step):
+        for verb in step.verbs:
+            if isinstance(verb, Send):
+                for item in verb.send:
+                    yield from _asked(item)
+
+
+def _asked(item: MessageItem) -> Iterator[str]:
+    match item:
+        case SymbolicMessage(name):
+            yield name
+        case Raw(_, SymbolicMessage(name)):
+            yield name
+        case MessageEach(_, of) | MessageTimes(_, of):
+            yield from _asked(of)
+        case MessageChoice(_, options):
+            for one in options.values():
+                for each in one if isinstance(one, tuple) else (one,):
+                    yield from _asked(each)

@@ -6,15 +6,17 @@ need not parse and check a thousand cases again. A cache that cannot be read or 
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, TypeVar
 
-FORMAT = "1"
+import msgspec
+
+Kept = TypeVar("Kept")
+FORMAT = "2"
 """Part of every digest; another one when what is kept changes."""
 
 
@@ -27,35 +29,48 @@ def vectors_root() -> Path:
     return Path(__file__).resolve().parents[2] / "vectors"
 
 
-def read_document(path: Path, schema: str = "") -> Any:
-    """Return the document at `path`, right by the schema of that name; `CaseError` says where it is wrong."""
+def read_text(path: Path) -> str:
+    """Return the text of a file; raises `CaseError` where it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
-        rules = (vectors_root() / "schema" / schema).read_text(encoding="utf-8") if schema else "true"
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CaseError(f"{path.name}: cannot be read: {error}") from None
-    digest = sha256("\0".join((FORMAT, rules, text)).encode()).hexdigest()[:24]
-    kept = _cache() / f"{path.name}-{digest}.json"
-    with suppress(OSError, ValueError):
-        return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def read_document(path: Path, schema: str = "") -> Any:
+    """Return the document at `path`, right by the schema of that name; raises `CaseError` that names the place."""
+    text = read_text(path)
+    rules = read_text(vectors_root() / "schema" / schema) if schema else "true"
+    digest = sha256("\0".join((rules, text)).encode()).hexdigest()[:24]
+    if (found := kept(path.name, digest, Any)) is not None:
+        return found
     from wireproof.conformance.suite.yaml_documents import checked
 
     document = checked(text, rules, path.name)
-    _keep(kept, document)
+    keep(path.name, digest, document)
     return document
 
 
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "wireproof")
+def kept(name: str, digest: str, kind: type[Kept]) -> Kept | None:
+    """Return what is kept of a file under a digest, None where nothing is."""
+    with suppress(OSError, ValueError):
+        return msgspec.json.decode(_place(name, digest).read_bytes(), type=kind)
+    return None
 
 
-def _keep(path: Path, document: Any) -> None:
-    """Write whole or not at all; older versions of the same document go."""
+def keep(name: str, digest: str, found: object) -> None:
+    """Keep what a file holds, whole or not at all; older versions of the same file go. Never fails."""
     with suppress(OSError, TypeError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            json.dump(document, file)
-        Path(file.name).replace(path)
-        for old in path.parent.glob(f"{path.name.rpartition('-')[0]}-*.json"):
-            if old != path:
+        place = _place(name, digest)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("wb", dir=place.parent, delete=False) as file:
+            file.write(msgspec.json.encode(found))
+        Path(file.name).replace(place)
+        for old in place.parent.glob(f"{name}-*.json"):
+            if old != place:
                 old.unlink(missing_ok=True)
+
+
+def _place(name: str, digest: str) -> Path:
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "wireproof")
+    return folder / f"{name}-{sha256(f'{FORMAT} {digest}'.encode()).hexdigest()[:24]}.json"

@@ -1,21 +1,59 @@
-"""What a reply must look like: patterns over messages by field name, and the first byte at which a reply differs.
+"""Matches messages with patterns, and names the first field at which a message differs.
 
 A field that a pattern does not mention may hold anything. Tables are judged as sets of rows (T32-like clauses):
 `contains`, `excludes`, `exactly`, `count`; fragments are flattened into `rows`, their numbering has its own matcher.
+`pattern_types.py` has the types of patterns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import cast
 
 from wireproof.conformance.model.wording import describe, shown_fields
-from wireproof.conformance.suite.symbols import DATA_FORMS, SymbolError, Symbols
+from wireproof.conformance.suite.pattern_types import (
+    AnyOf,
+    AtLeast,
+    AtMost,
+    Between,
+    Contains,
+    Count,
+    EachRow,
+    Exactly,
+    Excludes,
+    FieldChoice,
+    FieldPattern,
+    Is,
+    Matcher,
+    Matchers,
+    MessagePattern,
+    OneOf,
+    Other,
+    Padded,
+    Pattern,
+    RowPattern,
+    Save,
+    Size,
+    StartsWith,
+    ZeroPadded,
+)
+from wireproof.conformance.suite.symbols import Saved, SymbolError, Symbols
+from wireproof.conformance.suite.values import Value
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import Message, Push
 from wireproof.protocols.fields import Repeated
 from wireproof.protocols.messages import declared_layout
+
+NUMBERED = ("contiguous", "from_one")
+"""What a list of numbers may be: each one more than the one before; `from_one` begins with 1."""
+TABLE_MATCHERS = ("contains", "excludes", "exactly", "count", "each")
+
+
+Table = tuple[Message, ...] | tuple[int, ...]
+Found = Saved | Message | Table
+"""What a field of a message holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,43 +66,59 @@ class Mismatch:
     """Name of the first field that differs; empty when the message itself is another one."""
 
 
-def match(spec: Any, message: Message, symbols: Symbols) -> Mismatch | None:
-    """Return None when `message` is what `spec` says, else the first difference. Saves what the pattern saves."""
-    if spec == "any":
-        return None
-    if isinstance(spec, dict) and "any_of" in spec:
-        tried = []
-        for one in spec["any_of"]:
-            problem = match(one, message, symbols)
-            if problem is None:
-                return None
-            tried.append(problem)
-        field = next((problem.field for problem in tried if problem.field), "")
-        return Mismatch(" or ".join(problem.expected for problem in tried), describe(message), field)
-    name, fields = symbols.named(spec)
-    if name == "ok" or name == "refused":
-        name, fields = "STATUS", {"ok": name == "ok"}
-    if name == "push":
-        return _match_push(fields, message, symbols)
-    wanted = symbols.message_class(name)
-    if type(message) is not wanted:
-        return Mismatch(f"{name}{shown_fields(fields)}", describe(message))
+def match(spec: Pattern, message: Message, symbols: Symbols) -> Mismatch | None:
+    """Return None when `message` is what `spec` says, else the first difference. Saves what the pattern saves.
+
+    Raises `SymbolError` where the pattern names what this profile does not have.
+    """
+    match spec:
+        case AnyOf(options):
+            return _match_any_of(options, message, symbols)
+        case MessagePattern("any"):
+            return None
+        case MessagePattern("push", fields):
+            return _match_push(fields, message, symbols)
+        case MessagePattern("ok" | "refused" as name):
+            return _match_named("STATUS", {"ok": name == "ok"}, message, symbols)
+        case MessagePattern(name, fields):
+            return _match_named(name, fields, message, symbols)
+    raise SymbolError(f"expected a pattern, got {as_written(spec)!r}")
+
+
+def _match_any_of(options: Iterable[Pattern], message: Message, symbols: Symbols) -> Mismatch | None:
+    tried = []
+    for one in options:
+        problem = match(one, message, symbols)
+        if problem is None:
+            return None
+        tried.append(problem)
+    field = next((problem.field for problem in tried if problem.field), "")
+    return Mismatch(" or ".join(problem.expected for problem in tried), describe(message), field)
+
+
+def _match_named(name: str, fields: Mapping[str, FieldPattern], message: Message, symbols: Symbols) -> Mismatch | None:
+    if type(message) is not symbols.message_class(name):
+        return Mismatch(f"{name}{_shown(fields)}", describe(message))
     return match_fields(fields, message, symbols)
 
 
-def _match_push(fields: Mapping[str, Any], message: Message, symbols: Symbols) -> Mismatch | None:
+def _shown(fields: Mapping[str, FieldPattern]) -> str:
+    return shown_fields({name: as_written(one) for name, one in fields.items()})
+
+
+def _match_push(fields: Mapping[str, FieldPattern], message: Message, symbols: Symbols) -> Mismatch | None:
     """Match a push; a field that pushes have in another profile only (a channel, say) is not on the wire here."""
     pushes = [push for profile in symbols.protocol.profiles.values() for push in profile.pushes]
     known = {name for push in pushes for name in push.__struct_fields__}
     if unknown := set(fields) - known:
         raise SymbolError(f"a push has no field {', '.join(sorted(unknown))}; it has {', '.join(sorted(known))}")
     if not isinstance(message, Push):
-        return Mismatch(f"a push{shown_fields(fields)}", describe(message))
+        return Mismatch(f"a push{_shown(fields)}", describe(message))
     here = {name: value for name, value in fields.items() if name in message.__struct_fields__}
     return match_fields(here, message, symbols)
 
 
-def match_fields(fields: Mapping[str, Any], message: Message, symbols: Symbols) -> Mismatch | None:
+def match_fields(fields: Mapping[str, FieldPattern], message: Message, symbols: Symbols) -> Mismatch | None:
     """Match the named fields of a message or row."""
     for field, wanted in fields.items():
         found = _field_of(message, field)
@@ -74,9 +128,10 @@ def match_fields(fields: Mapping[str, Any], message: Message, symbols: Symbols) 
     return None
 
 
-def _field_of(message: Message, field: str) -> Any:
+def _field_of(message: Message, field: str) -> Found:
     if field in message.__struct_fields__:
-        return getattr(message, field)
+        found: Found = getattr(message, field)
+        return found
     repeated = _repeated(message)
     if repeated is not None:
         parts = getattr(message, repeated)
@@ -96,126 +151,146 @@ def _repeated(message: Message) -> str | None:
     return None
 
 
-def match_value(wanted: Any, found: Any, symbols: Symbols, field: str = "") -> str:
-    """Return "" when the value is what is wanted, else what was expected, in words."""
+def match_value(wanted: FieldPattern, found: Found, symbols: Symbols, field: str = "") -> str:
+    """Return "" when the value is what is wanted, else what was expected, in words; raises `SymbolError`."""
     if isinstance(found, Message):
-        inner = match(wanted, found, symbols)
+        inner = match(_pattern(wanted, field), found, symbols)
         return inner.expected if inner else ""
     if isinstance(found, tuple):
         return _match_table(wanted, found, symbols)
-    if isinstance(wanted, dict) and not set(wanted) & DATA_FORMS:
-        for name, argument in wanted.items():
-            if name not in _MATCHERS:
-                raise SymbolError(f"{field}: unknown matcher {name!r}; known: {', '.join(sorted(_MATCHERS))}")
-            problem = _MATCHERS[name](argument, found, symbols, field)
-            if problem:
+    if isinstance(wanted, Matchers):
+        for one in wanted.matchers:
+            if problem := _match_one(one, found, symbols, field):
                 return problem
         return ""
-    if wanted == "any":
-        return ""
+    return "" if wanted == "any" else _exact(_value(wanted, field), found, symbols, field)
+
+
+def _pattern(wanted: FieldPattern, field: str) -> Pattern:
+    if isinstance(wanted, str):
+        return MessagePattern(wanted, {})
+    if isinstance(wanted, MessagePattern | AnyOf):
+        return wanted
+    raise SymbolError(f"{field}: expected the pattern of a message, got {as_written(wanted)!r}")
+
+
+def _value(wanted: FieldPattern, field: str) -> Value:
+    if isinstance(wanted, MessagePattern | AnyOf | Matchers | FieldChoice):
+        raise SymbolError(f"{field}: expected a value or matchers, got {as_written(wanted)!r}")
+    return wanted
+
+
+def _match_one(matcher: Matcher, found: Saved, symbols: Symbols, field: str) -> str:
+    """Return "" when a value is as one matcher has it, else what was expected."""
+    match matcher:
+        case Save(name):
+            symbols.saved[symbols.filled(name)] = found
+            return ""
+        case OneOf(values):
+            options = [_concrete(one, found, symbols, field) for one in values]
+            return "" if found in options else "one of " + ", ".join(describe(one) for one in options)
+        case Other(inner):
+            return "" if match_value(inner, found, symbols, field) else f"other than {as_written(inner)}"
+        case Is(value):
+            return _exact(value, found, symbols, field)
+    if isinstance(found, bytes):
+        return _match_bytes(matcher, found, symbols, field)
+    return _match_number(matcher, found, symbols, field)
+
+
+def _match_number(matcher: Matcher, found: Saved, symbols: Symbols, field: str) -> str:
+    if not isinstance(found, int | float):
+        raise _unfit(matcher, found, field)
+    match matcher:
+        case AtLeast(bound):
+            low = symbols.number(bound, field)
+            return "" if found >= low else f">= {low}"
+        case AtMost(bound):
+            high = symbols.number(bound, field)
+            return "" if found <= high else f"<= {high}"
+        case Between(bounds):
+            low, high = (symbols.number(one, field) for one in bounds)
+            return "" if low <= found <= high else f"from {low} to {high}"
+    raise _unfit(matcher, found, field)
+
+
+def _match_bytes(matcher: Matcher, found: bytes, symbols: Symbols, field: str) -> str:
+    match matcher:
+        case StartsWith(value):
+            start = symbols.data(value)
+            return "" if found.startswith(start) else f"beginning with {describe(start)}"
+        case Padded(value):
+            text = symbols.data(value)
+            return "" if found == text.ljust(len(found), b"\0") else f"{describe(text)}, zero padded"
+        case ZeroPadded():
+            fits = b"\0" not in found.rstrip(b"\0")
+            return "" if fits else "with nothing but zero bytes behind the first one"
+        case Size(wanted):
+            return match_value(wanted, len(found), symbols, "size") and f"of size {as_written(wanted)}"
+    raise _unfit(matcher, found, field)
+
+
+def _unfit(matcher: Matcher, found: Found, field: str) -> SymbolError:
+    """Return the error of a matcher of bytes for a number, of a table for bytes, and so on."""
+    return SymbolError(f"{field}: {as_written(matcher)!r} cannot be asked of {describe(found)}")
+
+
+def _exact(wanted: Value, found: Saved, symbols: Symbols, field: str) -> str:
     exact = _concrete(wanted, found, symbols, field)
     return "" if exact == found else f"= {describe(exact)}"
 
 
-def _concrete(wanted: Any, found: Any, symbols: Symbols, field: str) -> Any:
+def _concrete(wanted: Value, found: Found, symbols: Symbols, field: str) -> Found:
+    """Return what is wanted as a value of the kind that was found."""
     if isinstance(found, bool):
-        return wanted
+        return cast(Saved, wanted)
     return symbols.data(wanted) if isinstance(found, bytes) else symbols.number(wanted, field)
 
 
-def _at_least(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    low = symbols.number(argument, field)
-    return "" if found >= low else f">= {low}"
+def _match_table(wanted: FieldPattern, rows: Table, symbols: Symbols) -> str:
+    match wanted:
+        case "any":
+            return ""
+        case tuple():
+            exact = [symbols.number(cast(Value, one)) for one in wanted]
+            return "" if list(rows) == exact else f"= {exact}"
+        case "contiguous" | "from_one":
+            numbers = cast("tuple[int, ...]", rows)
+            first = numbers[0] if numbers and wanted == "contiguous" else 1
+            ok = list(numbers) == list(range(first, first + len(numbers)))
+            return "" if ok else f"numbered {first}, {first + 1}, {first + 2}, …"
+        case Matchers(matchers):
+            for one in matchers:
+                if problem := _match_rows(one, rows, symbols):
+                    return problem
+            return ""
+    raise SymbolError(f"expected a table with {', '.join(TABLE_MATCHERS)}; got {as_written(wanted)!r}")
 
 
-def _at_most(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    high = symbols.number(argument, field)
-    return "" if found <= high else f"<= {high}"
+def _match_rows(matcher: Matcher, rows: Table, symbols: Symbols) -> str:
+    match matcher:
+        case Contains(patterns):
+            return _contains(patterns, rows, symbols)
+        case Excludes(patterns):
+            return _excludes(patterns, rows, symbols)
+        case Exactly(patterns):
+            return _exactly(patterns, rows, symbols)
+        case Count(wanted):
+            fits = not match_value(wanted, len(rows), symbols, "count")
+            return "" if fits else f"with {as_written(wanted)} rows (got {len(rows)})"
+        case EachRow(wanted):
+            return _each(wanted, rows, symbols)
+    raise SymbolError(f"expected a table with {', '.join(TABLE_MATCHERS)}; got {as_written(matcher)!r}")
 
 
-def _between(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    low, high = (symbols.number(one, field) for one in argument)
-    return "" if low <= found <= high else f"from {low} to {high}"
-
-
-def _save(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    symbols.saved[symbols.filled(argument)] = found
-    return ""
-
-
-def _one_of(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    options = [_concrete(one, found, symbols, field) for one in argument]
-    return "" if found in options else "one of " + ", ".join(describe(one) for one in options)
-
-
-def _not(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    return "" if match_value(argument, found, symbols, field) else f"other than {argument}"
-
-
-def _starts_with(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    start = symbols.data(argument)
-    return "" if found.startswith(start) else f"beginning with {describe(start)}"
-
-
-def _padded(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    text = symbols.data(argument)
-    return "" if found == text.ljust(len(found), b"\0") else f"{describe(text)}, zero padded"
-
-
-def _zero_padded(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    return "" if b"\0" not in found.rstrip(b"\0") else "with nothing but zero bytes behind the first one"
-
-
-def _size(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    return match_value(argument, len(found), symbols, "size") and f"of size {argument}"
-
-
-def _exact(argument: Any, found: Any, symbols: Symbols, field: str) -> str:
-    exact = _concrete(argument, found, symbols, field)
-    return "" if exact == found else f"= {describe(exact)}"
-
-
-_MATCHERS: Mapping[str, Callable[[Any, Any, Symbols, str], str]] = {
-    "at_least": _at_least,
-    "at_most": _at_most,
-    "between": _between,
-    "save": _save,
-    "one_of": _one_of,
-    "not": _not,
-    "starts_with": _starts_with,
-    "padded": _padded,
-    "zero_padded": _zero_padded,
-    "size": _size,
-    "is": _exact,
-}
-
-
-def _match_table(wanted: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
-    if wanted == "any":
-        return ""
-    if isinstance(wanted, list):
-        exact = [symbols.number(one) for one in wanted]
-        return "" if list(rows) == exact else f"= {exact}"
-    if wanted in ("contiguous", "from_one"):
-        first = rows[0] if rows and wanted == "contiguous" else 1
-        ok = list(rows) == list(range(first, first + len(rows)))
-        return "" if ok else f"numbered {first}, {first + 1}, {first + 2}, …"
-    if not isinstance(wanted, dict) or set(wanted) - _TABLE_MATCHERS.keys():
-        raise SymbolError(f"expected a table with {', '.join(_TABLE_MATCHERS)}; got {wanted!r}")
-    for name, argument in wanted.items():
-        problem = _TABLE_MATCHERS[name](argument, rows, symbols)
-        if problem:
-            return problem
-    return ""
-
-
-def _matching(pattern: Any, rows: Iterable[Any], symbols: Symbols) -> list[int]:
-    fields = {name: value for name, value in pattern.items() if name not in ("position", "times")}
-    rows = tuple(rows)
-    exact = _exact_fields(fields, rows[0], symbols) if rows else {}
-    starts = _starts(fields, rows[0], symbols) if rows else {}
+def _matching(pattern: RowPattern, rows: Iterable[object], symbols: Symbols) -> list[int]:
+    """Return the places of the rows that are so; the fields that are the same for all rows are compared first."""
+    table = tuple(one for one in rows if isinstance(one, Message))
+    fields = pattern.fields
+    exact = _exact_fields(fields, table[0], symbols) if table else {}
+    starts = _starts(fields, table[0], symbols) if table else {}
     others = {name: value for name, value in fields.items() if name not in exact and name not in starts}
-    found: Iterable[tuple[int, Any]] = enumerate(rows)
+    found: Iterable[tuple[int, Message]] = enumerate(table)
     for name, value in exact.items():
         get = attrgetter(name)
         found = [one for one in found if get(one[1]) == value]
@@ -225,87 +300,76 @@ def _matching(pattern: Any, rows: Iterable[Any], symbols: Symbols) -> list[int]:
     return [index for index, row in found if match_fields(others, row, symbols) is None]
 
 
-def _exact_fields(fields: Mapping[str, Any], row: Message, symbols: Symbols) -> dict[str, Any]:
+def _exact_fields(fields: Mapping[str, FieldPattern], row: Message, symbols: Symbols) -> dict[str, Found]:
     """Return the fields whose value does not depend on the row, made concrete once for all rows."""
-    saves = any(isinstance(value, dict) and "save" in value for value in fields.values())
+    saves = any(isinstance(one, Matchers) and any(isinstance(m, Save) for m in one.matchers) for one in fields.values())
     return {
-        name: _concrete(value, getattr(row, name), symbols, name)
+        name: _concrete(_value(value, name), getattr(row, name), symbols, name)
         for name, value in fields.items()
         if name in row.__struct_fields__
         and value != "any"
-        and (bool(set(value) & DATA_FORMS) if isinstance(value, dict) else not isinstance(value, list))
+        and not isinstance(value, tuple | Matchers | MessagePattern | AnyOf)
         and not (saves and "@" in str(value))
     }
 
 
-def _starts(fields: Mapping[str, Any], row: Message, symbols: Symbols) -> dict[str, bytes]:
+def _starts(fields: Mapping[str, FieldPattern], row: Message, symbols: Symbols) -> dict[str, bytes]:
     """Return the fields of which only the beginning is told, made concrete once for all rows."""
-    return {
-        name: symbols.data(value["starts_with"])
-        for name, value in fields.items()
-        if type(value) is dict
-        and value.keys() == {"starts_with"}
-        and name in row.__struct_fields__
-        and isinstance(getattr(row, name), bytes)
-        and "@" not in str(value)
-    }
+    found = {}
+    for name, value in fields.items():
+        match value:
+            case Matchers((StartsWith(start),)) if name in row.__struct_fields__ and "@" not in str(start):
+                if isinstance(getattr(row, name), bytes):
+                    found[name] = symbols.data(start)
+    return found
 
 
-def _contains(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
-    for pattern in argument:
+def _contains(patterns: Iterable[RowPattern], rows: Table, symbols: Symbols) -> str:
+    for pattern in patterns:
         found = _matching(pattern, rows, symbols)
-        times = symbols.integer(pattern.get("times", 1))
+        times = symbols.integer(cast(Value, pattern.written.get("times", 1)))
         if len(found) != times:
             return f"with {times} row(s) like {_plain(pattern, symbols)} (found {len(found)} among {len(rows)})"
-        if "position" in pattern and found:
-            told = match_value(pattern["position"], found[0], symbols, "position")
-            if told:
-                return f"with {_plain(pattern, symbols)} at a position {told} (it is at {found[0]})"
+        if pattern.position is not None and found:
+            problem = match_value(pattern.position, found[0], symbols, "position")
+            if problem:
+                return f"with {_plain(pattern, symbols)} at a position {problem} (it is at {found[0]})"
         _matching(pattern, (rows[index] for index in found), symbols)
     return ""
 
 
-def _plain(pattern: Any, symbols: Symbols) -> str:
-    def shown(value: Any) -> str:
+def _plain(pattern: RowPattern, symbols: Symbols) -> str:
+    def shown(value: object) -> str:
         if isinstance(value, str) and value[:1] in "$@":
             return describe(symbols.data(value))
         return str(value)
 
-    return ", ".join(f"{name}={shown(value)}" for name, value in pattern.items())
+    written = as_written(pattern)
+    assert isinstance(written, dict)
+    return ", ".join(f"{name}={shown(value)}" for name, value in written.items())
 
 
-def _excludes(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
-    for pattern in argument:
+def _excludes(patterns: Iterable[RowPattern], rows: Table, symbols: Symbols) -> str:
+    for pattern in patterns:
         if _matching(pattern, rows, symbols):
             return f"without a row like {_plain(pattern, symbols)}"
     return ""
 
 
-def _exactly(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
-    problem = _contains(argument, rows, symbols)
-    named = {index for pattern in argument for index in _matching(pattern, rows, symbols)}
+def _exactly(patterns: Iterable[RowPattern], rows: Table, symbols: Symbols) -> str:
+    problem = _contains(patterns, rows, symbols)
+    named = {index for pattern in patterns for index in _matching(pattern, rows, symbols)}
     foreign = next((row for index, row in enumerate(rows) if index not in named), None)
     return problem or ("" if foreign is None else f"of nothing but {len(named)} rows (got {describe(foreign)}, too)")
 
 
-def _count(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
-    return match_value(argument, len(rows), symbols, "count") and f"with {argument} rows (got {len(rows)})"
-
-
-def _each(argument: Any, rows: tuple[Any, ...], symbols: Symbols) -> str:
+def _each(wanted: RowPattern | FieldPattern, rows: Table, symbols: Symbols) -> str:
     for row in rows:
-        if not isinstance(row, Message):
-            if told := match_value(argument, row, symbols):
-                return f"each {told} (got {row})"
-        elif problem := match_fields(argument, row, symbols):
-            return f"each with {problem.expected} (got {problem.got})"
+        if isinstance(wanted, RowPattern):
+            if not isinstance(row, Message):
+                raise SymbolError(f"each: expected a matcher of numbers, got {as_written(wanted)!r}")
+            if problem := match_fields(wanted.fields, row, symbols):
+                return f"each with {problem.expected} (got {problem.got})"
+        elif expected := match_value(wanted, row, symbols):
+            return f"each {expected} (got {row})"
     return ""
-
-
-_TABLE_MATCHERS: Mapping[str, Callable[[Any, tuple[Any, ...], Symbols], str]] = {
-    "contains": _contains,
-    "excludes": _excludes,
-    "exactly": _exactly,
-    "count": _count,
-    "each": _each,
-}

@@ -6,11 +6,12 @@ a message is met: later the variables of a repetition have moved on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
 
+from wireproof.conformance.suite.symbolic import value_of
 from wireproof.conformance.suite.symbols import DATA_FORMS, SymbolError, Symbols
+from wireproof.conformance.suite.values import Node
 from wireproof.protocols import Message, Profile
 from wireproof.protocols.fields import BYTES, Kind, Repeated, Rows
 from wireproof.protocols.messages import declared_layout
@@ -21,7 +22,7 @@ COUNTS = frozenset({"size", "count", "times", "position", "numbering", "per_part
 """Keys of patterns whose values are numbers whatever the field is."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Node:
     """Return a message, row or value as JSON: bytes as hex, integers beyond 2^53 - 1 as decimal strings."""
     match value:
         case Message():
@@ -34,31 +35,34 @@ def plain(value: Any) -> Any:
             return value
         case int():
             return value if value <= SAFE_INTEGER else str(value)
-    return value
+        case float() | str():
+            return value
+    raise TypeError(f"expected a message or a value, got {type(value).__name__}")
 
 
-def resolved(spec: Any, symbols: Symbols, field: str = "") -> Any:
-    """Return the pattern with every name resolved; what the message itself is yet to save stays a name."""
+def resolved(spec: Node, symbols: Symbols, field: str = "") -> Node:
+    """Return a pattern, as it is written, with every name resolved; what the message is yet to save stays a name."""
     fields = _fields(symbols.protocol.profiles[symbols.profile])
-    if isinstance(spec, Mapping) and (not set(spec) & DATA_FORMS or ("of" in spec and "call" not in spec)):
-        return {
-            str(key): value
-            if key == "save"
-            else resolved(value, symbols, key if key in fields or key in COUNTS else field)
-            for key, value in spec.items()
-        }
-    if isinstance(spec, list):
-        return [resolved(one, symbols, field) for one in spec]
-    if spec == "any" or isinstance(spec, bool) or spec is None:
-        return spec
-    if isinstance(spec, Mapping) or fields.get(field) is bytes:
-        return _quiet(lambda: {"hex": symbols.data(spec).hex()}, spec)
+    match spec:
+        case dict() if not set(spec) & DATA_FORMS or ("of" in spec and "call" not in spec):
+            return {
+                key: value
+                if key == "save"
+                else resolved(value, symbols, key if key in fields or key in COUNTS else field)
+                for key, value in spec.items()
+            }
+        case list():
+            return [resolved(one, symbols, field) for one in spec]
+        case "any" | bool() | None:
+            return spec
+    if isinstance(spec, dict) or fields.get(field) is bytes:
+        return _quiet(lambda: {"hex": symbols.data(value_of(spec)).hex()}, spec)
     if field or not isinstance(spec, str):
-        return _quiet(lambda: plain(symbols.number(spec, field)), spec)
+        return _quiet(lambda: plain(symbols.number(value_of(spec), field)), spec)
     return spec
 
 
-def _quiet(make: Callable[[], Any], otherwise: Any) -> Any:
+def _quiet(make: Callable[[], Node], otherwise: Node) -> Node:
     try:
         return make()
     except SymbolError:

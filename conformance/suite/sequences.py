@@ -9,22 +9,26 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from wireproof.conformance.suite.documents import CaseError, read_document
+from wireproof.conformance.suite.names import near
+from wireproof.conformance.suite.values import Node
 
-Step = Mapping[str, Any]
 _NAME = re.compile(r"<([a-z_]+)>")
 _HOLDING_STEPS = ("repeat", "measure")
+
+
+class SequenceError(ValueError):
+    """Raised where `perform` names what is not there, or gives it what it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
     """Steps with names in `<...>` that are filled in where they are performed."""
 
-    defaults: Mapping[str, Any]
+    defaults: Mapping[str, Node]
     """Name -> the value it has unless another is given; None: it must be given."""
-    steps: tuple[Step, ...]
+    steps: tuple[Node, ...]
 
 
 def load_sequences(path: Path) -> dict[str, Sequence]:
@@ -40,64 +44,73 @@ def load_sequences(path: Path) -> dict[str, Sequence]:
     return found
 
 
-def _names(spec: Any) -> set[str]:
+def _names(spec: Node) -> set[str]:
     if isinstance(spec, str):
         return set(_NAME.findall(spec))
-    if isinstance(spec, Mapping):
+    if isinstance(spec, dict):
         return {name for pair in spec.items() for one in pair for name in _names(one)}
     return {name for one in spec for name in _names(one)} if isinstance(spec, list) else set()
 
 
-def expanded(
-    steps: Iterable[Any], known: Mapping[str, Sequence], where: str, within: tuple[str, ...] = ()
-) -> list[Any]:
-    """Return the steps with each `perform` replaced by those it stands for; `CaseError`, which begins with `where`."""
-    found: list[Any] = []
+def expanded(steps: Iterable[Node], known: Mapping[str, Sequence], within: tuple[str, ...] = ()) -> list[Node]:
+    """Return the steps with each `perform` replaced by those it stands for; raises `SequenceError`."""
+    found: list[Node] = []
     for step in steps:
-        if isinstance(step, Mapping) and "perform" in step:
-            found += _performed(step, known, where, within)
+        if isinstance(step, dict) and "perform" in step:
+            found += _performed(step, known, within)
         else:
-            found.append(_inside(step, known, where, within))
+            found.append(_inside(step, known, within))
     return found
 
 
-def _inside(step: Any, known: Mapping[str, Sequence], where: str, within: tuple[str, ...]) -> Any:
+def _inside(step: Node, known: Mapping[str, Sequence], within: tuple[str, ...]) -> Node:
     """Return a step with the steps inside it expanded."""
     for verb in _HOLDING_STEPS:
-        if isinstance(step, Mapping) and isinstance(step.get(verb), Mapping) and "steps" in step[verb]:
-            inner = expanded(step[verb]["steps"], known, where, within)
-            step = {**step, verb: {**step[verb], "steps": inner}}
+        held = step.get(verb) if isinstance(step, dict) else None
+        if isinstance(step, dict) and isinstance(held, dict) and isinstance(held.get("steps"), list):
+            step = {**step, verb: {**held, "steps": expanded(held["steps"], known, within)}}  # type: ignore[arg-type]
     return step
 
 
-def _performed(step: Step, known: Mapping[str, Sequence], where: str, within: tuple[str, ...]) -> list[Any]:
-    named = step["perform"]
-    ((name, given),) = named.items() if isinstance(named, Mapping) else ((named, None),)
+def _performed(step: Mapping[str, Node], known: Mapping[str, Sequence], within: tuple[str, ...]) -> list[Node]:
+    name, given = _named(step["perform"])
     if name not in known:
-        raise CaseError(f"{where}: no such sequence: {name}; there is {', '.join(known) or 'none'}")
+        raise SequenceError(f"no such sequence: {name}{near(name, known)}; there is {', '.join(known) or 'none'}")
     if name in within:
-        raise CaseError(f"{where}: the sequence {name} performs itself")
+        raise SequenceError(f"the sequence {name} performs itself")
     if strange := set(step) - {"perform", "given", "clause"}:
-        raise CaseError(f"{where}: perform: expected given and clause beside it, got {', '.join(sorted(strange))}")
-    values = _values(known[name], given or {}, f"{where}: {name}")
-    body = [_filled(one, values, f"{where}: {name}") for one in known[name].steps]
-    beside = {"given": True, **{key: value for key, value in step.items() if key != "perform"}}
-    return [{**beside, **one} for one in expanded(body, known, where, (*within, name))]
+        raise SequenceError(f"perform: expected given and clause beside it, got {', '.join(sorted(strange))}")
+    values = _values(name, known[name], given)
+    body = [_filled(one, values, name) for one in known[name].steps]
+    beside: dict[str, Node] = {"given": True, **{key: value for key, value in step.items() if key != "perform"}}
+    return [{**beside, **one} for one in expanded(body, known, (*within, name)) if isinstance(one, dict)]
 
 
-def _values(sequence: Sequence, given: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+def _named(spec: Node) -> tuple[str, Mapping[str, Node]]:
+    """Return the name of a sequence and what it is given."""
+    if isinstance(spec, str):
+        return spec, {}
+    if isinstance(spec, dict) and len(spec) == 1:
+        ((name, given),) = spec.items()
+        if given is None or isinstance(given, dict):
+            return name, given or {}
+    raise SequenceError(f"perform: expected NAME or {{NAME: {{name: value}}}}, got {spec!r}")
+
+
+def _values(name: str, sequence: Sequence, given: Mapping[str, Node]) -> Mapping[str, Node]:
     if unknown := set(given) - set(sequence.defaults):
-        raise CaseError(f"{where}: takes {', '.join(sequence.defaults) or 'nothing'}; got {', '.join(sorted(unknown))}")
+        takes = ", ".join(sequence.defaults) or "nothing"
+        raise SequenceError(f"{name}: takes {takes}; got {', '.join(sorted(unknown))}")
     values = {**sequence.defaults, **given}
-    if lacking := [name for name, value in values.items() if value is None]:
-        raise CaseError(f"{where}: {', '.join(lacking)} must be given")
+    if lacking := [one for one, value in values.items() if value is None]:
+        raise SequenceError(f"{name}: {', '.join(lacking)} must be given")
     return values
 
 
-def _filled(spec: Any, values: Mapping[str, Any], where: str) -> Any:
+def _filled(spec: Node, values: Mapping[str, Node], where: str) -> Node:
     """Return what was written with its names filled in; a text that is one name alone becomes the value itself."""
-    if isinstance(spec, Mapping):
-        return {_filled(key, values, where): _filled(value, values, where) for key, value in spec.items()}
+    if isinstance(spec, dict):
+        return {str(_filled(key, values, where)): _filled(value, values, where) for key, value in spec.items()}
     if isinstance(spec, list):
         return [_filled(one, values, where) for one in spec]
     if not isinstance(spec, str):
@@ -107,8 +120,8 @@ def _filled(spec: Any, values: Mapping[str, Any], where: str) -> Any:
 
     def text(found: re.Match[str]) -> str:
         value = values[found[1]]
-        if isinstance(value, Mapping | list):
-            raise CaseError(f"{where}: <{found[1]}> inside {spec!r}: expected a text or a number, got {value!r}")
+        if isinstance(value, dict | list):
+            raise SequenceError(f"{where}: <{found[1]}> inside {spec!r}: expected a text or a number, got {value!r}")
         return str(value)
 
     return _NAME.sub(text, spec)

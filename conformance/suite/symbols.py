@@ -10,10 +10,29 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any
+from typing import TypeVar
+
+import msgspec
 
 from wireproof.conformance.model.expressions import ExpressionError, Number, evaluate
 from wireproof.conformance.suite.declared import parameters as own_parameters
+from wireproof.conformance.suite.values import (
+    Call,
+    Choice,
+    Encoded,
+    Fields,
+    Fill,
+    Hex,
+    HexOf,
+    Join,
+    LittleEndian,
+    Nest,
+    Scalar,
+    SymbolicMessage,
+    Value,
+    options_of,
+)
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import LocalProtocolError, Message, Protocol
 from wireproof.protocols.fields import (
     Absent,
@@ -42,6 +61,14 @@ DEFAULT_PARAMETERS: Mapping[str, Number] = {
 and descriptors that may stay taken, CPU of an idle server in seconds a second, seconds to an answer."""
 DATA_FORMS = frozenset({"hex", "fill", "join", "hex_of", "uint", "message", "nest", "call"})
 """The keys of a mapping that describes bytes."""
+ALIASES: Mapping[str, tuple[str, Mapping[str, Value]]] = {
+    "ok": ("STATUS", {"ok": True}),
+    "refused": ("STATUS", {"ok": False}),
+}
+"""Short names of messages."""
+Saved = Scalar | bytes
+"""What a name stands for."""
+Chosen = TypeVar("Chosen", bound=msgspec.Struct | tuple[msgspec.Struct, ...])
 
 
 def usual_parameters(protocol: str) -> Mapping[str, Number]:
@@ -71,7 +98,7 @@ class Symbols:
         case: str,
         namespace: str,
         play: str = "",
-        variables: Mapping[str, Any] | None = None,
+        variables: Mapping[str, Scalar] | None = None,
         parameters: Mapping[str, Number] | None = None,
     ) -> None:
         """`parameters` are the target's where they are not the usual ones."""
@@ -79,10 +106,14 @@ class Symbols:
         self.profile = profile
         self.variant = variant
         self.codec = protocol.codec(protocol.profiles[profile], variant)
-        self.saved: dict[str, Any] = {}
+        self.saved: dict[str, Saved] = {}
         self._fields: dict[type[Message], dict[str, Kind]] = {}
         self._prefix = f"{namespace}-{_tag(case, play)}-".encode()
-        self.variables: dict[str, Any] = {**usual_parameters(protocol.name), **(parameters or {}), **(variables or {})}
+        self.variables: dict[str, Saved] = {
+            **usual_parameters(protocol.name),
+            **(parameters or {}),
+            **(variables or {}),
+        }
         for name, size in protocol.profiles[profile].variants[variant].sizes.items():
             scope = {"value": ("N", "MAX")}.get(name, (f"{name}_size", f"{name}_max"))
             self.variables.update({scope[0]: size, scope[1]: (1 << (8 * size)) - 1})
@@ -94,26 +125,44 @@ class Symbols:
         except KeyError as error:
             raise SymbolError(str(error.args[0])) from None
 
-    def here(self, spec: Any) -> Any:
-        """Return `spec` with every `by_profile` and `by_variant` choice taken."""
-        if isinstance(spec, dict):
-            for choice, mine in (("by_profile", self.profile), ("by_variant", self.variant)):
-                if choice in spec:
-                    options = {str(name): value for name, value in spec[choice].items()}
-                    if mine not in options and "else" not in options:
-                        raise SymbolError(f"{choice}: nothing for {mine}; it has {', '.join(options)}")
-                    return self.here(options.get(mine, options.get("else")))
-            return {key: self.here(value) for key, value in spec.items()}
-        return [self.here(one) for one in spec] if isinstance(spec, list) else spec
+    def here(self, spec: Chosen) -> Chosen:
+        """Return steps, messages or patterns with every choice by profile or variant taken."""
+        return self._here(spec)  # type: ignore[return-value]
 
-    def number(self, spec: Any, field: str = "") -> Number:
+    def _here(self, spec: object) -> object:
+        match spec:
+            case Choice():
+                return self._here(self._chosen(spec))
+            case tuple():
+                found = [(one, self._here(one)) for one in spec]
+                return tuple(
+                    each
+                    for one, here in found
+                    for each in (here if isinstance(one, Choice) and isinstance(here, tuple) else (here,))
+                )
+            case dict():
+                return {name: self._here(one) for name, one in spec.items()}
+            case msgspec.Struct():
+                found_fields = {name: self._here(getattr(spec, name)) for name in spec.__struct_fields__}
+                return type(spec)(**found_fields)
+        return spec
+
+    def _chosen(self, choice: Choice) -> object:
+        options = options_of(choice)
+        mine = self.profile if choice.by == "profile" else self.variant
+        if mine not in options and "else" not in options:
+            raise SymbolError(f"by_{choice.by}: nothing for {mine}; it has {', '.join(options)}")
+        return options.get(mine, options.get("else"))
+
+    def number(self, spec: Value, field: str = "") -> Number:
         """Return a number: as written, an enum's name, a saved value, or an expression."""
         if isinstance(spec, bool) or not isinstance(spec, int | float | str):
             raise SymbolError(f"{field}: expected a number, a name or an expression, got {spec!r}")
         if not isinstance(spec, str):
             return spec
         names = self.protocol.names.get(field)
-        text = self.variables.get(spec, spec) if isinstance(self.variables.get(spec), str) else spec
+        value = self.variables.get(spec)
+        text = value if isinstance(value, str) else spec
         if names is not None and text.upper() in names.__members__:
             return int(names[text.upper()])
         try:
@@ -121,7 +170,7 @@ class Symbols:
         except ExpressionError as error:
             raise SymbolError(f"{field}: {error}") from None
 
-    def _names(self) -> dict[str, Any]:
+    def _names(self) -> dict[str, Saved]:
         """Return what expressions may name; a variable that is an expression (`MAX - 1`) is its value."""
         names = {**self.variables, **self.saved}
         for name, value in self.variables.items():
@@ -130,54 +179,51 @@ class Symbols:
                     names[name] = evaluate(value, names)
         return names
 
-    def integer(self, spec: Any, field: str = "") -> int:
+    def integer(self, spec: Value, field: str = "") -> int:
         """Return a whole number."""
         return int(self.number(spec, field))
 
-    def data(self, spec: Any) -> bytes:
-        """Return bytes: a text, `$key`, `@saved`, or one of `DATA_FORMS`."""
-        if isinstance(spec, bytes):
-            return spec
-        if isinstance(spec, str | int) and not isinstance(spec, bool):
-            return self._text(str(spec))
-        if not isinstance(spec, dict):
-            raise SymbolError(f"expected a text or one of {', '.join(sorted(DATA_FORMS))}; got {spec!r}")
+    def data(self, spec: Value | bytes) -> bytes:
+        """Return bytes: a text, `$key`, `@saved`, or one of the forms of bytes; else raises `SymbolError`."""
+        match spec:
+            case bytes():
+                return spec
+            case str() | int() if not isinstance(spec, bool):
+                return self._text(str(spec))
         try:
             return self._composed(spec)
         except SymbolError:
             raise
         except (ValueError, OverflowError, TypeError) as error:
-            raise SymbolError(f"{spec!r} are no bytes: {error}") from None
+            raise SymbolError(f"{as_written(spec)!r} are no bytes: {error}") from None
 
-    def _composed(self, spec: Mapping[str, Any]) -> bytes:
+    def _composed(self, spec: Value) -> bytes:
         match spec:
-            case {"hex": text}:
+            case Hex(text):
                 return bytes.fromhex(self.filled(str(text)))
-            case {"fill": byte, "size": size}:
-                start = self.data(spec.get("prefix", ""))
-                wanted = self.integer(size, "size")
-                unit = self.data(byte) if isinstance(byte, dict) else bytes([self.integer(byte, "fill")])
+            case Fill(byte, size, prefix):
+                start, wanted = self.data(prefix), self.integer(size, "size")
+                unit = bytes([self.integer(byte, "fill")]) if isinstance(byte, int | str) else self.data(byte)
                 return (start + unit * (wanted - len(start)))[:wanted]
-            case {"join": parts}:
+            case Join(parts):
                 return b"".join(self.data(part) for part in parts)
-            case {"hex_of": inner}:
+            case HexOf(inner):
                 return self.data(inner).hex().encode()
-            case {"uint": number, "size": size}:
+            case LittleEndian(number, size):
                 return self.integer(number).to_bytes(self.integer(size), "little")
-            case {"message": inner}:
-                return bytes(self.codec.encode(self.message(inner)))
-            case {"nest": {"message": outer, "field": field}, "times": times, "around": inner}:
-                data = self.data(inner)
+            case Encoded(message):
+                return bytes(self.codec.encode(self.message(message)))
+            case Nest(layer, times, inner):
+                data, outer = self.data(inner), layer.message
                 for _ in range(self.integer(times)):
-                    name, fields = self.named(outer)
-                    data = self.codec.encode(self.message({name: {**fields, field: data}}))
+                    fields: dict[str, Value | bytes] = {**outer.fields, layer.field: data}
+                    data = self.codec.encode(self.build(self.message_class(outer.name), fields, outer.name))
                 return data
-            case {"call": name, **arguments}:
-                return self._called(str(name), arguments)
-        told = "hex, fill+size, join, hex_of, uint+size, message, nest+times+around, call"
-        raise SymbolError(f"expected one of {told}; got {sorted(spec)}")
+            case Call(name, arguments):
+                return self._called(name, arguments)
+        raise SymbolError(f"expected bytes: a text or one of {', '.join(sorted(DATA_FORMS))}; got {as_written(spec)!r}")
 
-    def _called(self, name: str, arguments: Mapping[str, Any]) -> bytes:
+    def _called(self, name: str, arguments: Mapping[str, Value]) -> bytes:
         """Return what a function of the protocol makes of its arguments: bytes, or numbers."""
         functions = self.protocol.functions
         if name not in functions:
@@ -207,16 +253,6 @@ class Symbols:
             return value if isinstance(value, bytes) else str(value).encode()
         return self._prefix + text[1:].encode() if text.startswith("$") else text.encode()
 
-    def named(self, spec: Any) -> tuple[str, Mapping[str, Any]]:
-        """Split `{NAME: fields}` or `NAME` into name and fields."""
-        if isinstance(spec, str):
-            return spec, {}
-        if isinstance(spec, dict) and len(spec) == 1:
-            ((name, fields),) = spec.items()
-            if fields is None or isinstance(fields, dict):
-                return str(name), fields or {}
-        raise SymbolError(f"expected one message as NAME or {{NAME: fields}}, got {spec!r}")
-
     def message_class(self, name: str) -> type[Message]:
         """Return the class of that name in this profile; `SymbolError` with the known names."""
         try:
@@ -224,15 +260,13 @@ class Symbols:
         except KeyError as error:
             raise SymbolError(str(error.args[0])) from None
 
-    def message(self, spec: Any) -> Message:
-        """Return the message that `{NAME: {field: value}}` describes, every field given (or `"*"` for the rest)."""
-        name, fields = self.named(spec)
-        aliases = {"ok": ("STATUS", {"ok": True}), "refused": ("STATUS", {"ok": False})}
-        name, fields = aliases.get(name, (name, fields))
+    def message(self, spec: SymbolicMessage) -> Message:
+        """Return the message described, every field given (or `"*"` for the rest); raises `SymbolError`."""
+        name, fields = ALIASES.get(spec.name, (spec.name, spec.fields))
         return self.build(self.message_class(name), fields, name)
 
-    def build(self, kind: type[Message], fields: Mapping[str, Any], name: str) -> Message:
-        """Return a message or row of class `kind`."""
+    def build(self, kind: type[Message], fields: Mapping[str, Value | bytes], name: str) -> Message:
+        """Return a message or row of class `kind`; raises `SymbolError` for a field that lacks or is none."""
         layout = self._fields.get(kind)
         if layout is None:
             layout = self._fields[kind] = dict(self.codec.layout(kind).fields)
@@ -246,19 +280,41 @@ class Symbols:
             values[field] = self._field(field_kind, fields.get(field, fields.get("*")), f"{name}.{field}", field)
         return kind(**values)
 
-    def _field(self, kind: Kind, spec: Any, where: str, field: str) -> Any:
+    def _field(self, kind: Kind, spec: Value | bytes, where: str, field: str) -> object:
         match kind:
             case Absent():
                 return 0
             case Flag():
                 return spec
             case UInt():
-                return self.integer(spec, field)
+                return self.integer(_no_bytes(spec, where), field)
             case Raw(size):
                 return self.data(spec if spec != 0 else "").ljust(size, b"\0")
             case Blob() | Split() | Rest() | Terminated():
                 return self.data(spec)
             case Rows(row) | Repeated(row):
-                return tuple(self.build(row, one, where) for one in spec)
+                return tuple(self.build(row, one.fields, where) for one in _rows(spec, where))
             case Nested():
-                return self.message(spec)
+                return self.message(_message(spec, where))
+        raise SymbolError(f"{where}: no value can be given for it")
+
+
+def _no_bytes(spec: Value | bytes, where: str) -> Value:
+    if isinstance(spec, bytes):
+        raise SymbolError(f"{where}: expected a number, got bytes")
+    return spec
+
+
+def _rows(spec: Value | bytes, where: str) -> list[Fields]:
+    rows = [one for one in spec if isinstance(one, Fields)] if isinstance(spec, tuple) else []
+    if not isinstance(spec, tuple) or len(rows) != len(spec):
+        raise SymbolError(f"{where}: expected rows, each with its fields")
+    return rows
+
+
+def _message(spec: Value | bytes, where: str) -> SymbolicMessage:
+    if isinstance(spec, str):
+        return SymbolicMessage(spec, {})
+    if not isinstance(spec, SymbolicMessage):
+        raise SymbolError(f"{where}: expected one message as NAME or {{NAME: fields}}")
+    return spec

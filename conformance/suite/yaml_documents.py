@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import jsonschema_rs
 import yaml
 
 from wireproof.conformance.suite.documents import CaseError
+from wireproof.conformance.suite.values import Node
 
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
@@ -43,12 +45,37 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 _Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), ["t", "f"])
 
 
-def checked(text: str, rules: str, name: str) -> Any:
-    """Return the document in `text`, right by the schema `rules`; `CaseError` names the file `name` and the place."""
+def parsed(text: str, name: str) -> Node:
+    """Return the document in `text`; raises `CaseError` that names the file `name` where it is no YAML or no JSON."""
     try:
         document = yaml.load(text, Loader=_Loader)
+        json.dumps(document)
     except yaml.YAMLError as error:
         raise CaseError(f"{name}: no YAML: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise CaseError(f"{name}: no JSON: {error}") from None
+    return document  # type: ignore[no-any-return]
+
+
+def line_of(text: str, path: Iterable[str | int]) -> int:
+    """Return the line, from 1, at which a document has what a path leads to, or the nearest thing around it."""
+    node = yaml.compose(text, Loader=_Loader)
+    line = 1
+    for step in path:
+        if isinstance(node, yaml.MappingNode):
+            key, node = next(((key, value) for key, value in node.value if key.value == str(step)), (None, None))
+            line = line if key is None else key.start_mark.line + 1
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return line
+
+
+def checked(text: str, rules: str, name: str) -> Any:
+    """Return the document in `text`, right by the schema `rules`; `CaseError` names the file `name` and the place."""
+    document = parsed(text, name)
     try:
         errors = list(jsonschema_rs.validator_for(json.loads(rules)).iter_errors(document))
     except ValueError as error:

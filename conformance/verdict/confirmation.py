@@ -1,4 +1,8 @@
-"""What plays under other deliveries are held against: that the case passes whole, before and, in doubt, once more."""
+"""Confirmation: a failure under another segmentation counts only if the same case still passes whole.
+
+A target that changed meanwhile fails both ways, and then the segmentation is not to blame. Confirming costs two plays,
+so after a few failures that were confirmed under one segmentation the next ones are believed.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,15 @@ from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 
 ENOUGH = 3
-"""Failures confirmed under one delivery, after which the next ones are believed."""
-FIRST_COMPARISON = 10
-DIFFERENT = frozenset({Verdict.FAIL, Verdict.HANG})
+"""Failures confirmed under one segmentation, after which the next ones are believed."""
+FIRST_ATTEMPT = 10
+"""Below the number of any attempt that confirms; the others of a case are few."""
+CONFIRMED = frozenset({Verdict.FAIL, Verdict.HANG})
+"""Verdicts that are to be confirmed."""
 
 
-class Yardstick:
-    """The measure of one run; `budget` is the time for plays that are held against it, in seconds."""
+class Confirmation:
+    """What is known in one run; `budget` is the time for plays under other segmentations, in seconds."""
 
     def __init__(self, budget: float | None) -> None:
         self.passed: set[str] = set()
@@ -27,10 +33,10 @@ class Yardstick:
         self._left = inf if budget is None else budget
         self._until = inf
         self._confirmed: Counter[str] = Counter()
-        self._compared = 0
+        self._attempts = 0
 
-    def saw(self, case: Case, outcome: Outcome) -> None:
-        """Note what is known of a case for good."""
+    def note(self, case: Case, outcome: Outcome) -> None:
+        """Note the final outcome of a case."""
         if outcome.verdict is Verdict.PASS and case.delivery == WHOLE.name:
             self.passed.add(case.id)
 
@@ -49,27 +55,31 @@ class Yardstick:
         """Whether no further play may begin."""
         return time.monotonic() > self._until
 
-    def doubts(self, case: Case, outcome: Outcome) -> bool:
-        """Say whether a failure under another delivery is to be seen again, and the case whole beside it."""
+    def is_needed(self, case: Case, outcome: Outcome) -> bool:
+        """Say whether a failure under another segmentation is to be seen again, and the case whole after it."""
         return (
             case.delivery != WHOLE.name
-            and outcome.verdict in DIFFERENT
+            and outcome.verdict in CONFIRMED
             and outcome.guilty is not Guilty.HARNESS
             and self._confirmed[case.delivery] < ENOUGH
         )
 
     def attempt(self) -> int:
         """Return the number of an attempt that no other play of a case has: its keys are its own."""
-        self._compared += 1
-        return FIRST_COMPARISON + self._compared
+        self._attempts += 1
+        return FIRST_ATTEMPT + self._attempts
 
-    def weighed(self, case: Case, outcome: Outcome, whole: Outcome) -> Outcome:
-        """Return what a failure is worth, now that the case was played whole again: nothing, if that failed as well."""
-        if whole.verdict is Verdict.PASS:
-            self._confirmed[case.delivery] += 1
-            return outcome
-        got = f"{outcome.got}; whole it does not pass any more either: {whole.got}"
-        return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
+    def count(self, case: Case, whole: Outcome) -> None:
+        """Count a failure as confirmed if the case, played whole again, passes."""
+        self._confirmed[case.delivery] += whole.verdict is Verdict.PASS
+
+
+def confirmed(outcome: Outcome, whole: Outcome) -> Outcome:
+    """Return what a failure is worth, now that the case was played whole again: nothing, if that failed as well."""
+    if whole.verdict is Verdict.PASS:
+        return outcome
+    got = f"{outcome.got}; whole it does not pass any more either: {whole.got}"
+    return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
 
 
 def whole(case: Case) -> Case:

@@ -1,15 +1,16 @@
 """Which failures are consequences: a case built on what another case shows to be broken is untestable, not failed.
 
-Groups of clauses stand on a ladder. A failed case of a lower group explains a failed one above it that used the lower
-group's request, when both stopped at the same place (the same field of the reply to the same request; what is judged by
-many replies at once stops at all of them) or when the lower one is a foundation. Of several foundations of one group
-the later ones, in order of their files, rest on the earlier. A failed bedrock case explains every other failure.
-Pure: the failures of one run in, the cause of each explained one out.
+Groups of clauses are ordered by dependency. A failed case of a lower group explains a failed one above it that used the
+lower group's request, when both stopped at the same place (the same field of the reply to the same request; what is
+judged by many replies at once stops at all of them) or when the lower one is a foundation. Of several foundations of
+one group the later ones, in order of their files, depend on the earlier. A failed bedrock case explains every other
+failure. What explains always stands lower, so failures are decided from the lowest up, and what explains one is never
+explained itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wireproof.conformance.model.outcome import ANYWHERE, Place
@@ -18,14 +19,14 @@ from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.records import Record
 
-__all__ = ["BY_ITSELF", "Failure", "explained", "settled"]
+__all__ = ["BY_ITSELF", "Consequences", "FailedPlay", "explained"]
 
 BY_ITSELF = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.HANG})
 """Verdicts that may be the consequence of another failure; a crash never is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedPlay:
     """One play that failed, and where."""
 
     key: str
@@ -34,36 +35,48 @@ class Failure:
     place: Place
     blamed: str | None
 
-    def told(self, got: str | None) -> str:
+    def as_cause(self, got: str | None) -> str:
         """Return what an explained play got, with this as its cause."""
         return f"{got}; rests on {self.case.id}, which fails ({self.blamed})"
 
 
-def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure]:
-    """Return key -> cause for the failures that others explain; what explains is never explained itself."""
-    rungs = {group: rung for rung, group in enumerate(suite.ladder)}
-    foundations = {case.id: place for place, case in enumerate(suite.cases) if case.foundation or case.bedrock}
+class _Order:
+    """Which case of a suite may be the cause of which failure."""
 
-    def group_of(one: Failure) -> str:
-        return suite.clauses[one.case.clauses[0]].group
+    def __init__(self, suite: Suite) -> None:
+        self._suite = suite
+        self._rungs = {group: rung for rung, group in enumerate(suite.ladder)}
+        self._foundations = {one.id: at for at, one in enumerate(suite.cases) if one.foundation or one.bedrock}
 
-    def height(one: Failure) -> tuple[int, int]:
-        rung = -1 if one.case.bedrock else rungs.get(group_of(one), len(rungs))
-        return rung, foundations.get(one.case.id, len(suite.cases))
+    def height(self, case: Case) -> tuple[int, int]:
+        """Return where a case stands: only a lower one explains it."""
+        rung = -1 if case.bedrock else self._rungs.get(self._group(case), len(self._rungs))
+        return rung, self._foundations.get(case.id, len(self._suite.cases))
 
-    def explains(low: Failure, high: Failure) -> bool:
-        if low.case.bedrock and height(low) < height(high):
-            return True
-        if height(low) >= height(high) or group_of(low) not in {group_of(high), *high.place.asked}:
+    def may_explain(self, low: Case, high: FailedPlay) -> bool:
+        """Say whether `low`, if it fails, explains a failure: somewhere, or only if both stopped at the same place."""
+        if self.height(low) >= self.height(high.case):
             return False
+        uses = self._group(low) in {self._group(high.case), *high.place.asked}
+        return low.bedrock or (uses and (low.foundation or self.height(low)[0] < self.height(high.case)[0]))
+
+    def explains(self, low: FailedPlay, high: FailedPlay) -> bool:
+        """Say whether a failure explains another."""
         same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
         meets = same or high.place.reply_to == ANYWHERE
-        return low.case.foundation or (meets and height(low)[0] < height(high)[0])
+        return self.may_explain(low.case, high) and (low.case.bedrock or low.case.foundation or meets)
 
-    causes: list[Failure] = []
-    found: dict[str, Failure] = {}
-    for one in sorted(failures, key=height):
-        cause = next((low for low in causes if explains(low, one)), None)
+    def _group(self, case: Case) -> str:
+        return self._suite.clauses[case.clauses[0]].group
+
+
+def explained(suite: Suite, failures: Iterable[FailedPlay]) -> Mapping[str, FailedPlay]:
+    """Return key -> cause for the failures that others explain; what explains is never explained itself."""
+    order = _Order(suite)
+    causes: list[FailedPlay] = []
+    found: dict[str, FailedPlay] = {}
+    for one in sorted(failures, key=lambda failure: order.height(failure.case)):
+        cause = next((low for low in causes if order.explains(low, one)), None)
         if cause is None:
             causes.append(one)
         else:
@@ -71,23 +84,87 @@ def explained(suite: Suite, failures: Iterable[Failure]) -> Mapping[str, Failure
     return found
 
 
-def settled(suite: Suite, records: Sequence[Record]) -> list[Record]:
-    """Return the records of a whole run with consequences made untestable; all others are the same objects."""
-    cases = {case.id: case for case in suite.cases}
-    failures = [
-        Failure(one["record_id"], cases[one["case"]], Place.of(one["extra"]), one["blamed"])
-        for one in records
-        if one["verdict"] in BY_ITSELF and one["delivery"] == WHOLE.name and "asked" in one["extra"]
-    ]
-    causes = explained(suite, failures)
-    return [_consequence(one, causes[one["record_id"]]) if one["record_id"] in causes else one for one in records]
+@dataclass(slots=True)
+class _Undecided:
+    """A failure whose cause may still be found."""
+
+    number: int
+    record: Record
+    failure: FailedPlay
+    waits_for: set[str]
+    """The cases that may explain it and have no final verdict yet."""
 
 
-def _consequence(record: Record, cause: Failure) -> Record:
+class Consequences:
+    """Takes the records of one run as they are made; returns each once, when it cannot change any more.
+
+    Everything but a failure is final at once. A failure is held back until every case that may explain it is decided.
+    """
+
+    def __init__(self, suite: Suite, cases: Iterable[Case]) -> None:
+        """`cases` are those of the run."""
+        self._order = _Order(suite)
+        self._cases = {case.id: case for case in suite.cases}
+        self._open = {case.id: case for case in cases}
+        self._held: dict[str, _Undecided] = {}
+        self._causes: list[tuple[tuple[int, int], int, FailedPlay]] = []
+        """Failures that nothing explains, with where they stand and their number in order of arrival."""
+        self._count = 0
+
+    def add(self, record: Record) -> list[Record]:
+        """Take a record; return those that are final now."""
+        self._count += 1
+        if record["delivery"] != WHOLE.name:
+            return [record]
+        name = record["case"]
+        if record["verdict"] not in BY_ITSELF or "asked" not in record["extra"]:
+            return [record, *self._decided(name)]
+        failure = FailedPlay(record["record_id"], self._cases[name], Place.of(record["extra"]), record["blamed"])
+        waits_for = {other for other, case in self._open.items() if self._order.may_explain(case, failure)}
+        self._held[name] = _Undecided(self._count, record, failure, waits_for)
+        return [] if waits_for else self._decided(name)
+
+    def rest(self) -> list[Record]:
+        """Return what is still held back, decided by what was played; the run is over or was cut short."""
+        for name in [name for name in self._open if name not in self._held]:
+            del self._open[name]
+        found: list[Record] = []
+        while self._held:
+            lowest = min(self._held.values(), key=lambda one: self._order.height(one.failure.case))
+            found += self._decided(lowest.failure.case.id)
+        return found
+
+    def _decided(self, name: str) -> list[Record]:
+        """Decide a case, and then those that waited for nothing but it; return the records held back of them."""
+        found: list[Record] = []
+        due = [name]
+        while due:
+            name = due.pop(0)
+            self._open.pop(name, None)
+            if (held := self._held.pop(name, None)) is not None:
+                found.append(self._decide(held))
+            for other, one in self._held.items():
+                if name in one.waits_for:
+                    one.waits_for.discard(name)
+                    due += [] if one.waits_for else [other]
+        return found
+
+    def _decide(self, held: _Undecided) -> Record:
+        causes = (one for _, _, one in self._causes if self._order.explains(one, held.failure))
+        cause = next(causes, None)
+        if cause is not None:
+            return consequence(held.record, cause)
+        self._causes.append((self._order.height(held.failure.case), held.number, held.failure))
+        self._causes.sort(key=lambda one: one[:2])
+        return held.record
+
+
+def consequence(record: Record, cause: FailedPlay) -> Record:
+    """Return the record of a failure that another one explains."""
     return {
         **record,
         "verdict": Verdict.UNTESTABLE.value,
         "guilty": Guilty.TARGET.value,
-        "got": cause.told(record["got"]),
+        "got": cause.as_cause(record["got"]),
         "extra": {**record["extra"], "rests_on": cause.case.id},
     }

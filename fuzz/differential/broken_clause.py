@@ -12,7 +12,7 @@ from wireproof.conformance.suite.case_traits import is_concurrent, waits
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.conformance.verdict.consequences import BY_ITSELF, Failure, explained
+from wireproof.conformance.verdict.consequences import BY_ITSELF, FailedPlay, explained
 from wireproof.conformance.verdict.records import level_of, weigh
 from wireproof.fuzz.differential.compared_servers import ComparedServer
 from wireproof.fuzz.differential.comparison import AnswerDifference
@@ -34,7 +34,7 @@ def clause_by_cases(
     """
     failed = {case.id: (case, outcome) for case, outcome in _failed(suite, server, asked)}
     failures = [
-        Failure(name, case, outcome.place, outcome.blamed)
+        FailedPlay(name, case, outcome.place, outcome.blamed)
         for name, (case, outcome) in failed.items()
         if outcome.place is not None and outcome.verdict in BY_ITSELF
     ]

@@ -9,10 +9,10 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from wireproof.conformance.model.verdict import Level
-from wireproof.conformance.suite.case_traits import patterns
+from wireproof.conformance.suite.case_traits import asked_by, expected
 from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.steps import Step
 from wireproof.fuzz.differential.comparison import AnswerDifference
-from wireproof.fuzz.live.required_features import names_in
 
 __all__ = ["ClauseAttribution"]
 
@@ -76,16 +76,19 @@ class ClauseAttribution:
     def _expectations(self, case: Case) -> Iterator[tuple[tuple[str, str, str], _Expectation]]:
         asked: list[str] = []
         for step in case.steps:
-            asked += names_in(step.get("send"))
-            name = step.get("clause", case.clauses[0])
+            asked += asked_by(step)
+            if not isinstance(step, Step):
+                continue
+            name = step.clause or case.clauses[0]
             clause = self._suite.clauses[name]
-            if step.get("given") or clause.levels.get(self._profile) in (None, Level.MAY):
+            if step.given or clause.levels.get(self._profile) in (None, Level.MAY):
                 continue
             expectation = _Expectation(name, tuple(asked))
             yield (clause.group, "", ""), expectation
-            for reply, fields in patterns(step.get("expect")):
+            for pattern in expected(step):
+                reply = pattern.name
                 yield (clause.group, reply, ""), expectation
-                for field, value in fields.items():
+                for field, value in pattern.fields.items():
                     shown = f"{field}={value}" if isinstance(value, bool) else field
                     yield (clause.group, reply, shown), expectation
 

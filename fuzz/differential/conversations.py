@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wireproof.conformance.suite.case_traits import patterns
+from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.cases import Suite
+from wireproof.conformance.suite.steps import AnyStep, Expect, Observe, Repeat, Step
+from wireproof.conformance.suite.symbolic import pattern_of
 from wireproof.fuzz.differential.comparison import PUSH, AnswerDifference
 from wireproof.fuzz.json_values import JsonObject
 from wireproof.fuzz.live.context import FuzzContext
@@ -84,15 +86,20 @@ def _asked(steps: list[JsonObject]) -> frozenset[str]:
     return frozenset(one["name"] for step in steps if step["do"] == "send" for one in step.get("messages", ()))
 
 
-def _asks(steps: Iterable[JsonObject]) -> Iterator[str]:
+def _asks(steps: Iterable[AnyStep]) -> Iterator[str]:
+    """Yield the names of the messages that steps are about: those that they expect or observe."""
     for step in steps:
-        if step.get("given"):
+        if not isinstance(step, Step) or step.given:
             continue
-        if "repeat" in step:
-            yield from _asks(step["repeat"]["steps"])
-        yield from (name for name, _ in patterns(step.get("expect")))
-        yield from (name for name, _ in patterns(list(step.get("observe", {}).values())))
+        for verb in step.verbs:
+            match verb:
+                case Repeat(loop):
+                    yield from _asks(loop.steps)
+                case Expect(found):
+                    yield from (one.name for one in message_patterns(found))
+                case Observe(labels):
+                    yield from (one.name for one in message_patterns(tuple(labels.values())))
 
 
-def _head(expect: object) -> str:
-    return next((name for name, _ in patterns(expect)), "")
+def _head(expect: Any) -> str:
+    return next((one.name for one in message_patterns(pattern_of(expect))), "")

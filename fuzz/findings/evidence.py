@@ -8,7 +8,6 @@ from pathlib import Path
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.findings.capture import is_available, write_capture
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext
@@ -16,7 +15,8 @@ from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
 from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import to_json
-from wireproof.protocols import Request
+from wireproof.protocols import Request, Role
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["exchange", "write_evidence"]
 
@@ -70,18 +70,18 @@ def _token_spans(found: Iterable[Line], context: FuzzContext) -> Iterator[tuple[
 def exchange(events: Iterable[TraceEvent], context: FuzzContext) -> Iterator[str]:
     """Yield the events of a trace as lines of text: decoded messages with their bytes in hexadecimal."""
     events = list(events)
-    open_ones: dict[str, Following] = {}
+    open_ones: dict[str, Dissection] = {}
     for event in events:
         when = f"{event.at_us / 1e6:9.4f} s  {event.connection or '-':8}"
         if event.kind is Kind.OPENED:
-            open_ones[event.connection] = context.following(event.link)
+            open_ones[event.connection] = context.dissection(event.link)
         if event.kind is Kind.SENT:
             requests, whole = _asked(event, context, open_ones)
             parts = [*map(describe, requests), *([] if whole else ["(the rest is no whole request)"])]
             yield f"{when} > {'; '.join(parts)}  [{event.data.hex()}]"
         elif event.kind is Kind.RECEIVED:
             if event.connection in open_ones:
-                open_ones[event.connection].came(event.data)
+                open_ones[event.connection].feed(Role.SERVER, event.data)
             yield f"{when} < {len(event.data)} bytes  [{event.data.hex()}]"
         else:
             yield f"{when} {event.kind}{f' ({event.link})' if event.link else ''}"
@@ -90,9 +90,11 @@ def exchange(events: Iterable[TraceEvent], context: FuzzContext) -> Iterator[str
             yield f"{line.name}: {describe(request)} -> {describe(reply)}"
 
 
-def _asked(event: TraceEvent, context: FuzzContext, open_ones: Mapping[str, Following]) -> tuple[list[Request], bool]:
-    """Return the requests of a write, and whether it holds nothing else."""
+def _asked(event: TraceEvent, context: FuzzContext, open_ones: Mapping[str, Dissection]) -> tuple[list[Request], bool]:
+    """Return the requests of a write, and whether it is nothing else; by itself where requests stand by themselves."""
     if not context.by_state or event.connection not in open_ones:
         return context.requests(event.data)
-    line = open_ones[event.connection]
-    return line.sent(event.data), line.whole
+    dissection = open_ones[event.connection]
+    known = len(dissection.of_client.frames)
+    dissection.feed(Role.CLIENT, event.data)
+    return dissection.requests[known:], dissection.of_client.is_whole

@@ -12,14 +12,14 @@ import msgspec
 from wireproof.conformance.model.actions import Action, Open, Read, Write
 from wireproof.conformance.suite.field_boundaries import anatomy, field_boundaries
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.live import seed_scripts
 from wireproof.fuzz.live.canaries import canary, renumbered
 from wireproof.fuzz.live.required_features import needs
 from wireproof.fuzz.live.token_substitution import SHORTEST, TokenSubstitution, has_placeholders
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import by_state, exchanges
-from wireproof.protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, Request, protocol
+from wireproof.protocols import LocalProtocolError, Message, Request, Role, protocol
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.fields import Blob, Raw
 from wireproof.reference_server.model import Model
 from wireproof.reference_server.registry import model_of
@@ -98,13 +98,13 @@ class FuzzContext:
         link = self.symbols.protocol.link
         return (*link.opening(), link.barrier())
 
-    def following(self, link: str = "") -> Following:
-        """Return a reader of both directions of a new connection on `link`."""
-        return Following(self.symbols.protocol.link_of(link), self.symbols.codec, by_state=self.by_state)
+    def dissection(self, link: str = "") -> Dissection:
+        """Return what reads both directions of a new connection."""
+        return Dissection(self.symbols.protocol.link_of(link), self.symbols.codec)
 
     def substitution(self, script: Script) -> TokenSubstitution | None:
-        """Return what replaces the placeholders of a script; None if it has none."""
-        return TokenSubstitution(self.following, self.token_fields) if has_placeholders(script) else None
+        """Return what fills the places of a script; None where it has none."""
+        return TokenSubstitution(self.dissection, self.token_fields) if has_placeholders(script) else None
 
     def edges(self, script: Script, at: int) -> tuple[int, ...]:
         """Return the offsets in a write at which requests and fields begin or end, without its own ends."""
@@ -113,26 +113,22 @@ class FuzzContext:
         if not self.by_state:
             return anatomy(self.symbols, write.data).boundaries
         mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
-        line = self.read(mine).get(write.connection) or self.following()
-        before, known, edges = line.sent_size, len(line.stops), set[int]()
-        start = line.stops[-1] if known else 0
-        for request, stop in zip(line.sent(write.data), line.stops[known:], strict=False):
-            layout = self.symbols.codec.layout(type(request))
-            edges.update(
-                one - before for one in (start, stop, *(start + at for at in field_boundaries(layout, request)))
-            )
-            start = stop
+        dissection, edges = self.read(mine).get(write.connection) or self.dissection(), set[int]()
+        before = dissection.of_client.size
+        for frame in dissection.feed(Role.CLIENT, write.data):
+            inner = field_boundaries(self.symbols.codec.layout(type(frame.message)), frame.message)
+            edges.update(one - before for one in (*frame.span, *(frame.span[0] + at for at in inner)))
         return tuple(sorted(one for one in edges if 0 < one < len(write.data)))
 
-    def read(self, script: Script) -> dict[str, Following]:
-        """Return connection name -> reader of what the script sends, read without any replies."""
-        lines: dict[str, Following] = {}
+    def read(self, script: Script) -> dict[str, Dissection]:
+        """Return the connections of a script by name, read as far as that can be done without answers."""
+        found: dict[str, Dissection] = {}
         for step in script:
             if isinstance(step, Open):
-                lines[step.connection] = self.following(step.link)
-            elif isinstance(step, Write) and step.connection in lines:
-                lines[step.connection].sent(step.data)
-        return lines
+                found[step.connection] = self.dissection(step.link)
+            elif isinstance(step, Write) and step.connection in found:
+                found[step.connection].feed(Role.CLIENT, step.data)
+        return found
 
     def opened(self, script: Script, at: int) -> tuple[Action, ...]:
         """Return the steps that bring another connection into the state in which the write at `at` is sent."""
@@ -145,15 +141,10 @@ class FuzzContext:
         return tuple(steps)
 
     def requests(self, data: bytes) -> tuple[list[Request], bool]:
-        """Return the requests at the beginning of `data`, and whether `data` holds nothing else."""
-        reader, found = self.symbols.protocol.link.server(self.symbols.codec), list[Request]()
-        reader.receive_data(data)
-        try:
-            while isinstance(event := reader.next_event(), Message):
-                found.append(event)  # type: ignore[arg-type]
-        except ProtocolError:
-            return found, False
-        return found, event is NEED_DATA and reader.received == len(data)
+        """Return the requests at the beginning of bytes, and whether they are nothing else."""
+        dissection = self.dissection()
+        dissection.feed(Role.CLIENT, data)
+        return dissection.requests, dissection.of_client.is_whole
 
     def encode(self, request: Request) -> bytes:
         """Return the bytes of a request. Raises `LocalProtocolError` if it cannot be encoded."""

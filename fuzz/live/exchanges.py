@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError, Request
+from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError, Request, Role
+from wireproof.protocols.dissect import Dissection, Frame
 from wireproof.protocols.links import Link
 
 __all__ = ["BY_TARGET", "Line", "lines", "shape_of"]
@@ -32,17 +33,17 @@ class Line:
     """A write did not leave: what the target has of it is unknown."""
     last: Kind | None = None
     """The latest thing that came of reading it."""
-    _said: list[tuple[Kind, bytes]] = field(default_factory=list)
+    _chunks: list[tuple[Role, bytes]] = field(default_factory=list)
     _read: int = 0
-    """How much of what was said was read."""
+    """How many of the chunks were read."""
 
     def see(self, event: TraceEvent) -> None:
         """Take its next event."""
-        if event.kind in (Kind.SENT, Kind.RECEIVED):
-            self._said.append((event.kind, event.data))
         if event.kind is Kind.SENT:
+            self._chunks.append((Role.CLIENT, event.data))
             self.sent += event.data
         elif event.kind is Kind.RECEIVED:
+            self._chunks.append((Role.SERVER, event.data))
             self.received += event.data
             self.last = event.kind
         elif event.kind in BY_TARGET or event.kind in (Kind.HALF_CLOSED, Kind.CLOSED):
@@ -57,43 +58,43 @@ class Line:
         return self.context.symbols.protocol.link_of(self.link_name)
 
     @cached_property
-    def _new(self) -> Following:
-        return self.context.following(self.link_name)
+    def _new(self) -> Dissection:
+        return self.context.dissection(self.link_name)
 
     @property
-    def _following(self) -> Following:
-        """What was read of both directions up to now."""
-        for kind, data in self._said[self._read :]:
-            (self._new.sent if kind is Kind.SENT else self._new.came)(data)
-        self._read = len(self._said)
+    def _dissection(self) -> Dissection:
+        """Both directions, read up to now."""
+        for sender, data in self._chunks[self._read :]:
+            self._new.feed(sender, data)
+        self._read = len(self._chunks)
         return self._new
 
     @property
     def requests(self) -> list[Request]:
         """The whole requests that were sent before anything that is none."""
-        return self._following.requests
+        return self._dissection.requests
 
     @property
-    def stops(self) -> list[int]:
-        """Where each of the requests ends in what was sent."""
-        return self._following.stops
+    def request_frames(self) -> list[Frame]:
+        """The same with where each of them lies in what was sent."""
+        return self._dissection.of_client.frames
 
     @property
     def valid(self) -> bool:
         """Whether nothing but whole requests was sent, all of it left, nobody cut it short nor asked for TLS."""
         cut_short = self.lost or self.ended in (Kind.HALF_CLOSED, Kind.CLOSED)
-        return self._following.whole and not cut_short and not self.turns_to_tls
+        return self._dissection.of_client.is_whole and not cut_short and not self.turns_to_tls
 
     @property
     def turns_to_tls(self) -> bool:
         """Say whether what comes next is TLS, an alert perhaps; that is tried elsewhere, so as not to turn."""
         if not self.link.tls or self.due <= 0:
             return False
-        reader = self.context.following(self.link_name)
-        for kind, data in self._said:
-            (reader.sent if kind is Kind.SENT else reader.came)(data)
+        dissection = self.context.dissection(self.link_name)
+        for sender, data in self._chunks:
+            dissection.feed(sender, data)
         try:
-            reader.server.start_tls()
+            dissection.of_client.start_tls()
         except LocalProtocolError:
             return False
         return True
@@ -101,37 +102,40 @@ class Line:
     @property
     def answered(self) -> list[tuple[Request, Message]]:
         """Requests with their replies, in order."""
-        return self._following.pairs
+        return [(cast(Request, request.message), reply.message) for request, reply in self._dissection.pairs]
 
     @property
     def messages(self) -> list[tuple[Message, Request | None]]:
         """All that came, with the request it answers; None for a push."""
-        return self._following.messages
+        frames = self._dissection.of_server.frames
+        return [(one.message, cast(Request, one.request.message) if one.request else None) for one in frames]
 
     @property
     def broken(self) -> RemoteProtocolError | None:
         """Why what came cannot be read to its end."""
-        return self._following.broken
+        return self._dissection.of_server.error
 
     @property
     def is_ambiguous(self) -> bool:
         """Say whether what came can be read in two ways."""
-        return self._following.client.ambiguous_at is not None
+        return self._dissection.ambiguous_at is not None
 
     @property
     def clear(self) -> bool:
         """Whether what came can be read in one way, and to its end."""
-        return self.broken is None and not self.is_ambiguous and not self._following.client.buffered
+        return self.broken is None and not self.is_ambiguous and not self._dissection.of_server.buffered
 
     @property
     def due(self) -> int:
         """How many requests have no reply and must have one."""
-        return len(self.requests) - len(self.answered) if self.link.transport == "stream" else 0
+        if self.link.transport != "stream":
+            return 0
+        return len(self._dissection.of_client.frames) - len(self._dissection.pairs)
 
     @property
     def may_ask(self) -> bool:
         """Say whether a request that stands for itself may be sent now."""
-        return self._following.client.settled
+        return self._dissection.settled
 
 
 def lines(trace: Iterable[TraceEvent], context: FuzzContext) -> list[Line]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from wireproof.conformance.suite.cases import Suite, load_suite
+from wireproof.conformance.suite.case_traits import asked_by, parts
+from wireproof.conformance.suite.cases import Case, Suite, load_suite
+from wireproof.conformance.suite.steps import ConnectTo
 from wireproof.fuzz.json_values import JsonObject
 
-__all__ = ["Needs", "asked_in", "links_in", "names_in", "needs", "needs_of"]
+__all__ = ["Needs", "asked_in", "links_in", "needs", "needs_of"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ def needs_of(suite: Suite) -> Needs:
     requests: dict[str, frozenset[str]] = {}
     for case in suite.cases:
         needed = frozenset(case.needs)
-        for found, names in ((links, links_in(case.steps)), (requests, asked_in(case.steps))):
+        for found, names in ((links, links_of(case)), (requests, asked_in(case))):
             for name in names:
                 found[name] = found.get(name, needed) & needed
     return Needs(links, requests, {case.id: frozenset(case.needs) for case in suite.cases})
@@ -39,23 +41,17 @@ def needs(protocol: str) -> Needs:
     return needs_of(load_suite(protocol))
 
 
+def links_of(case: Case) -> set[str]:
+    """Return the links that a case names."""
+    return {one.link for one in parts(case.steps) if isinstance(one, ConnectTo)}
+
+
 def links_in(steps: Iterable[JsonObject]) -> set[str]:
-    """Return the links that steps name."""
-    connects = (step.get("connect") for step in steps)
-    return {one["link"] for one in connects if isinstance(one, dict) and "link" in one}
+    """Return the links that steps name, as they are written."""
+    named = (step.get("connect") for step in steps)
+    return {one["link"] for one in named if isinstance(one, dict) and "link" in one}
 
 
-def asked_in(steps: Iterable[JsonObject]) -> set[str]:
-    """Return the names of the requests that steps send."""
-    return {name for step in steps for name in names_in(step.get("send"))}
-
-
-def names_in(spec: object) -> Iterator[str]:
-    """Yield the names of the messages in a `send`; once for repeated ones."""
-    if isinstance(spec, list):
-        for one in spec:
-            yield from names_in(one)
-    elif isinstance(spec, str):
-        yield spec
-    elif isinstance(spec, dict):
-        yield from names_in(spec["of"]) if "of" in spec else names_in(spec.get("as")) if "raw" in spec else iter(spec)
+def asked_in(case: Case) -> set[str]:
+    """Return the names of the requests that a case sends."""
+    return {name for step in case.steps for name in asked_by(step)}

@@ -12,6 +12,7 @@ from wireproof.fuzz.live.generation import ScriptGenerator
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.seeds import conversations
+from wireproof.protocols import Role
 
 if TYPE_CHECKING:
     from wireproof.fuzz.live.context import FuzzContext
@@ -74,16 +75,17 @@ def _each(steps: Iterable[JsonObject], context: FuzzContext) -> Iterator[Action]
         match step["do"]:
             case "connect":
                 link = context.symbols.protocol.link_of(step.get("link", ""))
-                lines[name] = context.following(step.get("link", ""))
+                lines[name] = context.dissection(step.get("link", ""))
                 yield Open(name, step.get("link", ""), link.transport)
             case "send":
                 if name in lines:
-                    lines[name].sent(data)
+                    lines[name].feed(Role.CLIENT, data)
                 for token, stand_in in placeholders.items():
                     data = data.replace(token, stand_in)
                 yield Write(name, data if context.by_state else context.with_canaries(data))
             case "receive" | "closed":
-                for message in lines[name].came(data) if name in lines else ():
+                frames = lines[name].feed(Role.SERVER, data) if name in lines else []
+                for message in (one.message for one in frames if one.sender is Role.SERVER):
                     placeholders.update(
                         (token, placeholder(name, len(token))) for token in tokens_in(message, context.token_fields)
                     )

@@ -13,9 +13,9 @@ from zlib import crc32
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
-from wireproof.fuzz.connection_reader import Following
 from wireproof.fuzz.script import Script
-from wireproof.protocols import Message
+from wireproof.protocols import Message, Role
+from wireproof.protocols.dissect import Dissection
 
 __all__ = ["SHORTEST", "TokenSubstitution", "has_placeholders", "on_other_connections", "placeholder", "tokens_in"]
 
@@ -63,22 +63,22 @@ def tokens_in(message: Message, fields: Fields) -> list[bytes]:
 class TokenSubstitution:
     """The tokens of one play; replaces placeholders as the play proceeds."""
 
-    def __init__(self, following: Callable[[str], Following], fields: Fields) -> None:
-        """`following` makes a reader of both directions of a connection on a link."""
-        self._following = following
+    def __init__(self, dissection: Callable[[str], Dissection], fields: Fields) -> None:
+        """`dissection` makes what reads a connection of a link."""
+        self._dissection = dissection
         self._fields = fields
-        self._lines: dict[str, Following] = {}
+        self._lines: dict[str, Dissection] = {}
         self._values: dict[bytes, bytes] = {}
 
     def see(self, event: TraceEvent) -> None:
         """Take the next event of the play."""
         if event.kind is Kind.OPENED:
-            self._lines[event.connection] = self._following(event.link)
+            self._lines[event.connection] = self._dissection(event.link)
         elif event.kind is Kind.SENT and event.connection in self._lines:
-            self._lines[event.connection].sent(event.data)
+            self._lines[event.connection].feed(Role.CLIENT, event.data)
         elif event.kind is Kind.RECEIVED and event.connection in self._lines:
-            for message in self._lines[event.connection].came(event.data):
-                for value in tokens_in(message, self._fields):
+            for frame in self._lines[event.connection].feed(Role.SERVER, event.data):
+                for value in tokens_in(frame.message, self._fields) if frame.sender is Role.SERVER else ():
                     self._values[placeholder(event.connection, len(value))] = value
 
     def substituted(self, data: bytes) -> bytes:

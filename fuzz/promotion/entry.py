@@ -150,7 +150,7 @@ def conforming_case(entry: Entry, suite: Suite, context: FuzzContext) -> tuple[E
     if needs := sorted(set().union(*(needs_of(suite).links.get(one, ()) for one in links_in(entry["steps"])))):
         entry = {**entry, "needs": needs}
     for _ in range(MOST_OPENED):
-        (case,) = cases_in({"cases": [entry]}, suite.clauses, "the case", features=suite.features)
+        (case,) = cases_in({"cases": [dict(entry)]}, suite.context, "the case")
         try:
             Deriver(suite, context.profile, context.variant).conversation(case)
         except DeriveError as error:

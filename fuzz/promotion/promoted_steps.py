@@ -15,8 +15,9 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.simulated import new_server, simulated
 from wireproof.fuzz.promotion.naming import Naming
 from wireproof.fuzz.script import Script
-from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, Request
+from wireproof.protocols import Message, ProtocolError, Push, Request, Role
 from wireproof.protocols.connection import Client
+from wireproof.protocols.dissect import Frame
 
 __all__ = ["StepsError", "steps_of"]
 
@@ -55,7 +56,7 @@ Stream = tuple[list[tuple[int, Request]], int]
 def _streams(script: Script, context: FuzzContext) -> list[Stream]:
     """Return the stream of each connection in order of opening, decoded with replies where that matters."""
     if context.by_state:
-        return [_ended(list(zip(one.stops, one.requests, strict=True))) for one in simulated(context, script).lines]
+        return [_requests_of(one.request_frames) for one in simulated(context, script).lines]
     found: list[bytearray] = []
     now: dict[str, bytearray] = {}
     for step in script:
@@ -197,19 +198,11 @@ class _CaseWriter:
 
 
 def _read(context: FuzzContext, stream: bytes) -> Stream:
-    reader = context.symbols.protocol.link.server(context.symbols.codec)
-    found: list[tuple[int, Request]] = []
-    reader.receive_data(stream)
-    try:
-        while (event := reader.next_event()) is not NEED_DATA:
-            if isinstance(event, Request):
-                found.append((reader.span[1], event))
-    except ProtocolError:
-        pass
-    return _ended(found)
+    return _requests_of(context.dissection().feed(Role.CLIENT, stream))
 
 
-def _ended(found: list[tuple[int, Request]]) -> Stream:
+def _requests_of(frames: Iterable[Frame]) -> Stream:
+    found = [(frame.span[1], frame.message) for frame in frames if isinstance(frame.message, Request)]
     return found, found[-1][0] if found else 0
 
 

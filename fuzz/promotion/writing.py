@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from wireproof.conformance.suite.cases import CaseError, Suite, frames_in, vectors_root
-from wireproof.conformance.suite.yaml_documents import checked
+from wireproof.conformance.suite.yaml_documents import parsed
 from wireproof.fuzz.corpus import merge
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.json_values import JsonObject
@@ -57,15 +57,16 @@ def add(path: Path, kind: str, entry: JsonObject, suite: Suite) -> tuple[str, ..
     left_open: tuple[str, ...] = ()
     head = f"{HEADS[kind]}protocol: {suite.protocol}\n{kind}:\n"
     before = path.read_text(encoding="utf-8") if path.exists() else head
-    rules = (vectors_root() / "schema" / "cases.schema.json").read_text(encoding="utf-8")
     try:
         if kind == "cases":
             entry, left_open = conforming_case(entry, suite, context)
         text = before + ("" if before.endswith("\n") else "\n") + _written(entry)
-        document = checked(text, rules, path.name)
-        if (document.get(kind) or [None])[-1] != entry:
+        document = parsed(text, path.name)
+        entries = document.get(kind) if isinstance(document, dict) else None
+        if not isinstance(entries, list) or entries[-1] != entry:
             raise CaseError(f"expected {kind} to be the last key of the file, so that one can be added at its end")
-        for frame in frames_in({kind: [entry]}, suite.clauses, path.name):
+        frames_in(document, suite.context, path.name)
+        for frame in frames_in({kind: [dict(entry)]}, suite.context, path.name):
             check_frame(frame, suite, context)
     except CaseError as error:
         raise PromotionError(f"{path}: cannot be extended: {error}") from None

@@ -1,4 +1,4 @@
-"""A small asyncio SDK for PSRT: control and data socket, TLS, pings, replication, datagrams in clear and sealed."""
+"""A small asyncio SDK for PSRT: control and data socket, TLS, pings, replication, datagrams, encrypted or not."""
 
 from wireproof.protocols.psrt import Encryption, ResponseCode
 from wireproof.protocols.psrt.enums import DatagramOperation
@@ -14,9 +14,9 @@ from wireproof.reference_client.errors import (
     TooWideError,
     UntrustedError,
 )
-from wireproof.reference_client.line import Reconnect
 from wireproof.reference_client.psrt.client import Client
 from wireproof.reference_client.psrt.session import Message
+from wireproof.reference_client.server_connection import Reconnect
 
 __all__ = [
     "AccessError",

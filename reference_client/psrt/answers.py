@@ -1,4 +1,4 @@
-"""What the one byte of an answer means to who asked."""
+"""Turns the response code of an answer into a result or an error."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["accepted"]
 
 
 def accepted(what: str, reply: Reply, *also: ResponseCode) -> ResponseCode:
-    """Return the code that says OK, or one of `also`; raises `AccessError` for ERR_ACCESS, `RefusedError` for others.
+    """Return the code if it is OK or one of `also`; `what` names the request in messages.
 
-    Raises `BadReplyError` for a byte that is no code.
+    Raises AccessError for ERR_ACCESS, RefusedError for other codes, and BadReplyError for an unknown one.
     """
     assert isinstance(reply, Response | DatagramReply)
     if reply.code not in list(ResponseCode):

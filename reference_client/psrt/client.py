@@ -1,6 +1,6 @@
 """The PSRT SDK: `async with Client.connect("127.0.0.1", 2873) as client: await client.publish(b"a/b", b"hello")`.
 
-Calls may overlap: they are sent in the order in which they begin, and each gets its own answer. Every wait ends within
+Calls may overlap: they are sent in the order in which they begin, and each gets its own answer. Every call ends within
 `timeout` seconds.
 """
 
@@ -19,24 +19,24 @@ from wireproof.protocols.psrt.enums import DatagramOperation
 from wireproof.protocols.psrt.requests import Bye, Content, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
 from wireproof.reference_client.checks import check
 from wireproof.reference_client.errors import BadRequestError
-from wireproof.reference_client.line import OnLoss, Reconnect
 from wireproof.reference_client.link import Link
 from wireproof.reference_client.psrt.answers import accepted
 from wireproof.reference_client.psrt.conversation import Conversation
 from wireproof.reference_client.psrt.datagrams import exchange, packed
 from wireproof.reference_client.psrt.session import Message, Session, Way
+from wireproof.reference_client.server_connection import OnLoss, Reconnect
 
 __all__ = ["PRIORITY", "Client"]
 
 PRIORITY = 0x7F
-"""What messages have unless told otherwise (P14)."""
+"""The default priority of messages (P14)."""
 
 
 class Client:
-    """One login at a server, over a control and a data socket; `Client.connect` makes one.
+    """One login at a server, with a control and a data socket; made by `Client.connect`.
 
-    What the server does not do is raised as `RefusedError`, as `AccessError` where it says that the client may not.
-    Calls that wait when either socket is lost fail, for nobody knows whether the server did them.
+    If the server refuses a request, its method raises RefusedError, or AccessError for a missing right. Calls that are
+    pending when a socket is lost fail: nobody knows whether the server executed them.
     """
 
     features: ClassVar[tuple[str, ...]] = ("tls", "udp", "encryption", "replication", "accounts")
@@ -45,7 +45,7 @@ class Client:
     conversation_class: ClassVar[type[Conversation]] = Conversation
     session_class: ClassVar[type[Session]] = Session
     nonce: ClassVar[Callable[[int], bytes]] = staticmethod(secrets.token_bytes)
-    """Size -> bytes never given before."""
+    """Returns new bytes of a size, never the same twice."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Client:
         self._way = way
         self._codec = codec
         self._topics: dict[bytes, None] = {}
-        """What the client subscribed to, and the server said it is."""
+        """The subscriptions that the server has accepted."""
         self._conversation = self.conversation_class(
             way,
             codec,
@@ -92,14 +92,14 @@ class Client:
         on_loss: OnLoss | None = None,
         on_mended: Callable[[], object] | None = None,
     ) -> Client:
-        """Return a client to be used with `async with`, or awaited and closed later; raises `ValueError`.
+        """Return a client to use with `async with`, or to await and close later.
 
-        `timeout`, in seconds: answers are waited for so long, the server hears something every half of it, and counts
-        as lost when it sends nothing for so long. `tls`: "starttls" goes on inside TLS on both sockets, trusting whom
-        the PEM file `ca` names, or whom the system trusts. With `reconnect`, a lost session is made again: calls wait
-        for it, subscriptions come back, and what was published meanwhile is lost. `on_message` is called with every
-        message as it comes, `on_loss` with why the session was lost and whether it will be made again, `on_mended`
-        once it was; none of them may block.
+        `timeout` (seconds) limits each answer; the client sends something every half of it, and a server that sends
+        nothing for as long counts as lost. `tls="starttls"` switches both sockets to TLS and trusts the PEM file `ca`,
+        by default what the system trusts. With `reconnect`, a lost session is restored: calls wait for it, and
+        subscriptions are renewed, but messages that were published meanwhile are lost. `on_message` is called with
+        every message, `on_loss` with the reason of a loss and whether the client reconnects, `on_mended` after it has;
+        none of them may block. Raises ValueError for an unknown profile, variant or `tls`, and for a bad `ca`.
         """
         known = PROTOCOL.profiles
         if profile not in known:
@@ -119,13 +119,13 @@ class Client:
         )
 
     async def publish(self, topic: bytes, message: bytes, *, priority: int = PRIORITY) -> ResponseCode:
-        """Publish a message; returns OK."""
+        """Publish a message; return OK."""
         return await self._do(Publish(priority, topic, message))
 
     async def subscribe(self, topics: bytes | Iterable[bytes]) -> ResponseCode:
-        """Have the messages of a topic or mask, or of several, given to `on_message`; returns OK.
+        """Subscribe to one or several topics or masks, whose messages go to `on_message`; return OK.
 
-        The server takes the first ones until it refuses one. Bytes may be several, with 00 between them.
+        If the server refuses one, those before it are subscribed. Bytes may hold several, with 00 between them.
         """
         request = Subscribe(_joined(topics))
         code = await self._do(request)
@@ -133,7 +133,7 @@ class Client:
         return code
 
     async def unsubscribe(self, topics: bytes | Iterable[bytes]) -> ResponseCode:
-        """Take back what `subscribe` asked for; returns OK."""
+        """Remove subscriptions; return OK."""
         request = Unsubscribe(_joined(topics))
         code = await self._do(request)
         for topic in request.topics.split(b"\0"):
@@ -143,7 +143,7 @@ class Client:
     async def publish_repl(
         self, topic: bytes, message: bytes, *, priority: int = PRIORITY, timestamp: int | None = None
     ) -> ResponseCode:
-        """Replicate a message published elsewhere at `timestamp`, in ns (None: now); returns OK or NOT_REQUIRED."""
+        """Replicate a message published elsewhere at `timestamp` (ns; None: now); return OK or NOT_REQUIRED."""
         asked = PublishRepl(topic)
         data = ReplData(priority, time.time_ns() if timestamp is None else timestamp, message)
         self._check(asked)
@@ -162,9 +162,9 @@ class Client:
         login: bytes = b"",
         password: bytes = b"",
     ) -> ResponseCode | None:
-        """Publish by a datagram to the same server; returns OK, or None where no answer is asked for.
+        """Publish by a datagram to the same server; return OK, or None if no answer is requested.
 
-        With `encryption`, `password` is the key of the login: 32 bytes. Raises as `exchange`.
+        With `encryption`, `password` is the key of the login: 32 bytes. Raises the errors of `exchange`.
         """
         content = Content(op, priority, topic, message)
         request = packed(self._codec, content, encryption, login, password, type(self).nonce)
@@ -173,11 +173,11 @@ class Client:
         return await exchange(self._codec, way.host, way.port, request, acknowledged=asks, timeout=self.timeout)
 
     async def bye(self) -> ResponseCode:
-        """End the session: the server says OK or just closes, and both sockets are closed; returns OK."""
+        """End the session and close both sockets; return OK, also if the server just closes (P7)."""
         return accepted(Bye.NAME, await self._conversation.leave())
 
     async def close(self) -> None:
-        """Close both sockets: calls that wait fail with `ClosedError`. Harmless when that is done."""
+        """Close both sockets; pending calls fail with ClosedError. May be called again."""
         await self._conversation.close()
 
     async def __aenter__(self) -> Client:

@@ -1,4 +1,4 @@
-"""The control socket as one way to ask: in turn, kept alive, and made again after a loss where somebody says how."""
+"""The requests on the control socket: in order, with keep-alives, and with reconnection if that is wanted."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from wireproof.protocols.psrt import Codec, ControlClient, ResponseCode
 from wireproof.protocols.psrt.replies import Response
 from wireproof.protocols.psrt.requests import Bye, Nop, PublishRepl, ReplData
 from wireproof.reference_client.errors import BadReplyError, ClientError, ClosedError, DeadlineError, RefusedError
-from wireproof.reference_client.line import Line, OnLoss, Reconnect
 from wireproof.reference_client.link import Link
 from wireproof.reference_client.pings import Pings
 from wireproof.reference_client.psrt.answers import accepted
 from wireproof.reference_client.psrt.session import Session, Way
+from wireproof.reference_client.server_connection import OnLoss, Reconnect, ServerConnection
 
 __all__ = ["Conversation"]
 
 
 class Conversation:
-    """Requests to one server, each with its answer within the timeout of the way."""
+    """Requests to one server; each is answered within the timeout of `way`."""
 
     def __init__(
         self,
@@ -37,15 +37,15 @@ class Conversation:
         connection_class: type[ControlClient],
         link_class: type[Link],
     ) -> None:
-        """`restore` brings back on a new link what the server forgot."""
+        """`restore` renews the subscriptions on a new link."""
         self._timeout = way.timeout
         self._session = session
         self._restore = restore
         self._on_loss = on_loss
         self._turn = asyncio.Lock()
-        """Held while something is sent: nothing may come between the two halves of a replication."""
+        """Locked while something is sent: nothing may come between the two halves of a replication."""
         self._pings = Pings(way.timeout / 2, self._ping)
-        self._line = Line(
+        self._connection = ServerConnection(
             lambda: connection_class(codec),
             way.host,
             way.port,
@@ -59,24 +59,29 @@ class Conversation:
         )
 
     async def open(self) -> None:
-        """Connect and log in; raises `AccessError` when the login is refused, and `ClientError`."""
-        await self._line.open()
+        """Connect and log in. Raises AccessError if the login is refused, and other ClientErrors."""
+        await self._connection.open()
 
     async def close(self) -> None:
-        """Close both sockets; harmless when that is done."""
+        """Close both sockets; may be called again."""
         self._pings.end()
         self._session.end()
-        await self._line.close()
+        await self._connection.close()
 
     async def ask(self, request: Request) -> Response:
-        """Send a request and return its answer; raises `DeadlineError`, `ClosedError` and `BadReplyError`."""
+        """Send a request and return its answer.
+
+        Raises DeadlineError if none comes in time, ClosedError if the connection is lost, and BadReplyError if the
+        server sends bytes that cannot be decoded.
+        """
         async with self._deadline(request):
             return await self._sent(request)
 
     async def replicate(self, asked: PublishRepl, data: ReplData) -> Response:
-        """Send both halves of a replication, the second if the server waits for it; return the last answer.
+        """Send the first half of a replication and, if the server wants it, the second; return the last answer.
 
-        Raises as `ask`. Without an answer to the first half the session ends: nothing can be sent behind it.
+        Raises the errors of `ask`, and RefusedError for an unexpected OK. If the first half gets no answer the session
+        ends, because nothing can be sent after it.
         """
         async with self._deadline(asked):
             async with self._turn:
@@ -90,11 +95,11 @@ class Conversation:
             return await answer
 
     async def leave(self) -> Response:
-        """Say BYE, and close; an end in place of its answer is as good as OK (P7). Raises as `ask`."""
+        """Send BYE and close; a close instead of an answer counts as OK (P7). Raises the errors of `ask`."""
         async with self._deadline(Bye()), self._turn:
             link = await self._ready()
             self._pings.end()
-            self._line.finish(ClosedError("the client said BYE"))
+            self._connection.finish(ClosedError("the client sent BYE"))
             answer = self._send(link, Bye())
         try:
             async with self._deadline(Bye()):
@@ -115,8 +120,8 @@ class Conversation:
             raise DeadlineError(f"no answer to {request.NAME} in {self._timeout:g} s") from None
 
     async def _ready(self) -> Link:
-        """Return the link once the server takes what was written."""
-        link = await self._line.link()
+        """Return the link once its write buffer has room."""
+        link = await self._connection.link()
         await link.drained()
         return link
 
@@ -134,12 +139,12 @@ class Conversation:
         try:
             return await self._send(link, asked)
         except BaseException:
-            link.fail(ClosedError(f"{asked.NAME} was left without an answer"))
+            link.fail(ClosedError(f"{asked.NAME} got no answer"))
             raise
 
     async def _ping(self) -> bool:
         try:
-            link = await self._line.link()
+            link = await self._connection.link()
             try:
                 accepted(Nop.NAME, await self.ask(Nop()))
             except DeadlineError as error:

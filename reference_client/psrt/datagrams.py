@@ -1,4 +1,4 @@
-"""Publishing over UDP: one datagram, and its answer where one is asked for."""
+"""Publishing over UDP: one datagram, and its answer if the operation requests one."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from wireproof.reference_client.psrt.answers import accepted
 __all__ = ["Answer", "exchange", "packed"]
 
 LARGEST = 65_507
-"""Bytes that a datagram of IPv4 can hold."""
+"""The most bytes in a datagram of IPv4."""
 
 
 def packed(
     codec: Codec, content: Content, encryption: int, login: bytes, password: bytes, nonce: Callable[[int], bytes]
 ) -> Datagram | Sealed:
-    """Return the request that carries `content`, in clear or sealed with the key `password` and a nonce of a size.
+    """Return the request that carries `content`, in clear or encrypted with the key `password`.
 
-    Raises `BadRequestError` for values that none can carry.
+    `nonce` returns new bytes of a size. Raises BadRequestError for values that do not fit.
     """
     check(content, codec.layout(Content))
     if encryption == Encryption.PLAIN:
@@ -53,18 +53,18 @@ def packed(
 
 
 class Answer(asyncio.DatagramProtocol):
-    """Takes the first datagram that comes back, from the server and nobody else."""
+    """Receives the first datagram from the server; the socket is connected, so there are no others."""
 
     def __init__(self) -> None:
         self.came: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def datagram_received(self, data: bytes, addr: object) -> None:
-        """It came."""
+        """Store the first datagram."""
         if not self.came.done():
             self.came.set_result(data)
 
     def error_received(self, exc: Exception) -> None:
-        """The system says that it did not get there."""
+        """Fail: the system reports that the datagram did not arrive."""
         if not self.came.done():
             self.came.set_exception(ClosedError(f"the datagram did not arrive: {exc}"))
             self.came.exception()
@@ -73,11 +73,11 @@ class Answer(asyncio.DatagramProtocol):
 async def exchange(
     codec: Codec, host: str, port: int, request: Datagram | Sealed, *, acknowledged: bool, timeout: float
 ) -> ResponseCode | None:
-    """Send a datagram, and return the code of its answer; None where none is asked for.
+    """Send a datagram and return the code of its answer; None without `acknowledged`.
 
-    Raises `AccessError` and `RefusedError` for what the server does not do, `DeadlineError` without an answer in
-    `timeout` seconds (servers leave many a bad datagram unanswered), `ClosedError` where nobody listens, and
-    `BadReplyError`.
+    Raises AccessError and RefusedError if the server refuses, DeadlineError without an answer in `timeout` seconds
+    (servers do not answer many invalid datagrams), ClosedError if nobody listens, TooLongError if it does not fit into
+    a datagram, and BadReplyError if the answer cannot be decoded.
     """
     data = codec.encode(request)
     if len(data) > LARGEST:
@@ -102,14 +102,13 @@ async def exchange(
 
 
 def _code(codec: Codec, request: Request, data: bytes) -> ResponseCode:
-    line = DatagramClient(codec)
-    line.await_reply(request)
-    line.receive_data(data)
+    connection = DatagramClient(codec)
+    connection.await_reply(request)
+    connection.receive_data(data)
     try:
-        reply = cast(DatagramReply, line.next_event())
+        reply = cast(DatagramReply, connection.next_event())
     except RemoteProtocolError as error:
         raise BadReplyError(f"the answer to {request.NAME}: {error}") from None
     if reply.version != PROTOCOL_VERSION:
-        told = f"the answer to {request.NAME}: expected version {PROTOCOL_VERSION}, got {reply.version}"
-        raise BadReplyError(told)
+        raise BadReplyError(f"the answer to {request.NAME}: expected version {PROTOCOL_VERSION}, got {reply.version}")
     return accepted(request.NAME, reply)

@@ -1,4 +1,4 @@
-"""What makes a control socket a session: login, and the data socket that belongs to it."""
+"""The session on a control socket: the login, and the data socket that belongs to it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from wireproof.reference_client.silence import WatchedLink
 __all__ = ["Message", "Session", "Way"]
 
 GRACE = 0.1
-"""Seconds that a sign of life may be on its way."""
+"""Seconds that a beacon may be late."""
 LONGEST_SILENCE = 255
-"""Seconds that one byte can tell."""
+"""The most seconds that one byte can express."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,17 @@ class Way:
 
     @property
     def mode(self) -> Mode:
-        """What a greeting asks for."""
+        """The mode of a greeting."""
         return Mode.PLAIN if self.tls is None else Mode.STARTTLS
 
     @property
     def silence(self) -> int:
-        """Whole seconds that the server may say nothing on the data socket, as it is told."""
+        """The timeout of the data socket in whole seconds, as sent to the server."""
         return min(max(1, math.ceil(self.timeout)), LONGEST_SILENCE)
 
 
 class Session:
-    """The sockets of one login at a time; `begin` makes one of an open control socket."""
+    """The sockets of one login at a time; `begin` starts a session on an open control socket."""
 
     data_class: ClassVar[type[DataClient]] = DataClient
     data_link_class: ClassVar[type[WatchedLink]] = WatchedLink
@@ -73,16 +73,16 @@ class Session:
         self._data: Link | None = None
 
     async def begin(self, control: Link) -> None:
-        """Log in on `control`, and attach a data socket whose loss is that of `control`, too.
+        """Log in on `control` and attach a data socket; the loss of either ends both.
 
-        Raises `AccessError` when the login is refused, `RefusedError` when the data socket is, and other `ClientError`.
+        Raises AccessError if the login is refused, RefusedError if the data socket is, and other ClientErrors.
         """
         self.end()
         token = await self._log_in(control)
         self._data = await self._listen(token, lambda why: control.fail(type(why)(f"the data socket: {why}")))
 
     def end(self) -> None:
-        """Drop the data socket."""
+        """Close the data socket."""
         if self._data is not None:
             self._data.abort()
 
@@ -123,8 +123,7 @@ class Session:
         reply = await answer
         assert isinstance(reply, GreetingReply | DataGreetingReply)
         if reply.version != PROTOCOL_VERSION:
-            told = f"{greeting.NAME}: expected version {PROTOCOL_VERSION}, the server speaks {reply.version}"
-            raise BadReplyError(told)
+            raise BadReplyError(f"{greeting.NAME}: expected version {PROTOCOL_VERSION}, got {reply.version}")
 
     def _pushed(self, push: Push) -> None:
         if isinstance(push, PushedMessage) and self._on_message is not None:

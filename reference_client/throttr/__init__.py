@@ -12,7 +12,7 @@ from wireproof.reference_client.errors import (
     TooWideError,
     UnsupportedError,
 )
-from wireproof.reference_client.line import Reconnect
+from wireproof.reference_client.server_connection import Reconnect
 from wireproof.reference_client.throttr.batch import Batch
 from wireproof.reference_client.throttr.client import Client
 from wireproof.reference_client.throttr.subscriptions import Message, Subscription

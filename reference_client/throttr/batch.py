@@ -1,4 +1,4 @@
-"""Requests that are gathered and sent in one write."""
+"""Requests that are collected and sent in one write."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Shape = Callable[[Reply], Any]
 
 
 class Batch(Commands):
-    """`async with client.batch() as batch`: each call gives something to await, sent when the block ends.
+    """`async with client.batch() as batch`: each call returns a future; all are sent when the block ends.
 
-    Nothing is sent when the block raises, and a value that does not fit raises at its call.
+    If the block raises, nothing is sent. A value that does not fit raises at its call.
     """
 
     def __init__(
@@ -28,26 +28,26 @@ class Batch(Commands):
     ) -> None:
         self._check = check
         self._send = send
-        self._gathered: list[tuple[Request, Shape, asyncio.Future[Any]]] = []
+        self._collected: list[tuple[Request, Shape, asyncio.Future[Any]]] = []
 
     def _do(self, request: Request, shape: Callable[[Reply], T]) -> asyncio.Future[T]:
         self._check(request)
         result: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._gathered.append((request, shape, result))
+        self._collected.append((request, shape, result))
         return result
 
     async def send(self) -> list[Reply]:
-        """Send what was gathered and wait for all replies; raises what `Client.ask_all` raises."""
-        gathered, self._gathered = self._gathered, []
-        if not gathered:
+        """Send the collected requests and wait for all replies. Raises the errors of `Client.ask_all`."""
+        collected, self._collected = self._collected, []
+        if not collected:
             return []
         try:
-            replies = await self._send([request for request, _, _ in gathered])
+            replies = await self._send([request for request, _, _ in collected])
         except BaseException:
-            for _, _, result in gathered:
+            for _, _, result in collected:
                 result.cancel()
             raise
-        for (_, shape, result), reply in zip(gathered, replies, strict=True):
+        for (_, shape, result), reply in zip(collected, replies, strict=True):
             _settle(result, shape, reply)
         return replies
 
@@ -60,7 +60,7 @@ class Batch(Commands):
         if error is None:
             await self.send()
             return
-        for _, _, result in self._gathered:
+        for _, _, result in self._collected:
             result.cancel()
 
 

@@ -1,6 +1,6 @@
 """The Throttr SDK: `async with Client.connect("127.0.0.1", 9000) as client: await client.whoami()`.
 
-Calls may overlap: they are sent in the order in which they begin, and each gets its own reply. Every wait ends within
+Calls may overlap: they are sent in the order in which they begin, and each gets its own reply. Every call ends within
 `timeout` seconds.
 """
 
@@ -18,8 +18,8 @@ from wireproof.protocols.throttr.replies import Status
 from wireproof.protocols.throttr.requests import Subscribe, Unsubscribe
 from wireproof.reference_client.checks import check
 from wireproof.reference_client.errors import ClientError, DeadlineError, UnsupportedError
-from wireproof.reference_client.line import Line, OnLoss, Reconnect
 from wireproof.reference_client.link import Link
+from wireproof.reference_client.server_connection import OnLoss, Reconnect, ServerConnection
 from wireproof.reference_client.throttr.batch import Batch
 from wireproof.reference_client.throttr.commands import Commands
 from wireproof.reference_client.throttr.subscriptions import Feeds, Message, Subscription
@@ -28,13 +28,14 @@ __all__ = ["Client"]
 
 T = TypeVar("T")
 HELD = 65_536
-"""Messages an iterator holds for who does not take them."""
+"""The default number of messages that an iterator holds."""
 
 
 class Client(Commands):
-    """One connection to a server; `Client.connect` makes one.
+    """One connection to a server; made by `Client.connect`.
 
-    Calls that wait when the connection is lost fail with `ClosedError`, for nobody knows whether the server did them.
+    Calls that are pending when the connection is lost fail with ClosedError: nobody knows whether the server executed
+    them.
     """
 
     features: ClassVar[tuple[str, ...]] = ()
@@ -43,7 +44,7 @@ class Client(Commands):
 
     def __init__(
         self,
-        line: Callable[[Client], Line],
+        connect: Callable[[Client], ServerConnection],
         codec: Codec,
         timeout: float,
         on_message: Callable[[Message], object] | None,
@@ -56,9 +57,9 @@ class Client(Commands):
         self._on_loss = on_loss
         self._on_mended = on_mended
         self._channels: dict[bytes, None] = {}
-        """What the server was asked to push, and said it would."""
+        """The subscriptions that the server has accepted."""
         self._feeds = Feeds(self)
-        self._line = line(self)
+        self._connection = connect(self)
 
     @classmethod
     def connect(
@@ -74,11 +75,12 @@ class Client(Commands):
         on_loss: OnLoss | None = None,
         on_mended: Callable[[], object] | None = None,
     ) -> Client:
-        """Return a client to be used with `async with`, or awaited and closed later; raises `ValueError` for a profile.
+        """Return a client to use with `async with`, or to await and close later.
 
-        With `reconnect`, a lost connection is made again: calls wait for it, subscriptions come back, and what was
-        published meanwhile is lost. `on_message` is called with every pushed message as it comes, `on_loss` with why
-        the connection was lost and whether it will be made again, `on_mended` once it was; none of them may block.
+        `timeout` (seconds) limits each call. With `reconnect`, a lost connection is restored: calls wait for it, and
+        subscriptions are renewed, but messages that were published meanwhile are lost. `on_message` is called with
+        every pushed message, `on_loss` with the reason of a loss and whether the client reconnects, `on_mended` after
+        it has; none of them may block. Raises ValueError for an unknown profile or variant.
         """
         known = PROTOCOL.profiles
         if profile not in known:
@@ -87,8 +89,8 @@ class Client(Commands):
             raise ValueError(f"unknown variant {variant!r}: expected {' or '.join(known[profile].variants)}")
         codec = cls.codec_of(known[profile], variant)
 
-        def line(client: Client) -> Line:
-            return Line(
+        def connection(client: Client) -> ServerConnection:
+            return ServerConnection(
                 lambda: cls.connection_class(codec),
                 host,
                 port,
@@ -101,29 +103,29 @@ class Client(Commands):
                 link_class=cls.link_class,
             )
 
-        return cls(line, codec, timeout, on_message, on_loss, on_mended)
+        return cls(connection, codec, timeout, on_message, on_loss, on_mended)
 
     @classmethod
     def codec_of(cls, profile: Profile, variant: str) -> Codec:
-        """Return the codec of what is spoken."""
+        """Return the codec of a profile and variant."""
         return Codec.of(profile, variant)
 
     async def ask(self, request: Request) -> Reply:
-        """Send a request and return its reply; raises as `ask_all`."""
+        """Send a request and return its reply. Raises the errors of `ask_all`."""
         (reply,) = await self.ask_all([request])
         return reply
 
     async def ask_all(self, requests: Sequence[Request]) -> list[Reply]:
         """Send requests in one write and return their replies in order, within `timeout` seconds.
 
-        Raises `BadRequestError` before a byte is sent when one of them does not fit, `DeadlineError`, `ClosedError`,
-        and `BadReplyError` when the server sends what cannot be read.
+        Raises BadRequestError, before anything is sent, if a value does not fit; UnsupportedError if the profile lacks
+        the request; DeadlineError; ClosedError; and BadReplyError if the server sends bytes that cannot be decoded.
         """
         for request in requests:
             self._check(request)
         try:
             async with asyncio.timeout(self.timeout):
-                link = await self._line.link()
+                link = await self._connection.link()
                 await link.drained()
                 replies = await _all(link.ask(requests))
         except TimeoutError:
@@ -134,24 +136,24 @@ class Client(Commands):
         return replies
 
     def batch(self) -> Batch:
-        """Return a batch: what is called on it is sent in one write."""
+        """Return a batch, whose calls are sent in one write."""
         return Batch(self._check, self.ask_all)
 
     def subscription(self, channel: bytes, *, limit: int = HELD, subscribe: bool = True) -> Subscription:
-        """Return the messages of a channel, to be iterated over; it holds at most `limit` of them.
+        """Return an async iterator of the messages of a channel, which holds at most `limit` of them.
 
-        Profile 7.1.0 pushes name no channel, so that there every iterator gets every message. With `subscribe` false
-        nothing is sent: the server subscribed this connection itself, as 7.3.2 does to `*`.
+        Pushes of profile 7.1.0 do not name the channel, so there every iterator gets every message. Without `subscribe`
+        nothing is sent: the server subscribes this connection itself, as 7.3.2 does to `*`.
         """
         return Subscription(self._feeds, channel, limit=limit, subscribes=subscribe)
 
     async def close(self) -> None:
-        """Close: calls that wait fail with `ClosedError`, iterations end. Harmless when that is done."""
-        await self._line.close()
+        """Close; pending calls fail with ClosedError, and iterations end. May be called again."""
+        await self._connection.close()
         self._feeds.finish(None)
 
     async def __aenter__(self) -> Client:
-        await self._line.open()
+        await self._connection.open()
         return self
 
     async def __aexit__(

@@ -1,4 +1,4 @@
-"""Every request of Throttr as a method; whether it is sent now or gathered in a batch is the subclass's business."""
+"""Every request of Throttr as a method; a subclass sends it at once or collects it in a batch."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ ReplyT = TypeVar("ReplyT", bound=Reply)
 
 
 class Commands(ABC):
-    """The requests. Keys, channels and values are bytes; what does not fit is refused before a byte is sent."""
+    """The requests. Keys, channels and values are bytes; a value that does not fit raises before anything is sent."""
 
     @abstractmethod
     def _do(self, request: Request, shape: Callable[[Reply], T]) -> Awaitable[T]:
-        """Have `request` sent, and give what `shape` makes of its reply."""
+        """Send `request`; the result is `shape(reply)`."""
 
     def insert(self, key: bytes, *, quota: int, ttl: int, ttl_type: int = TTLType.SECONDS) -> Awaitable[bool]:
-        """Add a counter; False when the key is taken."""
+        """Add a counter; False if the key is taken."""
         return self._do(requests.Insert(quota, ttl_type, ttl, key), _ok)
 
     def query(self, key: bytes) -> Awaitable[replies.QueryReply | None]:
-        """Return quota and TTL of a counter; None when there is none."""
+        """Return quota and TTL of a counter; None if there is none."""
         return self._do(requests.Query(key), _found(replies.QueryReply))
 
     def update(self, key: bytes, *, attribute: int, change: int, value: int) -> Awaitable[bool]:
-        """Change the quota of a counter or the TTL of a record (see `Attribute`, `Change`); False when it cannot be."""
+        """Change the quota of a counter or the TTL of a record (see `Attribute`, `Change`); False if impossible."""
         return self._do(requests.Update(attribute, change, value, key), _ok)
 
     def increase(self, key: bytes, quota: int) -> Awaitable[bool]:
@@ -41,19 +41,19 @@ class Commands(ABC):
         return self.update(key, attribute=Attribute.QUOTA, change=Change.INCREASE, value=quota)
 
     def decrease(self, key: bytes, quota: int) -> Awaitable[bool]:
-        """Take from the quota of a counter; False when it has not as much."""
+        """Subtract from the quota of a counter; False if it is too small."""
         return self.update(key, attribute=Attribute.QUOTA, change=Change.DECREASE, value=quota)
 
     def purge(self, key: bytes) -> Awaitable[bool]:
-        """Remove a record; False when there is none."""
+        """Remove a record; False if there is none."""
         return self._do(requests.Purge(key), _ok)
 
     def set(self, key: bytes, value: bytes, *, ttl: int, ttl_type: int = TTLType.SECONDS) -> Awaitable[bool]:
-        """Store a buffer; False when the server refuses it."""
+        """Store a buffer; False if the server refuses it."""
         return self._do(requests.Set(ttl_type, ttl, key, value), _ok)
 
     def get(self, key: bytes) -> Awaitable[replies.GetReply | None]:
-        """Return value and TTL of a buffer; None when there is none."""
+        """Return value and TTL of a buffer; None if there is none."""
         return self._do(requests.Get(key), _found(replies.GetReply))
 
     def list(self) -> Awaitable[tuple[replies.ListRow, ...]]:
@@ -65,7 +65,7 @@ class Commands(ABC):
         return self._do(requests.Info(), _given(replies.InfoReply))
 
     def stat(self, key: bytes) -> Awaitable[replies.StatReply | None]:
-        """Return the metrics of a record; None when there is none."""
+        """Return the metrics of a record; None if there is none."""
         return self._do(requests.Stat(key), _found(replies.StatReply))
 
     def stats(self) -> Awaitable[tuple[replies.StatsRow, ...]]:
@@ -79,7 +79,7 @@ class Commands(ABC):
     def connection(
         self, *, index: int | None = None, id: bytes | None = None
     ) -> Awaitable[replies.ConnectionRow | None]:
-        """Return one connection, by `index` in profile 7.1.0 and by `id` since 7.3.2; None when there is none."""
+        """Return one connection, by `index` in profile 7.1.0 and by `id` since 7.3.2; None if there is none."""
         request: Request
         if index is not None and id is None:
             request = requests.ConnectionByIndex(index)
@@ -94,7 +94,7 @@ class Commands(ABC):
         return self._do(requests.Channels(), _rows)
 
     def channel(self, channel: bytes) -> Awaitable[tuple[replies.Subscriber, ...] | None]:
-        """Return the subscribers of a channel; None when it has none."""
+        """Return the subscribers of a channel; None if it has none."""
         return self._do(requests.Channel(channel), _subscribers)
 
     def whoami(self) -> Awaitable[bytes]:
@@ -102,19 +102,19 @@ class Commands(ABC):
         return self._do(requests.Whoami(), lambda reply: _given(replies.WhoamiReply)(reply).id)
 
     def publish(self, channel: bytes, payload: bytes) -> Awaitable[bool]:
-        """Send a payload to the subscribers of a channel; False when it has none."""
+        """Send a payload to the subscribers of a channel; False if it has none."""
         return self._do(requests.Publish(channel, payload), _ok)
 
     def subscribe(self, channel: bytes) -> Awaitable[bool]:
-        """Have what is published to a channel sent to this connection; `Client.subscription` also gives it out."""
+        """Subscribe this connection to a channel; `Client.subscription` also iterates over its messages."""
         return self._do(requests.Subscribe(channel), _ok)
 
     def unsubscribe(self, channel: bytes) -> Awaitable[bool]:
-        """Have it sent no more; False when it was not."""
+        """Remove the subscription; False if there is none."""
         return self._do(requests.Unsubscribe(channel), _ok)
 
     def event(self, channel: bytes, payload: bytes) -> Awaitable[Reply | None]:
-        """Send one whole request in the payload of an EVENT (7.3.2); return its reply, None when it is refused."""
+        """Send one whole request in the payload of an EVENT (7.3.2); return its reply, None if it is refused."""
         return self._do(requests.Event(channel, payload), lambda reply: getattr(reply, "reply", None))
 
 

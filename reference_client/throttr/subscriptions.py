@@ -1,4 +1,4 @@
-"""Messages that are pushed between replies, given out by async iterators."""
+"""Pushed messages as async iterators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Message:
 
 
 class Subscriber(Protocol):
-    """What a subscription asks of its client."""
+    """The methods of the client that a subscription uses."""
 
     def subscribe(self, channel: bytes) -> Awaitable[bool]:
         """Send SUBSCRIBE."""
@@ -33,7 +33,7 @@ class Subscriber(Protocol):
 
 
 class Feeds:
-    """The iterators of one client: who gets which message, and which channels are asked for."""
+    """The iterators of one client: which of them gets a message, and which channels are subscribed."""
 
     def __init__(self, client: Subscriber) -> None:
         self._client = client
@@ -42,7 +42,10 @@ class Feeds:
         self._over: ClientError | None = None
 
     async def begin(self, one: Subscription) -> None:
-        """Let `one` take messages; SUBSCRIBE is sent for the first iterator of a channel."""
+        """Add an iterator; send SUBSCRIBE for the first one of a channel.
+
+        Raises ClosedError if the client is closed, and ClientError if the server refuses.
+        """
         async with self._turn:
             if self._over is not None:
                 raise ClosedError(str(self._over))
@@ -56,7 +59,7 @@ class Feeds:
                 raise
 
     async def end(self, one: Subscription) -> None:
-        """Let `one` take no more; UNSUBSCRIBE is sent for the last iterator of a channel."""
+        """Remove an iterator; send UNSUBSCRIBE for the last one of a channel."""
         async with self._turn:
             known = one in self._open
             self._open.pop(one, None)
@@ -65,13 +68,13 @@ class Feeds:
                     await self._client.unsubscribe(one.channel)
 
     def give(self, message: Message) -> None:
-        """Hand a message to every iterator of its channel; to all of them when it names none."""
+        """Pass a message to every iterator of its channel; to all of them if it names none."""
         for one in list(self._open):
             if message.channel is None or message.channel == one.channel:
                 one.take(message)
 
     def finish(self, why: ClientError | None) -> None:
-        """End every iterator once it has given what it holds: with `why`, or as if there were no more messages."""
+        """End every iterator after the messages that it holds, with `why` as error if there is one."""
         self._over = why or ClosedError("the client was closed")
         for one in self._open:
             one.finish(why)
@@ -82,9 +85,9 @@ class Feeds:
 
 
 class Subscription:
-    """The messages of one channel; `async with` subscribes at once, `async for` alone when it begins.
+    """The messages of one channel; `async with` subscribes at once, `async for` alone at its first message.
 
-    Left by `break`, an `async for` stays subscribed until `close`; leaving an `async with` closes.
+    After a `break`, an `async for` stays subscribed until `close`; leaving an `async with` closes.
     """
 
     def __init__(self, feeds: Feeds, channel: bytes, *, limit: int, subscribes: bool) -> None:
@@ -96,27 +99,27 @@ class Subscription:
         self._begun = self._finished = False
 
     async def begin(self) -> None:
-        """Subscribe; harmless when that is done. Raises `ClientError` when the server refuses."""
+        """Subscribe; may be called again. Raises ClientError if the server refuses."""
         if not self._begun:
             self._begun = True
             await self._feeds.begin(self)
 
     async def close(self) -> None:
-        """Unsubscribe, unless another iterator has the same channel; what is held is still given out."""
+        """Unsubscribe unless another iterator has the same channel; held messages can still be read."""
         self.finish(None)
         await self._feeds.end(self)
 
     def take(self, message: Message) -> None:
-        """Hold a message until it is asked for; beyond the limit the iteration ends with an error, none is skipped."""
+        """Hold a message until it is read; beyond the limit the iteration ends with an error, and none is skipped."""
         if self._finished:
             return
         if self._held.qsize() >= self._limit:
-            self.finish(ClientError(f"more than {self._limit} messages of {self.channel!r} waited to be taken"))
+            self.finish(ClientError(f"more than {self._limit} messages of {self.channel!r} are unread"))
         else:
             self._held.put_nowait(message)
 
     def finish(self, why: ClientError | None) -> None:
-        """Hold no more; after what is held the iteration ends, with `why` if there is one."""
+        """End the iteration after the held messages, with `why` as error if there is one."""
         if not self._finished:
             self._finished = True
             self._held.put_nowait(why)

@@ -1,4 +1,4 @@
-"""PSRT's semantics: what a correct server does under each profile. Events in, bytes out, time passed in."""
+"""The semantics of a PSRT server under each profile: events in, bytes out, time as an argument."""
 
 from wireproof.reference_server.psrt.patch import Patch
 from wireproof.reference_server.psrt.rules import RULES, Rules

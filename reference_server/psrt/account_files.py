@@ -1,4 +1,4 @@
-"""The files that accounts are read from; every error names the file, the line, what was expected and what is there."""
+"""Parses the account files; every error names the file, the line, what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 40
 
 
 def read_text(path: Path) -> str:
-    """Return what a file holds; raises ValueError."""
+    """Return the text of a file. Raises ValueError if it cannot be read or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -29,7 +29,7 @@ def read_text(path: Path) -> str:
 
 
 def users_of(path: Path, content: str) -> dict[str, bytes]:
-    """Return login -> bcrypt hash from lines as `htpasswd -B` writes them; raises ValueError."""
+    """Return login -> bcrypt hash, from lines of `htpasswd -B`. Raises ValueError for other lines."""
     users: dict[str, bytes] = {}
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -44,16 +44,16 @@ def users_of(path: Path, content: str) -> dict[str, bytes]:
 
 
 def acl_of(path: Path, content: str) -> dict[str, Rights]:
-    """Return login -> rights; raises ValueError."""
+    """Return login -> rights. Raises ValueError if the content is not valid."""
     return {login: _rights(path, login, node) for login, node in _entries(path, _root(path, content), "logins")}
 
 
 def keys_of(path: Path, content: str) -> dict[str, bytes]:
-    """Return login -> key of 32 bytes; raises ValueError."""
+    """Return login -> key of 32 bytes. Raises ValueError if the content is not valid."""
     keys: dict[str, bytes] = {}
     for login, node in _entries(path, _root(path, content), "logins"):
         if not isinstance(node, yaml.ScalarNode) or not _KEY.fullmatch(node.value):
-            got = f"{len(node.value)} characters" if isinstance(node, yaml.ScalarNode) else _told(node)
+            got = f"{len(node.value)} characters" if isinstance(node, yaml.ScalarNode) else _kind_of(node)
             _wrong(path, _line(node), f"{login}: 64 hexadecimal digits", got)
         keys[login] = bytes.fromhex(node.value)
     return keys
@@ -73,16 +73,16 @@ def _rights(path: Path, login: str, node: yaml.Node) -> Rights:
 
 def _list(path: Path, place: str, node: yaml.Node) -> list[str]:
     if not isinstance(node, yaml.SequenceNode):
-        _wrong(path, _line(node), f"{place}: a list of masks", _told(node))
+        _wrong(path, _line(node), f"{place}: a list of masks", _kind_of(node))
     for one in node.value:
         if not isinstance(one, yaml.ScalarNode):
-            _wrong(path, _line(one), f"{place}: a list of masks", f"{_told(one)} in it")
+            _wrong(path, _line(one), f"{place}: a list of masks", f"{_kind_of(one)} in it")
     return [one.value for one in node.value]
 
 
 def _switch(path: Path, place: str, node: yaml.Node) -> bool:
     if not isinstance(node, yaml.ScalarNode) or node.value not in ("true", "false"):
-        _wrong(path, _line(node), f"{place}: true or false", _told(node))
+        _wrong(path, _line(node), f"{place}: true or false", _kind_of(node))
     return bool(node.value == "true")
 
 
@@ -99,13 +99,13 @@ def _root(path: Path, content: str) -> yaml.Node:
 
 
 def _entries(path: Path, node: yaml.Node, what: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Give the keys and values of a mapping; all keys are taken as text, each may be there once."""
+    """Yield the keys, as text, and values of a mapping; each key may occur once."""
     if not isinstance(node, yaml.MappingNode):
-        _wrong(path, _line(node), what if ":" in what else f"a mapping of {what}", _told(node))
+        _wrong(path, _line(node), what if ":" in what else f"a mapping of {what}", _kind_of(node))
     seen = set()
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            _wrong(path, _line(key), "a name", _told(key))
+            _wrong(path, _line(key), "a name", _kind_of(key))
         if key.value in seen:
             _wrong(path, _line(key), "each name once", f"{key.value!r} again")
         seen.add(key.value)
@@ -116,7 +116,7 @@ def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _told(node: yaml.Node) -> str:
+def _kind_of(node: yaml.Node) -> str:
     if isinstance(node, yaml.ScalarNode):
         return repr(node.value[:_SHOWN])
     return "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"

@@ -1,6 +1,6 @@
-"""Who may log in and what they may do: the files `users`, `acl` and `keys`, and the question asked of them.
+"""Who may log in, and with which rights: the files `users`, `acl` and `keys`.
 
-`_` stands for the client without a name. A login without an entry in the ACL cannot log in, whatever else it has.
+`_` stands for the client without a name. A login without an entry in the ACL cannot log in.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["Accounts", "read_accounts"]
 
 NOBODY = "_"
 Content = tuple[Path, str]
-"""A file and what it holds."""
+"""A file and its text."""
 MOST_PASSWORD = 72
-"""Bytes of a password that bcrypt looks at."""
+"""Bytes of a password that bcrypt uses."""
 
 
 @dataclass(frozen=True)
 class Accounts:
-    """What the files say; never changed, a reload makes another one."""
+    """The content of the files; immutable, a reload makes another one."""
 
     anonymous: bool = True
     """Whether a client may log in without a name."""
@@ -38,17 +38,17 @@ class Accounts:
     keys: Mapping[str, bytes] = field(default_factory=dict)
     """Login -> 32 bytes."""
     _right: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Login -> digest, of no use elsewhere, of the password that was found right last: bcrypt is slow on purpose."""
+    """Login -> keyed digest of the last correct password, a cache because bcrypt is slow on purpose."""
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), init=False, repr=False, compare=False)
 
     def login(self, login: str, password: str) -> Rights | None:
-        """Return the rights of one who gives this password, None where there is no such one."""
+        """Return the rights of a login with this password; None if login or password is wrong."""
         if login:
             return self.acl.get(login) if self._is_right(login, password.encode()) else None
         return self.acl.get(NOBODY) if self.anonymous and not password else None
 
     def sealed_by(self, login: str) -> tuple[bytes, Rights] | None:
-        """Return the key and the rights of one who encrypts datagrams; nobody's are found without a name, too."""
+        """Return the key and the rights of a login for encrypted datagrams; those of `_` for an empty login."""
         key, rights = self.keys.get(login or NOBODY), self.acl.get(login or NOBODY)
         return None if key is None or rights is None else (key, rights)
 
@@ -68,15 +68,15 @@ class Accounts:
 
 
 def read_accounts(options: Mapping[str, Any]) -> Accounts:
-    """Return what the files named in `options` say; ValueError names file, place, what was expected and what is there.
+    """Return the accounts of the files that `options` name; without any file, everybody may do everything.
 
-    Without any file all may do everything, without a name.
+    Raises ValueError, with file and line, if a file is missing or not valid.
     """
     users, acl, keys = (_content(options[name]) for name in ("users", "acl", "keys"))
     if users is None and acl is None and keys is None:
         return Accounts(options["anonymous"])
     if acl is None:
-        raise ValueError("option acl: expected a file beside users and keys, who have no rights without it")
+        raise ValueError("option acl: expected a file beside users and keys: without it nobody has rights")
     return _accounts(options["anonymous"], users, acl, keys)
 
 
@@ -86,7 +86,7 @@ def _content(path: Path | str | None) -> Content | None:
 
 @lru_cache(maxsize=8)
 def _accounts(anonymous: bool, users: Content | None, acl: Content, keys: Content | None) -> Accounts:
-    """Read the same content once: servers in simulation are made by the thousand."""
+    """Return the accounts of these contents, cached: simulation makes thousands of servers."""
     return Accounts(
         anonymous,
         {} if users is None else users_of(*users),

@@ -1,4 +1,4 @@
-"""A client that is logged in: what outlives each of its data sockets, and ends with its control socket."""
+"""A client that is logged in; it outlives its data sockets and ends with its control socket."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["Client"]
 
 
 class Client:
-    """One login; the rights are those of the moment it was made."""
+    """One login, with the rights of the moment at which it was made."""
 
     __slots__ = ("data", "is_spent", "login", "rights", "token", "waiting_for")
 
     def __init__(self, login: str, rights: Rights, token: bytes) -> None:
         self.login, self.rights, self.token = login, rights, token
         self.data: PsrtSession | None = None
-        """The data socket that its token is attached to; without one, messages are dropped."""
+        """The data socket with its token; without one, messages are dropped."""
         self.is_spent = False
         """Whether the token can never be attached again."""
         self.waiting_for = ""
-        """The topic of the replication whose message is still to come."""
+        """The topic of a replication whose message has not arrived yet."""
 
     def deliver(self, frame: bytes) -> None:
-        """Hand over one encoded push."""
+        """Send an encoded push to the data socket, if there is one."""
         if self.data is not None and self.data.feed is not None:
             self.data.feed.push(frame)

@@ -1,4 +1,4 @@
-"""What is asked on a control socket."""
+"""Handlers of the requests on a control socket."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["ControlRequests", "begin", "text"]
 
 
 def text(data: bytes, what: str) -> str:
-    """Return UTF-8 as text; raises `RefusedError`."""
+    """Return UTF-8 as text; `what` names it in messages. Raises RefusedError if it is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -43,12 +43,12 @@ def text(data: bytes, what: str) -> str:
 
 
 def begin(state: State, session: PsrtSession, mode: int) -> None:
-    """Go on as a greeting asks; raises `RefusedError` where that is not to be had."""
+    """Switch to TLS or continue in clear text, as a greeting asks. Raises RefusedError if that is not possible."""
     if mode == Mode.STARTTLS:
         if not session.secure():
-            raise RefusedError("asked for TLS, and there is none here")
+            raise RefusedError("expected mode plain: this server has no TLS")
     elif not state.options["allow_no_tls"] and session.peer.family != "unix":
-        raise RefusedError("asked to go on without TLS, which is not allowed here")
+        raise RefusedError("expected TLS: this server does not allow clear text")
 
 
 class ControlRequests:
@@ -72,12 +72,12 @@ class ControlRequests:
         }
 
     def greeting(self, request: Greeting, session: PsrtSession, now: int) -> Answer:
-        """Begin, inside TLS where asked: then the answer is the first that is said there (P2)."""
+        """Begin; after a switch to TLS the answer is the first inside it (P2)."""
         begin(self._state, session, request.mode)
         return GreetingReply(PROTOCOL_VERSION)
 
     def login(self, request: Login, session: PsrtSession, now: int) -> Answer:
-        """Give a token to one who may be here; others are told nothing (P23)."""
+        """Answer a correct login with a token, and no other (P23)."""
         login = text(request.login, "login")
         rights = self.rights(login, request.password, session)
         if rights is None:
@@ -87,17 +87,17 @@ class ControlRequests:
         return Token(client.token)
 
     def rights(self, login: str, password: bytes, session: PsrtSession) -> Rights | None:
-        """Return what one may do who logs in so; on a UNIX socket everything."""
+        """Return the rights of a login, on a UNIX socket all; None if it is refused."""
         if session.peer.family == "unix":
             return ALL
         return self._state.accounts.login(login, text(password, "password"))
 
     def nop(self, request: Nop, session: PsrtSession, now: int) -> Answer:
-        """Be there (P6)."""
+        """Answer OK (P6)."""
         return OK
 
     def publish(self, request: Publish, session: PsrtSession, now: int) -> Answer:
-        """Hand a message to the subscribers, with the priority it came with (P14)."""
+        """Deliver a message to the subscribers with its own priority (P14)."""
         if not request.topic:
             raise RefusedError("expected a topic, got none")
         topic = normalised(text(request.topic, "topic"))
@@ -111,7 +111,7 @@ class ControlRequests:
         return OK
 
     def subscribe(self, request: Subscribe, session: PsrtSession, now: int) -> Answer:
-        """Subscribe to each mask up to the first bad one (P8)."""
+        """Subscribe to each mask up to the first one that is refused (P8)."""
         client, most = _client(session), self._state.options["max_topics"]
         subscriptions = self._state.subscriptions
         for item in filter(None, text(request.topics, "topics").split("\0")):
@@ -126,7 +126,7 @@ class ControlRequests:
         return OK
 
     def unsubscribe(self, request: Unsubscribe, session: PsrtSession, now: int) -> Answer:
-        """Take subscriptions back, up to the first mask that is too deep; what was never there is no error."""
+        """Remove subscriptions up to the first mask that is too deep; a missing one is no error."""
         for item in filter(None, text(request.topics, "topics").split("\0")):
             mask = normalised(item)
             if depth(mask) > self._state.max_depth:
@@ -135,9 +135,9 @@ class ControlRequests:
         return OK
 
     def publish_repl(self, request: PublishRepl, session: PsrtSession, now: int) -> Answer:
-        """Say whether anybody wants the message of another server (P13); its topic is taken as it is."""
+        """Answer whether the message of another server is wanted (P13); its topic is not normalised."""
         if not self._state.options["replication"]:
-            raise RefusedError("nothing is replicated here")
+            raise RefusedError("this server does not replicate")
         client, topic = _client(session), text(request.topic, "topic")
         if not client.rights.replicator:
             return DENIED
@@ -147,7 +147,7 @@ class ControlRequests:
         return OK_WAITING
 
     def repl_data(self, request: ReplData, session: PsrtSession, now: int) -> Answer:
-        """Hand the message to the subscribers; its timestamp is for logs only."""
+        """Deliver the message to the subscribers; its timestamp is only for logs."""
         self._state.publish(_client(session).waiting_for, request.priority, request.message)
         return OK
 

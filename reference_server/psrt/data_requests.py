@@ -1,4 +1,4 @@
-"""What is asked on a data socket."""
+"""Handlers of the requests on a data socket."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class DataRequests:
         return {DataGreeting: self.greeting, Attach: self.attach}
 
     def greeting(self, request: DataGreeting, session: PsrtSession, now: int) -> Answer:
-        """Begin; whether inside TLS has nothing to do with the control socket."""
+        """Begin; the mode is independent of the control socket's."""
         begin(self._state, session, request.mode)
         return DataGreetingReply(PROTOCOL_VERSION)
 
     def attach(self, request: Attach, session: PsrtSession, now: int) -> Answer:
-        """Take a token of a client that has no data socket; refuse any other, and close (P15)."""
+        """Accept the token of a client without data socket; refuse any other, and close (P15)."""
         client = self._state.clients.get(request.token)
         if client is None or client.data is not None or client.is_spent:
             session.finish()

@@ -1,4 +1,4 @@
-"""What is asked by datagrams, in clear and sealed (facts 1.9 and 1.10)."""
+"""Handlers of datagrams, in clear and encrypted (facts 1.9 and 1.10)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from wireproof.reference_server.service import Peer
 __all__ = ["DatagramRequests", "Sender"]
 
 UNFINISHED = b"\xff"
-"""Stands for the topic of a datagram that has no 00 behind it: no topic either."""
+"""Stands for a topic without 00 after it; it is not valid UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Where a datagram came from."""
+    """The sender of a datagram."""
 
     peer: Peer
     size: int
@@ -42,14 +42,14 @@ class DatagramRequests:
         return {Datagram: self.plain, Sealed: self.sealed}
 
     def plain(self, request: Datagram, sender: Sender, now: int) -> Answer:
-        """Publish for one who gives a password."""
+        """Publish for a login with a password."""
         login, password = text(request.login, "login"), text(request.password, "password")
         content = Content(request.op, request.priority, request.topic, request.message)
         checked(content, self._state)
         return self._answered(content, self._publish(content, self._state.accounts.login(login, password), sender))
 
     def sealed(self, request: Sealed, sender: Sender, now: int) -> Answer:
-        """Publish for one who has a key; the same datagram again is another message (P30)."""
+        """Publish for a login with a key; a repeated datagram is another message (P30)."""
         found = self._state.accounts.sealed_by(text(request.login, "login"))
         if found is None:
             raise RefusedError("unknown login")
@@ -80,12 +80,12 @@ class DatagramRequests:
         return ResponseCode.OK
 
     def _answered(self, content: Content, code: ResponseCode) -> Answer:
-        """Return the answer where one is wanted (P21)."""
+        """Return the answer if the operation asks for one (P21)."""
         return DatagramReply(PROTOCOL_VERSION, code) if content.op == DatagramOperation.PUBLISH else b""
 
 
 def checked(content: Content, state: State) -> None:
-    """Raise `RefusedError` for what is never answered."""
+    """Check a datagram's content. Raises RefusedError for content that is never answered."""
     if content.op not in list(DatagramOperation):
         raise RefusedError(f"unknown operation {content.op:02x}")
     if not content.topic:
@@ -95,7 +95,7 @@ def checked(content: Content, state: State) -> None:
 
 
 def unfinished(error: UnfinishedTopicError) -> Datagram:
-    """Return the datagram that has no end of its topic as one with a topic that is none."""
+    """Return a datagram whose topic has no end as one with an invalid topic."""
     return Datagram(PROTOCOL_VERSION, 0, error.login, error.password, error.op, 1, UNFINISHED, b"")
 
 

@@ -1,4 +1,4 @@
-"""A moment by which something must have happened, moved often and cheaply: one timer, looked at when it wakes."""
+"""A deadline that is moved often and cheaply: one timer, which checks the deadline when it wakes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from wireproof.reference_server.clock import Clock, Timer
 __all__ = ["Deadline"]
 
 BUSY_NS = 50_000_000
-"""A timer later than this says that the loop was busy: what came meanwhile is read before anybody is given up."""
+"""A timer that is later than this shows that the loop was busy: pending input is read before a connection ends."""
 TURN_NS = 1_000_000
 
 
 class Deadline:
-    """Calls `missed` once its moment is there and was not moved."""
+    """Calls `missed` once the deadline has passed without being moved."""
 
     __slots__ = ("_clock", "_is_put_off", "_missed", "_timer", "_wakes_at", "_when")
 
@@ -26,7 +26,7 @@ class Deadline:
         self._is_put_off = False
 
     def set(self, when_ns: int) -> None:
-        """Move the moment, monotonic ns."""
+        """Move the deadline to `when_ns` (monotonic ns)."""
         self._when = when_ns
         self._is_put_off = False
         if self._timer is None:
@@ -36,7 +36,7 @@ class Deadline:
             self._arm(when_ns)
 
     def clear(self) -> None:
-        """Expect nothing any more."""
+        """Remove the deadline."""
         self._when = None
         if self._timer is not None:
             self._timer.cancel()

@@ -1,4 +1,4 @@
-"""An attached data socket: messages in order, beacons when there are none, and a bound on what a slow reader costs."""
+"""An attached data socket: messages in order, beacons in silence, and a limit for slow readers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HALF_SECOND_NS = 500_000_000
 
 
 class Feed:
-    """What a data socket is told after its token was taken."""
+    """What is sent on a data socket after its token was accepted."""
 
     def __init__(
         self, state: State, timeout_s: int, write: Callable[[bytes], None], too_slow: Callable[[], None]
     ) -> None:
-        """`timeout_s`: what the client named; half of it, at least half a second (P18), is between beacons."""
+        """`timeout_s` is the client's timeout; half of it, at least half a second, is between beacons (P18)."""
         self._state, self._write, self._too_slow = state, write, too_slow
         self._most: int = state.options["data_queue"]
         self._high_water = state.limits.high_water
@@ -40,7 +40,7 @@ class Feed:
         return max(timeout_s, 1) * HALF_SECOND_NS
 
     def push(self, frame: bytes) -> None:
-        """Take a message; it is written once the request in hand is answered. A reader too far behind is given up."""
+        """Queue a message; it is written once the current request is answered. A reader that is too slow is closed."""
         if self._is_over:
             return
         if len(self._waiting) >= self._most:
@@ -56,7 +56,7 @@ class Feed:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits, unless the peer does not take it."""
+        """Write the queued messages, unless the write buffer is full."""
         if self._waiting and not (self._is_held or self._is_over):
             data = b"".join(self._waiting)
             self._waiting.clear()
@@ -65,31 +65,31 @@ class Feed:
             self._write(data)
 
     def pause(self) -> None:
-        """The peer takes less than it is given."""
+        """Hold messages: the write buffer is full."""
         self._is_held = True
 
     def resume(self) -> None:
-        """The peer caught up."""
+        """Write again: the write buffer has room."""
         self._is_held = False
         self.flush()
 
     def stop(self) -> None:
-        """Say nothing more."""
+        """Send nothing more."""
         self._is_over = True
         self._waiting.clear()
         self._timer.cancel()
 
     def wake(self) -> None:
-        """Say that the server is there, when nothing was said for long enough; look again later."""
+        """Send a beacon after enough silence, and set the timer again."""
         is_silent = self._due - self._last >= self.interval_ns
         if is_silent and not self._is_held:
-            self._last = self._due  # not now: a look that came late must not put off the next beacon
+            self._last = self._due  # not the present: a late timer must not delay the next beacon
             self._write(self._beacon)
         self._due = self.next_look(self._state.clock.monotonic_ns())
         self._timer = self._state.clock.call_at(self._due, self.wake)
 
     def next_look(self, now: int) -> int:
-        """Return when a beacon may be due next (P17)."""
+        """Return the instant, monotonic ns, at which a beacon may be due next (P17)."""
         if self._state.rules.beacon_by_silence:
             return self._last + self.interval_ns if now - self._last < self.interval_ns else now + self.interval_ns
         while self._tick <= now:

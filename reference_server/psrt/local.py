@@ -1,4 +1,4 @@
-"""What a UNIX socket's greeting and login mean: nothing, whoever can open it may do everything (facts 1.11)."""
+"""Greeting and login on a UNIX socket have no meaning: a client that can open it has all rights (facts 1.11)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ GREETING, LENGTH = 3, 4
 
 
 class LocalOpening:
-    """Turns how a connection opens into what it means: the plain mode, and a login without name and password."""
+    """Translates greeting and login to the plain mode and a login without name and password."""
 
     def __init__(self) -> None:
         self._kept = b""
         self._is_over = self._is_greeted = False
 
     def translated(self, data: bytes) -> bytes:
-        """Return what to decode now."""
+        """Return the bytes to decode instead of `data`."""
         if self._is_over:
             return data
         self._kept += data

@@ -1,4 +1,4 @@
-"""What a PSRT server can be told besides what all servers have, with upstream's defaults."""
+"""The options of a PSRT server beyond those of all servers, with the defaults of the upstream server."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ OPTIONS = (
     Option(
         "data_queue", "whole", 1024, "Messages that may wait for a slow data socket; beyond, it is closed.", least=1
     ),
-    Option("udp_frame_size", "whole", 4096, "Bytes of the longest datagram that is taken.", least=5),
-    Option("anonymous", "switch", True, "Let clients log in without a name."),
-    Option("allow_no_tls", "switch", True, "Let clients go on without TLS."),
-    Option("replication", "switch", True, "Take replicated messages (PUBLISH_REPL)."),
-    Option("users", "file", None, "Passwords: lines of `htpasswd -B`. Without any account file all may do everything."),
+    Option("udp_frame_size", "whole", 4096, "Bytes of the longest datagram that is accepted.", least=5),
+    Option("anonymous", "switch", True, "Accept clients that log in without a name."),
+    Option("allow_no_tls", "switch", True, "Accept clients that do not switch to TLS."),
+    Option("replication", "switch", True, "Accept replicated messages (PUBLISH_REPL)."),
+    Option(
+        "users",
+        "file",
+        None,
+        "Passwords: lines of `htpasswd -B`. Without any account file everybody may do everything.",
+    ),
     Option("acl", "file", None, "Rights (YAML): login -> {sub: [masks], pub: [masks], admin: bool, replicator: bool}."),
     Option("keys", "file", None, "Keys of encrypted datagrams (YAML): login -> 64 hexadecimal digits."),
 )
 LIMITS = ("high_water", "max_connections", "linger")
-"""Fields of `Limits` that mean something here."""
+"""Fields of `Limits` that apply."""

@@ -1,4 +1,4 @@
-"""The seam that mutants use: what of a PSRT server is replaced, the rest staying as it is."""
+"""The interface of mutants: the parts of a PSRT server that a patch replaces."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ProfilePatch = Callable[[Profile], Profile]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Patch:
-    """What is replaced; what is not named here stays correct."""
+    """Replacements of parts of a server; every other part stays correct."""
 
     profile: ProfilePatch | None = None
-    """Another wire layout."""
+    """Returns another wire layout."""
     rules: Mapping[str, Any] = field(default_factory=dict)
     """Other values of `Rules`."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Other values of the server's options, whatever it was told."""
+    """Other values of the server's options; they override the given ones."""
     state: type[State] = State
     handlers: HandlerPatch | None = None
     session: type[PsrtSession] = PsrtSession
@@ -39,7 +39,7 @@ class Patch:
         return self.handlers is not None and patched == (None, {}, {}, State, PsrtSession)
 
     def patched_profile(self, profile: Profile) -> Profile:
-        """Return the profile the server speaks instead of `profile`; the same object each time."""
+        """Return the profile that the server speaks instead of `profile`; the same object at each call."""
         return profile if self.profile is None else _patched(self, profile)
 
 

@@ -1,4 +1,4 @@
-"""What one login may do."""
+"""The rights of a login."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ __all__ = ["ALL", "Rights", "masks"]
 
 
 def masks(texts: Iterable[str]) -> tuple[Levels, ...]:
-    """Return the masks that an ACL lists, made alike as topics are."""
+    """Return the masks of an ACL, normalised as topics are."""
     return tuple(levels(normalised(text)) for text in texts)
 
 
 @dataclass(frozen=True)
 class Rights:
-    """What a login may do; `admin` is nothing of the protocol's."""
+    """The rights of a login; `admin` has no meaning in the protocol."""
 
     sub: tuple[Levels, ...] = ()
     pub: tuple[Levels, ...] = ()
@@ -25,12 +25,12 @@ class Rights:
     replicator: bool = False
 
     def may_subscribe(self, mask: str) -> bool:
-        """Say whether everything that a normalised mask can match is granted by one mask."""
+        """Return whether one mask grants everything that a normalised mask can match."""
         asked = levels(mask)
         return any(covers(granted, asked) for granted in self.sub)
 
     def may_publish(self, topic: str) -> bool:
-        """Say whether a message may be published to a normalised topic."""
+        """Return whether a message may be published to a normalised topic."""
         wanted = tuple(topic.split("/"))
         return any(matches(granted, wanted) for granted in self.pub)
 

@@ -1,6 +1,6 @@
-"""What a server does under each profile, as data: one field per behaviour in which the released server differs.
+"""The behaviour of a server under each profile, as data: one field for each difference of the released server.
 
-The fields' defaults are the document's, as the errata read it (docs/errata.md). A profile is never asked for by name.
+The defaults are the document's, as the errata read it (docs/errata.md). No code tests the name of a profile.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ class Rules:
     """The behaviour of one profile."""
 
     end_frees_token: bool = True
-    """P16: a data socket that its client ends gives its token free for another one. Otherwise the end is not noticed,
-    and once the connection is gone the token is refused for ever."""
+    """P16: when a client ends its data socket, another one may use the token. Otherwise the end is not noticed,
+    and once the connection is gone the token is refused forever."""
     beacon_by_silence: bool = True
-    """P17: a beacon comes whenever half the client's timeout passed since the last byte. Otherwise there is one on
-    each tick of that length before which nothing was sent for as long."""
+    """P17: a beacon is sent half the client's timeout after the last byte. Otherwise it is sent on each tick of that
+    length if nothing was sent for as long."""
     idle_counts_for_operation: bool = False
-    """P20: the rest of an operation must come within the timeout of the one before. Otherwise of its first byte."""
+    """P20: the timeout of an operation begins with the end of the one before. Otherwise with its first byte."""
     datagram_priority_ends_topic: bool = False
-    """P14: priority 00 breaks a datagram."""
+    """P14: a datagram with priority 00 is invalid."""
     long_datagrams_are_cut: bool = False
-    """P28: what is longer than the buffer is cut and published. Otherwise it is refused."""
+    """P28: a datagram longer than the buffer is truncated and published. Otherwise it is refused."""
     keeps_equal_masks: bool = True
-    """Section 2: `a/#` stays subscribed when `a/#/z`, which means the same, is taken back."""
+    """Section 2: `a/#` stays subscribed when `a/#/z`, which means the same, is removed."""
 
 
 _DOCUMENT = Rules()

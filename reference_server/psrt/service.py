@@ -1,4 +1,4 @@
-"""A PSRT server: ties state, handlers and sessions together; made by `wireproof.reference_server.registry`."""
+"""A PSRT server: connects state, handlers and sessions; made by `wireproof.reference_server.registry`."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class PsrtService(Service):
         self._names = count(1)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> PsrtSession:
-        """See `Service`."""
+        """Return the session of a new connection."""
         return self._session(self.state, self.handlers, str(next(self._names)), peer, write, close)
 
     def datagram(self, peer: Peer, data: bytes) -> bytes | None:
-        """See `Service`."""
+        """Return the answer to one datagram; None if there is none."""
         if self.state.rules.long_datagrams_are_cut:
             data = data[: self.state.options["udp_frame_size"]]
         try:
@@ -71,18 +71,21 @@ class PsrtService(Service):
 
     @property
     def can_reload(self) -> bool:
-        """Whether it was told of account files."""
+        """Whether the server has account files."""
         return self.state.options["acl"] is not None
 
     def reload(self) -> None:
-        """See `Service`; who is logged in keeps the rights of that moment."""
+        """Read the account files again; log an error and keep the old accounts if they are invalid.
+
+        Clients that are logged in keep their rights.
+        """
         try:
             self.state.accounts = read_accounts(self.state.options)
         except ValueError as error:
             log.error("accounts are not reloaded: %s", error)
 
     def close(self) -> None:
-        """See `Service`."""
+        """End every session and drop the state."""
         for session in list(self.state.sessions):
             session.connection_lost()
 
@@ -98,9 +101,9 @@ def create(
     patch: Patch | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> PsrtService:
-    """Return a server of `profile`, with `patch` in place when given.
+    """Return a server of `profile`; `patch` replaces parts of it.
 
-    Raises ValueError for options, and for account files named in them, that cannot be used.
+    Raises ValueError for bad options, and for account files that cannot be used.
     """
     options = chosen("psrt", OPTIONS, options or {})
     if patch is None:

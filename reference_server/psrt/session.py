@@ -1,8 +1,8 @@
-"""One connection: its bytes in and out, its deadlines and its end; what requests mean is not known here.
+"""One connection: its bytes in and out, its deadlines and its end. The meaning of requests is in the handlers.
 
-The first three bytes say whether it is a control or a data socket. Everything read is answered at once, with one write,
-unless the peer does not take its answers: then nothing more is decoded until it does. Messages to data sockets are
-written after the answers in hand.
+The first three bytes show whether it is a control or a data socket. Everything read is answered at once, with one
+write; while the peer does not read its answers, nothing more is decoded. Messages to data sockets are written after the
+current answers.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ log = logging.getLogger(__name__)
 
 GREETING_SIZE = 3
 SPARE = 1024
-"""Bytes of a frame that its limit does not count."""
+"""Bytes of a frame that do not count towards its limit."""
 _STAND_INS: dict[type[Request], Reply] = {
     Greeting: GreetingReply(1),
     DataGreeting: DataGreetingReply(1),
     Login: Token(bytes(32)),
 }
-"""What a request counts as answered with where other bytes are written."""
+"""The reply that the connection records for a request whose answer is raw bytes."""
 
 
 class PsrtSession(Session):
     """The server's side of one connection."""
 
     feed_type = Feed
-    """What an attached data socket is told by."""
+    """The class that writes to an attached data socket."""
     control_type, data_type = ControlServer, DataServer
-    """What decodes the two kinds of connection."""
+    """The decoders of the two channel types."""
 
     def __init__(self, state: State, handlers: Handlers, name: str, peer: Peer, write: Write, close: Close) -> None:
         self.state, self.peer, self.name = state, peer, name
         self._handlers, self._write, self._close = handlers, write, close
         self.connection: ControlServer | DataServer | None = None
-        """None until it is known which one it is."""
+        """None until the channel type is known."""
         self.client: Client | None = None
-        """Who logged in here, or whose token was attached here."""
+        """The client that logged in here, or whose token was attached here."""
         self.feed: Feed | None = None
-        """There once a token is attached: then nothing is read any more."""
+        """Set once a token is attached; then input is ignored."""
         self._opening = LocalOpening() if peer.family == "unix" else None
         self._first = b""
         self._out: list[bytes] = []
@@ -80,7 +80,7 @@ class PsrtSession(Session):
         return isinstance(self.connection, DataServer)
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
+        """Handle the bytes that the transport read."""
         if self.closed or self._finishing or self.feed is not None:
             return
         if self._opening is not None:
@@ -96,14 +96,14 @@ class PsrtSession(Session):
             self._work()
 
     def eof_received(self) -> None:
-        """See `Session`; the end of a control socket is the client's end, that of a data socket is a matter of P16."""
+        """Handle the end of the stream: on a control socket the client ends, on a data socket P16 decides."""
         if self.closed:
             return
         self._ended = True
         self._follow_end()
 
     def connection_lost(self) -> None:
-        """See `Session`."""
+        """Drop the state of a connection that is gone; may be called twice."""
         if self.closed:
             return
         self.closed = True
@@ -120,13 +120,13 @@ class PsrtSession(Session):
             client.is_spent = self._ended and not self.state.rules.end_frees_token
 
     def pause_writing(self) -> None:
-        """See `Session`."""
+        """Stop handling and writing: the write buffer is full."""
         self._waits = True
         if self.feed is not None:
             self.feed.pause()
 
     def resume_writing(self) -> None:
-        """See `Session`."""
+        """Continue: the write buffer has room."""
         self._waits = False
         if self.feed is not None:
             self.feed.resume()
@@ -135,13 +135,13 @@ class PsrtSession(Session):
             self._follow_end()
 
     def _follow_end(self) -> None:
-        """Close when the peer sends no more and everything is answered; an attached data socket is beside that."""
+        """Close if the peer's stream has ended and everything is answered; P16 decides for an attached data socket."""
         is_noticed = self.feed is None or self.state.rules.end_frees_token
         if self._ended and is_noticed and not self._waits:
             self.end()
 
     def met(self, first: bytes) -> ControlServer | DataServer:
-        """Return what decodes a connection that begins with these bytes."""
+        """Return the decoder of a connection that begins with these bytes."""
         options = self.state.options
         topics, message = options["max_topic_length"], options["max_pub_size"]
         limits: dict[type[Request], int] = {
@@ -157,7 +157,7 @@ class PsrtSession(Session):
         return kind(self.state.codec, max_frame=max(topics, message) + SPARE, limits=limits)
 
     def _work(self) -> None:
-        """Answer what was received, as far as the peer takes it."""
+        """Answer what was received, as far as the peer reads it."""
         assert self.connection is not None
         while not (self._waits or self._finishing or self.closed or self.feed is not None):
             try:
@@ -189,7 +189,7 @@ class PsrtSession(Session):
         self.expect()
 
     def answer(self, request: Request, answer: Answer) -> None:
-        """Say the answer to a request with the others in hand."""
+        """Queue the answer to a request."""
         assert self.connection is not None
         if isinstance(answer, bytes):
             self.connection.send(_STAND_INS.get(type(request), Response(1)))
@@ -198,7 +198,7 @@ class PsrtSession(Session):
         self._out.append(answer)
 
     def flush(self) -> None:
-        """Write the answers in hand."""
+        """Write the queued answers."""
         if self._out and not self.closed:
             data = b"".join(self._out)
             self._out.clear()
@@ -206,7 +206,7 @@ class PsrtSession(Session):
                 self._write(data)
 
     def secure(self) -> bool:
-        """Go on inside TLS; False where there is none."""
+        """Switch to TLS; return False if there is none."""
         if self.peer.secure is None or self.connection is None:
             return False
         self.flush()
@@ -214,47 +214,47 @@ class PsrtSession(Session):
         return True
 
     def attach(self, client: Client, request: Attach) -> None:
-        """Be the data socket of a client from now on, once its token is answered."""
+        """Become the data socket of a client, once its token is answered."""
         self.client, client.data = client, self
         self.feed = self.feed_type(self.state, request.timeout, self._write, self.too_slow)
         if self._waits:
             self.feed.pause()
 
     def refuse(self, why: str) -> None:
-        """Close once the answers in hand are written, with no byte more."""
+        """Close once the queued answers are written, and log `why`."""
         log.info("%s: %s, closing", self.peer, why)
         self._finishing = True
 
     def finish(self) -> None:
-        """Close once the answer in hand is written."""
+        """Close once the queued answers are written."""
         self._finishing = True
 
     def end(self) -> None:
-        """Close; nothing more is answered."""
+        """Close; answer nothing more."""
         if not self.closed:
             self.flush()
             self.connection_lost()
             self._close()
 
     def too_slow(self) -> None:
-        """Close a data socket that does not take its messages; its client may attach another one."""
+        """Close a data socket that reads too slowly; its client may attach another one."""
         log.warning("%s: %d messages wait for a data socket, closing it", self.peer, self.state.options["data_queue"])
         self.end()
 
     def too_late(self) -> None:
-        """Close a connection that did not say in time what was due."""
+        """Close a connection that missed its deadline."""
         log.info("%s: nothing within %g s, closing", self.peer, self.state.options["timeout"])
         self.end()
 
     def expect(self) -> None:
-        """The next request is due within the timeout; behind a token nothing is."""
+        """Set the deadline of the next request; there is none after a token."""
         if self.feed is None:
             self._deadline.set(self.state.clock.monotonic_ns() + self.state.timeout_ns)
         else:
             self._deadline.clear()
 
     def _watch(self) -> None:
-        """An operation that began has the timeout for itself (P20)."""
+        """Restart the deadline when an operation begins (P20)."""
         if self.client is None or self._begun or self.connection is None or not self.connection.buffered:
             return
         self._begun = True

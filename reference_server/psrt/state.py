@@ -1,4 +1,4 @@
-"""What all connections of one server share, and the words every handler uses."""
+"""The state that all connections of one server share, and the types of handlers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["DENIED", "ERROR", "OK", "OK_WAITING", "UNWANTED", "Answer", "Handler", "Handlers", "RefusedError", "State"]
 
 Answer = Reply | bytes
-"""A reply, or the bytes written in its place: what a correct server never says has no message."""
+"""A reply, or bytes that are written instead (mutants send what has no message)."""
 Handler = Callable[[Any, Any, int], Answer]
-"""(request, the session or the sender of a datagram, now in monotonic ns) -> the answer; may raise `RefusedError`."""
+"""(request, session or sender of a datagram, now in monotonic ns) -> the answer; may raise RefusedError."""
 Handlers = dict[type[Request], Handler]
 
 OK: Final = Response(ResponseCode.OK)
@@ -36,7 +36,7 @@ ERROR: Final = Response(ResponseCode.ERROR)
 
 
 class RefusedError(Exception):
-    """Raised by a handler that answers nothing: a stream is closed, a datagram is dropped; the message says why."""
+    """Raised by a handler that sends no answer: a stream is closed, a datagram dropped. The message says why."""
 
 
 class State:
@@ -62,11 +62,11 @@ class State:
         self.accounts = read_accounts(options)
         self.subscriptions: Subscriptions[Client] = Subscriptions(keeps_equal_masks=self.rules.keeps_equal_masks)
         self.clients: dict[bytes, Client] = {}
-        """Those who are logged in, by token."""
+        """The clients that are logged in, by token."""
         self.sessions: dict[PsrtSession, None] = {}
         """Open connections, oldest first."""
         self.touched: list[Feed] = []
-        """Data sockets that have messages to write once the requests in hand are answered."""
+        """Data sockets that have messages to write once the current requests are answered."""
         self._ids = ids
 
     def new_token(self) -> bytes:
@@ -76,7 +76,7 @@ class State:
         return fresh
 
     def publish(self, topic: str, priority: int, message: bytes) -> None:
-        """Hand a message to everybody who is subscribed to a topic; it is encoded once."""
+        """Deliver a message to every subscriber of a topic; it is encoded once."""
         clients = self.subscriptions.match(topic)
         if clients:
             frame = self.codec.encode(PushedMessage(priority, topic.encode(), message))
@@ -84,13 +84,13 @@ class State:
                 client.deliver(frame)
 
     def flush(self) -> None:
-        """Write the messages that wait on data sockets."""
+        """Write the messages that are queued for data sockets."""
         touched, self.touched = self.touched, []
         for feed in touched:
             feed.flush()
 
     def forget(self, client: Client) -> None:
-        """A control socket is gone: its token and subscriptions with it, its data socket is closed (P26)."""
+        """Remove a client whose control socket is gone: token and subscriptions; close its data socket (P26)."""
         if self.clients.pop(client.token, None) is not None:
             self.subscriptions.leave(client)
             if client.data is not None:

@@ -1,4 +1,4 @@
-"""Who is subscribed to what: a tree of levels, so that matching a topic looks at no mask that is beside its way."""
+"""Subscriptions as a tree of levels, so that a topic visits only masks that share its beginning."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ S = TypeVar("S", bound=Hashable)
 
 
 class _Node(Generic[S]):
-    """What the masks share that begin with the same levels."""
+    """The masks that begin with the same levels."""
 
     __slots__ = ("children", "here", "rest")
 
     def __init__(self) -> None:
         self.children: dict[str, _Node[S]] = {}
-        """By level of the mask, `+` among them: no topic that is published has such a level."""
+        """By level of the mask, `+` included: no published topic has such a level."""
         self.here: dict[S, int] = {}
-        """Subscribers whose mask ends here -> how many of their texts mean this mask."""
+        """Subscriber whose mask ends here -> the number of its texts that mean this mask."""
         self.rest: dict[S, int] = {}
-        """The same for masks that go on with `#` and end."""
+        """The same for masks that end with `#` after this level."""
 
     def is_empty(self) -> bool:
         return not (self.children or self.here or self.rest)
 
 
 class Subscriptions(Generic[S]):
-    """The masks of all subscribers. A subscription is known by its normalised text."""
+    """The masks of all subscribers. A subscription is identified by its normalised text."""
 
     def __init__(self, *, keeps_equal_masks: bool = True) -> None:
-        """`keeps_equal_masks`: of two texts that mean one mask (`a/#`, `a/#/z`) each is a subscription by itself."""
+        """With `keeps_equal_masks`, two texts that mean one mask (`a/#`, `a/#/z`) are two subscriptions."""
         self._root: _Node[S] = _Node()
         self._texts: dict[S, set[str]] = {}
         self._keeps_equal_masks = keeps_equal_masks
@@ -43,11 +43,11 @@ class Subscriptions(Generic[S]):
         return frozenset(self._texts.get(who, ()))
 
     def count(self, who: S) -> int:
-        """Return how many they are."""
+        """Return the number of texts that `who` is subscribed to."""
         return len(self._texts.get(who, ()))
 
     def add(self, who: S, text: str) -> None:
-        """Subscribe to a normalised mask; again changes nothing."""
+        """Subscribe to a normalised mask; a repetition changes nothing."""
         texts = self._texts.setdefault(who, set())
         if text in texts and self._keeps_equal_masks:
             return
@@ -60,7 +60,7 @@ class Subscriptions(Generic[S]):
         table[who] = table.get(who, 0) + 1 if self._keeps_equal_masks else 1
 
     def remove(self, who: S, text: str) -> None:
-        """Take back the subscription of that text, if there is one."""
+        """Remove the subscription with that text, if there is one."""
         texts = self._texts.get(who, set())
         if text in texts:
             texts.remove(text)
@@ -69,12 +69,12 @@ class Subscriptions(Generic[S]):
             self._unlink(who, levels(text))
 
     def leave(self, who: S) -> None:
-        """Take back all subscriptions of one who is gone."""
+        """Remove all subscriptions of a subscriber."""
         for text in self._texts.pop(who, ()):
             self._unlink(who, levels(text))
 
     def match(self, topic: str) -> list[S]:
-        """Return who is subscribed to a topic, each once."""
+        """Return the subscribers of a topic, each once."""
         found: list[dict[S, int]] = []
         nodes = [self._root]
         for level in topic.split("/"):
@@ -95,7 +95,7 @@ class Subscriptions(Generic[S]):
         return list(dict.fromkeys(who for table in found for who in table))
 
     def _unlink(self, who: S, mask: Levels) -> None:
-        """Take one text's share of a mask away, and the branches that hold nothing any more."""
+        """Remove one text's count from a mask, and the branches that are empty then."""
         way = [self._root]
         parts = mask[:-1] if mask[-1] == REST else mask
         for part in parts:

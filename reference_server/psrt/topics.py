@@ -1,4 +1,4 @@
-"""Topics and masks: how they are made alike, what a mask matches, and whether one mask covers another (P24, P25)."""
+"""Topics and masks: normalisation, matching, and whether one mask covers another (P24, P25)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 __all__ = ["Levels", "covers", "depth", "is_mask", "levels", "matches", "normalised"]
 
 Levels = tuple[str, ...]
-"""A topic or a mask, level by level; a mask ends at its first `#`, what follows that means nothing."""
+"""A topic or a mask, level by level; a mask ends at its first `#`."""
 
 ONE, REST = "+", "#"
 """Levels of a mask that match exactly one level of a topic, or all that are left, at least one."""
@@ -15,17 +15,17 @@ _SLASHES = re.compile("/{2,}")
 
 
 def normalised(text: str) -> str:
-    """Return the topic or mask with runs of `/` made one and then one leading `/` taken away."""
+    """Return the topic or mask with each run of `/` replaced by one, and without a leading `/`."""
     return _SLASHES.sub("/", text).removeprefix("/")
 
 
 def depth(topic: str) -> int:
-    """Return how deep a normalised topic or mask is: the number of its `/`."""
+    """Return the depth of a normalised topic or mask: its number of `/`."""
     return topic.count("/")
 
 
 def is_mask(topic: str) -> bool:
-    """Say whether a `+` or `#` is anywhere in it: nothing can be published there."""
+    """Return whether a `+` or `#` is anywhere in it, so that nothing can be published to it."""
     return ONE in topic or REST in topic
 
 
@@ -36,7 +36,7 @@ def levels(mask: str) -> Levels:
 
 
 def matches(mask: Levels, topic: Levels) -> bool:
-    """Say whether a mask matches a topic."""
+    """Return whether a mask matches a topic."""
     for place, part in enumerate(mask):
         if place >= len(topic):
             return False
@@ -48,7 +48,7 @@ def matches(mask: Levels, topic: Levels) -> bool:
 
 
 def covers(granted: Levels, asked: Levels) -> bool:
-    """Say whether `granted` matches every topic that the mask `asked` matches."""
+    """Return whether `granted` matches every topic that the mask `asked` matches."""
     for place, part in enumerate(granted):
         if place >= len(asked):
             return False

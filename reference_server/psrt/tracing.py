@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from wireproof.protocols.messages import Request
 from wireproof.protocols.psrt.requests import Datagram, Login
 from wireproof.reference_server.psrt.state import Answer, Handler, Handlers, RefusedError
 from wireproof.reference_server.service import Trace
@@ -17,16 +16,16 @@ SHOWN = 400
 
 
 def traced(handlers: Handlers, trace: Trace) -> Handlers:
-    """Return the same handlers, each telling `trace` what was asked and what is answered."""
+    """Return the same handlers, each of which passes request and answer to `trace` as lines."""
     return {request: _traced(handler, trace) for request, handler in handlers.items()}
 
 
 def _traced(handler: Handler, trace: Trace) -> Handler:
-    def handle(request: Any, asker: Any, now: int) -> Answer:
-        name = getattr(asker, "name", "udp")
+    def handle(request: Request, sender: object, now: int) -> Answer:
+        name = getattr(sender, "name", "udp")
         trace(f"{name} > {_shown(request)}")
         try:
-            answer = handler(request, asker, now)
+            answer = handler(request, sender, now)
         except RefusedError as refusal:
             trace(f"{name} < nothing: {refusal}")
             raise
@@ -36,7 +35,7 @@ def _traced(handler: Handler, trace: Trace) -> Handler:
     return handle
 
 
-def _shown(message: Any) -> str:
+def _shown(message: object) -> str:
     if isinstance(message, Login | Datagram) and message.password:
         message = msgspec.structs.replace(message, password=b"***")
     text = repr(message)

@@ -1,4 +1,4 @@
-"""Throttr's semantics: what a correct server does under each profile. Events in, bytes out, time passed in."""
+"""The semantics of a Throttr server under each profile: events in, bytes out, time as an argument."""
 
 from wireproof.reference_server.throttr.model import ThrottrModel
 from wireproof.reference_server.throttr.oracle import DocumentModel

@@ -1,7 +1,7 @@
-"""What SUBSCRIBE, UNSUBSCRIBE, PUBLISH, CHANNELS and CHANNEL do.
+"""Handlers of SUBSCRIBE, UNSUBSCRIBE, PUBLISH, CHANNELS and CHANNEL.
 
-A message is pushed to every subscription at once: to other connections after what they are being told, to the
-publisher itself, where the profile has it so, before its status byte.
+A message is pushed to every subscription at once: to other connections after their current answers, and to the
+publisher itself, if the profile delivers to it (T12), before its status byte.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ChannelRequests:
         }
 
     def subscribe(self, request: Subscribe, session: ThrottrSession, now: int) -> bytes:
-        """Begin a subscription; again is accepted too (T29). Beyond the limit of one connection: refused."""
+        """Add a subscription; accept a repeated one (T29), refuse one beyond the limit of a connection."""
         if request.channel in session.subscriptions and not self._rules.duplicate_subscriptions:
             return ACCEPTED
         if session.subscribed >= self._state.limits.max_subscriptions:
@@ -61,7 +61,7 @@ class ChannelRequests:
         return ACCEPTED if self._channels.remove(request.channel, session) else DENIED
 
     def publish(self, request: Publish, session: ThrottrSession, now: int) -> bytes:
-        """Push to the subscribers; 01 when somebody is one (T10)."""
+        """Push to the subscribers; answer 01 if there is one (T10)."""
         payload, size = request.payload, len(request.payload)
         if session.subscriptions.get(request.channel) or self._rules.published_counted == "always":
             session.published_bytes += size
@@ -103,7 +103,7 @@ class ChannelRequests:
             yield weight, ChannelsRow(name, read, written, len(subscriptions))
 
     def channel(self, request: Channel, session: ThrottrSession, now: int) -> bytes:
-        """Answer a row for each subscription of one channel; 00 when it has none."""
+        """Answer a row for each subscription of one channel; 00 if it has none."""
         subscriptions = self._channels.of(request.channel)
         if not subscriptions:
             return DENIED

@@ -1,4 +1,4 @@
-"""Channels and the subscriptions that make them: a channel is there exactly while somebody is subscribed to it."""
+"""Channels and their subscriptions; a channel exists exactly while somebody is subscribed to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Channels", "Subscription"]
 
 
 class Subscription:
-    """One connection's subscription to one channel; twice the same is two of these, where the profile has it so."""
+    """One connection's subscription to one channel; there may be two of these where the profile counts both (T29)."""
 
     __slots__ = ("read_bytes", "session", "since", "write_bytes")
 
@@ -27,27 +27,27 @@ class Subscription:
 
 
 class Channels:
-    """Every channel by name, its subscriptions in the order they were made."""
+    """Every channel by name, with its subscriptions in the order of SUBSCRIBE."""
 
     def __init__(self) -> None:
         self._channels: dict[bytes, dict[Subscription, None]] = {}
         self.subscriptions = 0
-        """All of them, over all channels."""
+        """Their number over all channels."""
 
     def __len__(self) -> int:
-        """Channels that have a subscription."""
+        """Return the number of channels."""
         return len(self._channels)
 
     def __iter__(self) -> Iterator[tuple[bytes, tuple[Subscription, ...]]]:
-        """Names and subscriptions in ascending order of the name."""
+        """Yield names and subscriptions in ascending order of the name."""
         return ((name, tuple(self._channels[name])) for name in sorted(self._channels))
 
     def of(self, name: bytes) -> tuple[Subscription, ...]:
-        """Return the subscriptions of a channel, none when there is no such channel."""
+        """Return the subscriptions of a channel; an empty tuple if there is no such channel."""
         return tuple(self._channels.get(name, ()))
 
     def add(self, name: bytes, session: ThrottrSession, since: int) -> None:
-        """Subscribe `session` to a channel once more."""
+        """Add a subscription of `session` to a channel; `since` in ns since the Unix epoch."""
         subscription = Subscription(session, since)
         self._channels.setdefault(name, {})[subscription] = None
         session.subscriptions.setdefault(name, []).append(subscription)
@@ -55,7 +55,7 @@ class Channels:
         self.subscriptions += 1
 
     def remove(self, name: bytes, session: ThrottrSession) -> bool:
-        """End every subscription of `session` to a channel; False when it has none."""
+        """Remove every subscription of `session` to a channel; return False if it has none."""
         held = session.subscriptions.pop(name, None)
         if held is None:
             return False
@@ -69,6 +69,6 @@ class Channels:
         return True
 
     def leave(self, session: ThrottrSession) -> None:
-        """End every subscription of a connection that is gone."""
+        """Remove every subscription of a connection that is gone."""
         for name in list(session.subscriptions):
             self.remove(name, session)

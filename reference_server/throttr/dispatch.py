@@ -1,7 +1,7 @@
-"""From a request's bytes to what answers it.
+"""From the bytes of a request to the function that answers it.
 
-Requests about one record are decoded straight into the call that answers them (`run`): no message is made of them.
-All others, and those whose answer may be long, become messages and go to their handlers.
+Requests about one record are decoded directly into the call that answers them (`run`), without a message object.
+All others, and those whose answer may be long, are decoded to messages and go to their handlers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["Dispatch"]
 
 
 class Dispatch:
-    """How one server answers."""
+    """The functions that answer the requests of one server."""
 
     __slots__ = ("decode", "handlers", "is_bare", "run")
 
@@ -21,8 +21,8 @@ class Dispatch:
         self.handlers = handlers
         self.decode = codec.decode_request
         self.run = codec.run(calls)
-        """Answers requests while their answers are known to be short."""
+        """Answers requests as long as their answers are known to be short."""
         self.is_bare = [False] * 256
-        """By type byte: whether the answer has no status byte."""
+        """Type byte -> whether the answer has no status byte."""
         for request in codec.bare:
             self.is_bare[codec.profile.leads[request][0]] = True

@@ -1,4 +1,4 @@
-"""How long answers are cut into fragments (T22 and 4.4): numbered from 1, none when there are no rows."""
+"""Cuts long answers into fragments (T22 and 4.4): numbered from 1, none if there are no rows."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TypeVar
 __all__ = ["FRAGMENT_BYTES", "cut"]
 
 FRAGMENT_BYTES = 2048
-"""What the rows of one fragment may weigh together; its header is not weighed."""
+"""The most that the rows of a fragment may weigh together, in bytes; its header does not count."""
 
 RowT = TypeVar("RowT")
 
 
 def cut(rows: Iterable[tuple[int, RowT]]) -> Iterator[tuple[int, tuple[RowT, ...]]]:
-    """Yield (number, rows) for rows given with their weights; a row heavier than a fragment stands alone in one."""
+    """Yield (number, rows) of each fragment from (weight in bytes, row); a heavier row has a fragment of its own."""
     number, total, part = 0, 0, list[RowT]()
     for weight, row in rows:
         total += weight

@@ -1,7 +1,7 @@
-"""What LIST and STATS answer: a snapshot of every live record, in fragments.
+"""Handlers of LIST and STATS: a snapshot of every live record, in fragments.
 
-Its cost is linear in the records, and nobody else is served meanwhile: about a second for a million of them. So rows
-are packed as they are found, by the structs of their layouts, and no message is made.
+The cost is linear in the records, about a second for a million, and nobody else is served meanwhile. So rows are packed
+directly by the structs of their layouts, without message objects.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from wireproof.reference_server.throttr.state import U64_MAX, Handlers, State
 __all__ = ["Listings", "row_size"]
 
 Row = tuple[bytes, bytes]
-"""Its fixed part and its name."""
+"""(fixed part, name), encoded."""
 
 
 def row_size(state: State, row: type[Message]) -> int:
-    """Bytes of a row before its names; what leads it where it is a reply of its own does not count."""
+    """Return the bytes of a row before its name, without the lead that the row has as a reply of its own."""
     layout = state.codec.layout(row)
     return layout.fixed_size - len(layout.lead)
 
@@ -77,7 +77,7 @@ class Listings:
             yield weight + size, (pack(size, *record.metrics(minute, live=live)), record.key)
 
     def _count_reads(self, now: int) -> None:
-        """Count one read on each record listed, where listing is reading."""
+        """Count one read for each listed record, if the profile counts it (4.9)."""
         if self._touches:
             minute = self._state.minutes.index
             for record in self._state.store.live(now):
@@ -87,7 +87,7 @@ class Listings:
 def _joiner(
     state: State, reply: type[Message], fragment: type[Message]
 ) -> Callable[[Iterable[tuple[int, Row]]], bytes]:
-    """Return what joins weighed rows to a whole reply: the count, then each fragment's header, rows and names."""
+    """Return a function that encodes rows as a reply: the count, then each fragment's header, rows and names."""
     pack_reply = state.packer(reply)
     pack_fragment = header_struct(state.codec.layout(fragment), state.codec.profile.byte_order).pack
 

@@ -1,6 +1,6 @@
-"""Per-minute metrics: what was counted in the last full minute since the server started (T34).
+"""Per-minute metrics: counts of the last full minute since the server started (T34).
 
-Nothing runs when a minute ends. Whoever counts compares the minute it last counted in with `Minutes.index` and rolls.
+No timer runs when a minute ends. Each counter compares the minute of its last count with `Minutes.index` and rolls.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Minutes:
         self._start_ns = start_ns
         self.index = 0
         self.next_ns = start_ns + MINUTE_NS
-        """The instant at which the present minute ends."""
+        """The end of the present minute, monotonic ns."""
 
     def reach(self, now_ns: int) -> None:
-        """Let `index` be the minute that `now_ns` lies in; called once it is not before `next_ns`."""
+        """Set `index` to the minute of `now_ns`; called once `now_ns` has reached `next_ns`."""
         self.index = (now_ns - self._start_ns) // MINUTE_NS
         self.next_ns = self._start_ns + (self.index + 1) * MINUTE_NS

@@ -1,8 +1,8 @@
-"""The sequential model of one Throttr key: which answers are allowed, and what they leave behind.
+"""The sequential model of one Throttr key: which answers are allowed, and which states may follow them.
 
-Written from the documents and apart from the handlers, so that neither repeats a mistake of the other. It is loose
-where a clause is MAY: refusing the largest number of a width, a sum beyond it, types outside their tables. Time is not
-in it: a record within `SLACK_S` of its expiry may be there or not, and a TTL may read lower by as much.
+It is written from the documents and independently of the handlers, so that neither repeats a mistake of the other. It
+allows everything where a clause is MAY: refusing the largest number of a width, a sum beyond it, types outside their
+tables. It has no clock: a record within `SLACK_S` of its expiry may exist or not, and its TTL may be lower by as much.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Set,
 __all__ = ["ThrottrModel"]
 
 SLACK_S = 60
-"""Seconds that a history may last."""
+"""The longest history, in seconds."""
 LONG_VALUE = 1024
-"""Bytes of a value from which on a server may refuse it for its frame limit."""
+"""Bytes of a value from which a server may refuse it because of its frame limit."""
 UNITS: Mapping[int, int] = {int(kind): ns for kind, ns in NANOSECONDS_PER_UNIT.items()}
 ATTRIBUTES, CHANGES = frozenset(Attribute), frozenset(Change)
 
 
 class Due(NamedTuple):
-    """When a record may expire, ns: at the earliest and at the latest."""
+    """The earliest and the latest instant of an expiry, in ns."""
 
     first: int
     last: int
 
 
 class Record(NamedTuple):
-    """A live record; None stands for what cannot be known."""
+    """A live record; None stands for an unknown value."""
 
     is_counter: bool
     content: int | bytes | None
     """The quota or the value."""
     ttl_type: int
     ttl: int | None
-    """The amount it was given, in its own unit."""
+    """The amount that it was given, in the unit of its type."""
     due: Due | None = None
-    """None where time is not followed, or where the documents leave it open."""
+    """None if the model has no clock, or if the documents leave the expiry open."""
 
 
 State = Record | None
@@ -55,7 +55,7 @@ ABSENT: State = None
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What a profile leaves open; the defaults are the document's."""
+    """Choices that a profile leaves to servers; the defaults are the document's."""
 
     query_of_buffer: bool = False
     get_of_counter: bool = False
@@ -71,7 +71,7 @@ OPEN = {
 
 
 class ThrottrModel:
-    """See `wireproof.reference_server.model.Model`."""
+    """The model of one key (`wireproof.reference_server.model.Model`)."""
 
     initial: State = ABSENT
 
@@ -89,27 +89,27 @@ class ThrottrModel:
         }
 
     def key(self, request: Request) -> bytes:
-        """See `Model`."""
+        """Return the key of a request. Raises ValueError if it is not about one record."""
         if type(request) not in self._steps:
             known = ", ".join(kind.NAME for kind in self._steps)
             raise ValueError(f"expected a request about one record ({known}), got {request.NAME}")
         return cast(bytes, request.key)  # type: ignore[attr-defined]
 
     def step(self, state: Hashable, request: Request, reply: Message | None) -> States:
-        """See `Model`."""
+        """Return the possible states after `request` was answered by `reply`; none if that is not allowed."""
         step = self._steps[type(request)]
         return tuple(dict.fromkeys(then for one in self.seen(cast(State, state)) for then in step(one, request, reply)))
 
     def seen(self, state: State) -> States:
-        """Return what a request may find: the state, or nothing where the record's time may be up."""
+        """Return the states that a request may find: also `ABSENT` if the record may have expired."""
         return (state, ABSENT) if _is_mortal(state) else (state,)
 
     def reads(self, request: Request, reply: Message | None) -> bool:
-        """See `Model`."""
+        """Return whether a request with this reply changes nothing."""
         return isinstance(request, Query | Get | Stat) or (isinstance(reply, Status) and not reply.ok)
 
     def tell(self, state: Hashable) -> str:
-        """See `Model`."""
+        """Return a description of a state."""
         if not isinstance(state, Record):
             return "no record"
         kind = "counter" if state.is_counter else "buffer"
@@ -135,7 +135,7 @@ class ThrottrModel:
         return _refused(state, reply)
 
     def _odd_ttl(self, request: Insert | Set) -> bool:
-        """Say whether the TTL is one that may be refused; the same leave is given to the empty key (T31)."""
+        """Return whether the TTL, or an empty key (T31), may be refused."""
         return request.ttl_type not in UNITS or request.ttl in (0, self._max) or not request.key
 
     def _query(self, state: State, request: Query, reply: QueryReply | Status | None) -> States:
@@ -204,19 +204,19 @@ class ThrottrModel:
         return _either(reply, (state._replace(content=content),), (state,), may_refuse=quota >= self._max)
 
     def _made(self, is_counter: bool, content: int | bytes, ttl_type: int, ttl: int) -> States:
-        """Return what is there after a record was stored: nothing, when its time is up at once."""
+        """Return the states after a record was stored; with a TTL of 0 it is absent."""
         if ttl_type not in UNITS:
             return (Record(is_counter, content, ttl_type, None),)
         return (Record(is_counter, content, ttl_type, ttl) if ttl else ABSENT,)
 
     def _moved(self, state: Record, change: Change, value: int) -> State:
-        """Return what is there after the TTL was changed."""
+        """Return the state after the TTL was changed."""
         then = changed_ttl(state, change, value)
         return ABSENT if then.ttl is not None and then.ttl <= 0 else then
 
 
 def changed_ttl(state: Record, change: Change, value: int) -> Record:
-    """Return the record with another amount of TTL, which may be less than nothing; unknown for unknown types."""
+    """Return the record with a changed amount of TTL, which may be negative; None for unknown types."""
     if state.ttl_type not in UNITS:
         return state._replace(ttl=None)
     if change == Change.PATCH:
@@ -227,7 +227,7 @@ def changed_ttl(state: Record, change: Change, value: int) -> Record:
 
 
 def _is_mortal(state: State) -> bool:
-    """Say whether the record may expire while the history lasts."""
+    """Return whether the record may expire during the history."""
     return state is not None and (state.ttl is None or state.ttl * UNITS[state.ttl_type] <= SLACK_S * 10**9)
 
 
@@ -236,7 +236,7 @@ def _refused(state: State, reply: Message | None) -> States:
 
 
 def _either(reply: Message | None, done: Iterable[State], left: States, *, may_refuse: bool = False) -> States:
-    """Return the states after 01, or after 00 where that is allowed."""
+    """Return the states after 01, or after 00 if that is allowed."""
     if reply is None:
         return tuple(dict.fromkeys((*done, *left) if may_refuse else done))
     if not isinstance(reply, Status):

@@ -1,4 +1,4 @@
-"""What a Throttr server can be told besides what all servers have: nothing; it heeds every limit."""
+"""The options of a Throttr server beyond those of all servers: none; every limit applies."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ LIMITS = (
     "idle_timeout",
     "linger",
 )
-"""Fields of `Limits` that mean something here."""
+"""Fields of `Limits` that apply."""

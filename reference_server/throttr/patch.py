@@ -1,4 +1,4 @@
-"""The seam that mutants use: what of a Throttr server is replaced, the rest staying as it is."""
+"""The interface of mutants: the parts of a Throttr server that a patch replaces."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ProfilePatch = Callable[[Profile], Profile]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Patch:
-    """What is replaced; what is not named here stays correct."""
+    """Replacements of parts of a server; every other part stays correct."""
 
     profile: ProfilePatch | None = None
-    """Another wire layout."""
+    """Returns another wire layout."""
     rules: Mapping[str, Any] = field(default_factory=dict)
     """Other values of `Rules`."""
     state: type[State] = State
@@ -37,7 +37,7 @@ class Patch:
         return self.handlers is not None and patched == (None, {}, State, ThrottrSession)
 
     def patched_profile(self, profile: Profile) -> Profile:
-        """Return the profile the server speaks instead of `profile`; the same object each time."""
+        """Return the profile that the server speaks instead of `profile`; the same object at each call."""
         return profile if self.profile is None else _patched(self, profile)
 
 

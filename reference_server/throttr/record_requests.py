@@ -1,7 +1,7 @@
-"""What INSERT, QUERY, UPDATE, PURGE, SET, GET and STAT do to records.
+"""Handlers of INSERT, QUERY, UPDATE, PURGE, SET, GET and STAT.
 
-These are the calls that bytes are decoded straight into: they take the fields of the request in wire order and return
-the bytes of its answer. Now is `State.now`.
+Bytes are decoded directly into these calls: they take the fields of the request in wire order and return the bytes of
+the answer. The present instant is `State.now`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _UNITS: dict[int, int] = {int(kind): ns for kind, ns in NANOSECONDS_PER_UNIT.ite
 SHOWN_UNIT = [_UNITS.get(byte, _UNITS[TTLType.SECONDS]) for byte in range(256)]
 """TTL type byte -> ns of the unit that a TTL is stored and echoed in; unknown ones are seconds where legal (T17)."""
 KNOWN_UNIT = [_UNITS.get(byte, 0) for byte in range(256)]
-"""The same, an unknown type being no time: so UPDATE takes the amounts of such a TTL (T17)."""
+"""The same with 0 for unknown types: UPDATE treats amounts of such a TTL as no time (T17)."""
 SHORT = 128
-"""Bytes of a value that GET answers without asking whether there is place for it."""
+"""Bytes of the longest value that GET answers without checking the write buffer."""
 
 
 class RecordRequests:
-    """The calls of requests about one record. The TTL echoed is the remaining time, rounded down to its unit."""
+    """The calls of requests about one record. The echoed TTL is the remaining time, rounded down to its unit."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -42,10 +42,10 @@ class RecordRequests:
         self._minutes = state.minutes
         self._max = state.value_max
         self._units = KNOWN_UNIT if state.rules.unknown_ttl_type == "refuse" else SHOWN_UNIT
-        """TTL type byte -> ns of the unit that INSERT and SET take it for; 0 when they refuse it."""
+        """TTL type byte -> ns of its unit in INSERT and SET; 0 if they refuse it."""
         self._last_ttl = self._last_type = self._last_now = -1
         self._last_due = 0
-        """When a SET of that TTL ends; those that come together mostly have the same."""
+        """The expiry of a SET with that TTL, cached because consecutive SETs mostly have the same."""
         self._overwrites = state.rules.set_overwrites
         self._touches = state.rules.reads_counted == "touches"
         self._pack_query = state.packer(QueryReply)
@@ -53,11 +53,11 @@ class RecordRequests:
         self._pack_stat = state.packer(StatReply)
 
     def calls(self) -> Calls:
-        """Return request class -> call, for answers that are short, the most frequent first."""
+        """Return request class -> call, for short answers, the most frequent first."""
         return {**self._all(), Get: self.get_short}
 
     def handlers(self) -> Handlers:
-        """Return request class -> handler: the same for requests that are messages already."""
+        """Return request class -> handler, for requests that are decoded already."""
         return {request: _handler(call) for request, call in self._all().items()}
 
     def _all(self) -> Calls:
@@ -72,7 +72,7 @@ class RecordRequests:
         }
 
     def insert(self, quota: int, ttl_type: int, ttl: int, key: bytes) -> bytes:
-        """Store a counter; a live record under the key stays (T19)."""
+        """Store a counter; refuse if a live record has the key (T19)."""
         held, now, unit = self._get(key), self._state.now, self._units[ttl_type]
         if (held is not None and held.due > now) or not unit:
             return DENIED
@@ -110,7 +110,7 @@ class RecordRequests:
         return answer
 
     def get_short(self, key: bytes) -> bytes:
-        """Answer as `get` does; raises `DeclinedError`, nothing done, for a longer value."""
+        """Answer as `get` does. Raises DeclinedError for a long value, without an effect."""
         record = self._get(key)
         if record is None:
             return DENIED
@@ -122,13 +122,13 @@ class RecordRequests:
         return self.get(key)
 
     def _remaining(self, record: Record) -> tuple[int, int]:
-        """Return the time left in the record's unit, rounded down, and until when that and the minute hold."""
+        """Return the remaining time in the record's unit, rounded down, and the instant until which it is valid."""
         unit, due = SHOWN_UNIT[record.ttl_type], record.due
         left = (due - self._state.now) // unit
         return left, min(due - left * unit + 1, due, self._minutes.next_ns)
 
     def set(self, ttl_type: int, ttl: int, key: bytes, value: bytes) -> bytes:
-        """Store a buffer; on a live one, what the profile says (T19)."""
+        """Store a buffer; the profile decides about a live one (T19)."""
         held, now = self._get(key), self._state.now
         if ttl != self._last_ttl or ttl_type != self._last_type or now is not self._last_now:
             unit = self._units[ttl_type]
@@ -204,7 +204,7 @@ class RecordRequests:
         return ACCEPTED
 
     def stat(self, key: bytes) -> bytes:
-        """Answer a record's metrics as they were before this request."""
+        """Answer the metrics of a record as they were before this request."""
         record = self._store.find(key, self._state.now)
         if record is None:
             return DENIED

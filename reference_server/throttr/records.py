@@ -1,9 +1,9 @@
 """Records: a counter or a buffer under a key, with its expiry instant and its metrics.
 
-A record is live while `now < due`: whoever finds one that is not must treat it as absent. The answer to its own
-request, QUERY of a counter or GET of a buffer, is kept until it would read differently: the next step of the TTL, the
-end of the minute that reads are counted in, or a change. Records are structs the garbage collector never looks at:
-among a million of them it would stop everybody for half a second.
+A record is live while `now < due`; a caller must treat others as absent. The answer to its own request, QUERY of a
+counter or GET of a buffer, is cached until it would differ: the next step of the TTL, the end of the minute in which
+reads are counted, or a change. The garbage collector does not track records: with a million of them it would block the
+server for half a second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Buffer", "Counter", "Record"]
 
 
 class Record(msgspec.Struct, eq=False, gc=False):
-    """What both kinds have; hashed by identity, as the scheduler asks."""
+    """The common fields of both kinds; hashed by identity, as the scheduler requires."""
 
     key_type: ClassVar[int] = -1
     """Its KEY TYPE (T28)."""
@@ -27,13 +27,13 @@ class Record(msgspec.Struct, eq=False, gc=False):
     value: ClassVar[bytes] = b""
     query_until: ClassVar[int] = 0
     get_until: ClassVar[int] = 0
-    """While `now` is before it, `answer` is what QUERY (GET) answers."""
+    """The instant before which `answer` is the cached answer to QUERY (GET)."""
 
     key: bytes
     ttl_type: int
-    """The byte as it was sent."""
+    """The byte of the request, unchanged."""
     minute: int
-    """The minute last counted in."""
+    """The minute of the last count."""
     due: int = 0
     bucket: Bucket | None = None
     answer: bytes = b""
@@ -44,14 +44,14 @@ class Record(msgspec.Struct, eq=False, gc=False):
     """The totals at the start of `minute`."""
     reads_last: int = 0
     writes_last: int = 0
-    """What was counted in the minute before `minute`."""
+    """The counts of the minute before `minute`."""
 
     def forget_answer(self) -> None:
-        """Something that its own request shows has changed."""
+        """Drop the cached answer because a value that it shows has changed."""
         raise NotImplementedError
 
     def roll(self, minute: int) -> None:
-        """Go on counting in `minute`, which is later than the record's."""
+        """Begin to count in `minute`, which is later than the record's."""
         follows = minute == self.minute + 1
         self.reads_last = self.reads - self.reads_before if follows else 0
         self.writes_last = self.writes - self.writes_before if follows else 0
@@ -70,7 +70,7 @@ class Record(msgspec.Struct, eq=False, gc=False):
         self.writes += 1
 
     def metrics(self, minute: int, *, live: bool) -> tuple[int, int, int, int]:
-        """Return reads and writes in the last full minute, then in total: live, or as the minute began (T27)."""
+        """Return reads and writes of the last full minute and in total: live, or as the minute began (T27)."""
         if minute != self.minute:
             self.roll(minute)
         if live:
@@ -82,9 +82,9 @@ T = TypeVar("T", bound=Record)
 
 
 def _assigned_plainly(cls: type[T]) -> type[T]:
-    """Give `cls` the assignment of `object`, which the interpreter specialises: a third of the time.
+    """Give `cls` the attribute assignment of `object`, which takes a third of the time.
 
-    The structs' own asks whether the garbage collector should look at what is assigned; here it never should.
+    That of msgspec's structs also checks whether the garbage collector must track the value; here it never must.
     """
     cls.__setattr__ = object.__setattr__  # type: ignore[method-assign]
     cls.__delattr__ = object.__delattr__  # type: ignore[method-assign]
@@ -101,7 +101,7 @@ class Counter(Record, eq=False, gc=False, kw_only=True):
     query_until: int = 0  # type: ignore[misc]
 
     def forget_answer(self) -> None:
-        """See `Record`."""
+        """Drop the cached answer."""
         self.query_until = 0
 
 
@@ -115,5 +115,5 @@ class Buffer(Record, eq=False, gc=False, kw_only=True):
     get_until: int = 0  # type: ignore[misc]
 
     def forget_answer(self) -> None:
-        """See `Record`."""
+        """Drop the cached answer."""
         self.get_until = 0

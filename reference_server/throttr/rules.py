@@ -1,7 +1,7 @@
-"""What a server does under each profile, as data: one field per behaviour that differs (errata in docs/errata.md).
+"""The behaviour of a server under each profile, as data: one field for each difference (see docs/errata.md).
 
-What the bytes look like is in `wireproof.protocols.throttr.profiles`. A profile is never asked for by name: a later one
-is `replace(RULES[earlier], ...)`.
+The layouts are in `wireproof.protocols.throttr.profiles`. No code tests the name of a profile: a later one is
+`replace(RULES[earlier], ...)`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Rules:
     unknown_change_ok: bool = False
     """T14: UPDATE with a change byte outside its table answers 01 and does nothing."""
     unknown_ttl_type: Literal["refuse", "seconds"] = "refuse"
-    """T17: what INSERT and SET do with a TTL type outside its table; "seconds" stores it, echoes it raw, and UPDATE
-    of such a TTL counts every amount as no time."""
+    """T17: how INSERT and SET treat a TTL type outside its table; "seconds" stores and echoes it, and UPDATE treats
+    every amount of such a TTL as no time."""
     auto_subscribe: bool = False
     """T35: a connection starts subscribed to `*` and to its own id in hexadecimal."""
     deliver_to_publisher: bool = False
@@ -38,7 +38,7 @@ class Rules:
     totals_live: bool = True
     """T27: STAT's totals are live; otherwise they move at the minute snapshot."""
     reads_counted: Literal["retrievals", "touches"] = "retrievals"
-    """4.9: QUERY and GET only, or also UPDATE, STAT, LIST, STATS and PURGE of a record that is there."""
+    """4.9: QUERY and GET only, or also UPDATE, STAT, LIST, STATS and PURGE of an existing record."""
     unknown_type: Literal["close", "silent"] = "close"
     """T30: after an unknown request type, close the connection or read on without ever answering."""
     list_row_discount: int = 0
@@ -50,7 +50,7 @@ class Rules:
     published_counted: Literal["always", "to own channels"] = "always"
     """4.6: when PUBLISHED BYTES of a connection grows."""
     bytes_of_closed_connections: bool = True
-    """4.5: INFO's bytes read and written include connections that are gone."""
+    """4.5: INFO's bytes read and written include closed connections."""
     bytes_per_minute: bool = True
     """4.5: INFO's bytes per minute are counted; otherwise 0."""
 

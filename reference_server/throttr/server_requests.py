@@ -1,4 +1,4 @@
-"""What INFO, CONNECTIONS, CONNECTION and WHOAMI answer, and EVENT, which carries another request."""
+"""Handlers of INFO, CONNECTIONS, CONNECTION, WHOAMI, and EVENT, which carries another request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["VERSION", "ServerRequests"]
 
 VERSION = b"wireproof-0.1".ljust(16, b"\0")
 UNIX_PORT = 13579
-"""What a row shows for a UNIX socket, with 127.0.0.1 (4.6)."""
+"""The port in the row of a UNIX socket, with the address 127.0.0.1 (4.6)."""
 CLIENT, TCP, UNIX = 0, 0, 1
 
 ROW_COUNTS = (
@@ -47,7 +47,7 @@ INFO_COUNTS = (
 
 
 class ServerRequests:
-    """The handlers of requests about the server and its connections; `handlers` are those of what an EVENT carries."""
+    """The handlers of requests about the server and its connections; `handlers` are those for requests in an EVENT."""
 
     def __init__(self, state: State, handlers: Handlers) -> None:
         self._state = state
@@ -94,7 +94,7 @@ class ServerRequests:
         return state.codec.encode(InfoReply(*fields))
 
     def _traffic(self) -> tuple[int, int, int, int]:
-        """Return bytes read and written, each in total and in the last full minute, as the profile counts them."""
+        """Return bytes read and written, each in total and in the last full minute, as the profile counts (4.5)."""
         rules, tally = self._state.rules, self._state.tally
         read, written = tally.read, tally.written
         if not rules.bytes_of_closed_connections:
@@ -110,13 +110,13 @@ class ServerRequests:
         return self._state.codec.encode(ConnectionsReply(tuple(ConnectionsFragment(*part) for part in cut(rows))))
 
     def connection_by_index(self, request: ConnectionByIndex, session: ThrottrSession, now: int) -> bytes:
-        """Answer the row at a position of what CONNECTIONS lists, from 0 (T5)."""
+        """Answer the row at a position in CONNECTIONS, from 0; 00 if there is none (T5)."""
         self._state.settle()
         found = next(islice(self._state.sessions.values(), request.index, None), None)
         return DENIED if found is None else self._state.codec.encode(self._row(found))
 
     def connection_by_id(self, request: ConnectionById, session: ThrottrSession, now: int) -> bytes:
-        """Answer the row of the connection with an id (T5)."""
+        """Answer the row of the connection with an id; 00 if there is none (T5)."""
         self._state.settle()
         found = self._state.sessions.get(request.id)
         return DENIED if found is None else self._state.codec.encode(self._row(found))
@@ -147,13 +147,13 @@ class ServerRequests:
         return self._state.codec.encode(WhoamiReply(session.id))
 
     def event(self, request: Event, session: ThrottrSession, now: int) -> bytes:
-        """Answer 01 and what the request inside gets; 00 when there is not exactly one whole request inside (T36)."""
+        """Answer 01 and the answer to the request inside; 00 unless there is exactly one whole request inside (T36)."""
         inner, levels = self._unwrap(request)
         answer = DENIED if inner is None else self._handlers[type(inner)](inner, session, now)
         return ACCEPTED * levels + answer
 
     def _unwrap(self, event: Event) -> tuple[Request | None, int]:
-        """Return the innermost request, None where a level holds none, and the levels that hold one."""
+        """Return the innermost request, or None if a level has none, and the number of levels that have one."""
         state, levels = self._state, 0
         while levels < MAX_NESTING:
             try:

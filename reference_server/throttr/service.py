@@ -1,4 +1,4 @@
-"""A Throttr server: ties state, handlers and sessions together; made by `wireproof.reference_server.registry`."""
+"""A Throttr server: connects state, handlers and sessions; made by `wireproof.reference_server.registry`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ThrottrService(Service):
         self._dispatch = Dispatch(state.codec, handlers, calls)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> ThrottrSession:
-        """See `Service`; the connection is listed, and where the profile has it so subscribed (T35), from now on."""
+        """Return the session of a new connection, listed and, if the profile does so, subscribed (T35)."""
         session = self._session(self.state, self._dispatch, peer, write, close)
         self.state.sessions[session.id] = session
         if self.state.rules.auto_subscribe:
@@ -50,7 +50,7 @@ class ThrottrService(Service):
         return session
 
     def close(self) -> None:
-        """See `Service`."""
+        """End every session and drop the state."""
         for session in list(self.state.sessions.values()):
             session.connection_lost()
         self.state.store.close()
@@ -67,9 +67,9 @@ def create(
     patch: Patch | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> ThrottrService:
-    """Return a server of `profile` at the width `variant`, with `patch` in place when given.
+    """Return a server of `profile` at the width `variant`; `patch` replaces parts of it.
 
-    There are no `options` to choose.
+    There are no `options`.
     """
     if patch is None:
         return ThrottrService(State(profile, variant, clock, ids, limits), trace)
@@ -99,7 +99,7 @@ def _all_handlers(state: State, patch: HandlerPatch | None) -> tuple[Handlers, f
 
 
 def _after_own_pushes(handler: Handler) -> Handler:
-    """Let what a request pushes to its own connection stand before its answer, never within it."""
+    """Put what a request pushes to its own connection before its answer, never inside it."""
 
     def handle(request: object, session: ThrottrSession, now: int) -> bytes:
         answer = handler(request, session, now)

@@ -1,9 +1,9 @@
-"""One connection: its bytes in and out, its identity and its counts; what requests mean is not known here.
+"""One connection: its bytes in and out, its identity and its counts. The meaning of requests is in the handlers.
 
-Everything read is answered at once, with one write, unless the answers fill `high_water` or the peer does not take
-them: then the rest waits, nothing more is decoded, and it goes on as `resume_writing` says. Pushes are written after
-the answers in hand, never between a request without status byte and its answer (T37). A connection that has more
-than `push_limit` pushed bytes waiting is disconnected.
+Everything read is answered at once, with one write. If the answers exceed `high_water` or the peer does not read them,
+the rest waits undecoded until `resume_writing`. Pushes are written after the current answers, and never before the
+answer to a request without status byte (T37). A connection with more than `push_limit` pushed bytes waiting is
+disconnected.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["ThrottrSession"]
 log = logging.getLogger(__name__)
 
 STRIDE = 8 * 1024
-"""Bytes of requests with short answers that are answered before these are written, at most."""
+"""The most bytes of requests with short answers that are answered before these are written."""
 
 
 class ThrottrSession(Session):
@@ -46,25 +46,25 @@ class ThrottrSession(Session):
         self.fresh = no_requests()
         """Requests since then."""
         self.is_fresh = False
-        """Whether the server knows that it has something to settle here."""
+        """Whether it is in `State.fresh`."""
         self.subscriptions: dict[bytes, list[Subscription]] = {}
         self.subscribed = 0
-        """How many subscriptions it has in all."""
+        """The number of its subscriptions."""
         self._data, self._at = b"", 0
-        """Bytes to decode, from `_at` on."""
+        """Bytes to decode, beginning at `_at`."""
         self._tail, self._need = bytearray(), 0
-        """The beginning of a request, and how many bytes of it are worth another look."""
+        """The beginning of a request, and the size from which it can be decoded further."""
         self._held: deque[bytes] = deque()
-        """Bytes received while there was no place for their answers."""
+        """Bytes received while the write buffer was full."""
         self._pushes: list[bytes] = []
         self._push_bytes = 0
         self._own: list[bytes] = []
         self._waits = self._ended = self._deaf = self.closed = False
         self._flows = True
-        """Nothing waits, nothing is begun, nothing has ended."""
+        """Nothing is waiting, incomplete or ended: the common case."""
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`. What follows `_flows` is the common case and nothing but a shorter way."""
+        """Handle the bytes that the transport read; the code after `_flows` is a shortcut for the common case."""
         if not self._flows:
             if not self.closed:
                 self._begin()
@@ -92,14 +92,14 @@ class ThrottrSession(Session):
             self._work([])
 
     def eof_received(self) -> None:
-        """See `Session`."""
+        """Handle the end of the peer's stream."""
         if not self.closed:
             self._ended = True
             if not self._waits:
                 self.end()
 
     def connection_lost(self) -> None:
-        """See `Session`."""
+        """Drop the state of a connection that is gone; may be called twice."""
         if not self.closed:
             self.closed, self._flows = True, False
             self._data, self._at = b"", 0
@@ -109,18 +109,18 @@ class ThrottrSession(Session):
             self._state.forget(self)
 
     def pause_writing(self) -> None:
-        """See `Session`."""
+        """Stop handling and writing: the write buffer is full."""
         self._waits, self._flows = True, False
 
     def resume_writing(self) -> None:
-        """See `Session`."""
+        """Continue: the write buffer has room."""
         self._waits = False
         if not self.closed:
             self._begin()
             self._work([])
 
     def _begin(self) -> None:
-        """Reach the present."""
+        """Set the present instant of the server, and roll its minute if that has ended."""
         state = self._state
         state.now = now = self._clock_ns()
         if now >= self._minutes.next_ns:
@@ -129,13 +129,13 @@ class ThrottrSession(Session):
             self._be_fresh()
 
     def _be_fresh(self) -> None:
-        """Be among those whose counts `settle` brings together."""
+        """Add this connection to those whose counts `settle` collects."""
         if not self.is_fresh:
             self.is_fresh = True
             self._state.fresh.append(self)
 
     def _take(self, data: bytes) -> None:
-        """Make what was received decodable, or keep it where it is not the whole of a request."""
+        """Make received bytes decodable, or keep them if they are no whole request yet."""
         if self._tail:
             self._tail += data
             if len(self._tail) < self._need:
@@ -145,7 +145,7 @@ class ThrottrSession(Session):
         self._data, self._at = data, 0
 
     def _work(self, answers: list[bytes]) -> None:
-        """Answer what was received, as far as the peer takes it; `answers` were made already."""
+        """Answer what was received, as far as the peer reads it; `answers` exist already."""
         while not self._waits:
             if self._at < len(self._data) or answers:
                 if self._pushes and not answers and not self._owes_bare_answer():
@@ -163,7 +163,7 @@ class ThrottrSession(Session):
         self._flows = not (self._waits or self._tail or self._deaf or self.closed)
 
     def _answer(self, answers: list[bytes]) -> None:
-        """Answer the next requests up to `high_water`, at least one if it is whole, and write the answers."""
+        """Answer the next requests, at least one if it is whole, up to `high_water` bytes, and write the answers."""
         left = self._high_water
         while left >= 0 and self._at < len(self._data):
             data, at = self._data, self._at
@@ -181,7 +181,7 @@ class ThrottrSession(Session):
             self._state.flush_pushes()
 
     def _answer_any(self, answers: list[bytes]) -> int:
-        """Answer the next request, or keep the beginning of one; return the bytes answered."""
+        """Answer the next request, or keep its beginning; return the size of the answer in bytes."""
         data, at = self._data, self._at
         try:
             request, stop = self._dispatch.decode(data, at, len(data), FrameContext(self._max_frame))
@@ -201,7 +201,7 @@ class ThrottrSession(Session):
         return len(answer)
 
     def push(self, frame: bytes, size: int) -> None:
-        """Take a push whose payload has `size` bytes; it is written once the request in hand is answered."""
+        """Queue a push with a payload of `size` bytes; it is written once the current request is answered."""
         if self.closed:
             return
         self.received_bytes += size
@@ -212,25 +212,25 @@ class ThrottrSession(Session):
         if self._push_bytes > self._high_water:
             self.flush()
             if self._push_bytes > self._push_limit:
-                log.warning("%s is too far behind: %d pushed bytes wait, disconnecting", self.peer, self._push_bytes)
+                log.warning("%s reads too slowly: %d pushed bytes wait, disconnecting", self.peer, self._push_bytes)
                 self.end()
 
     def push_to_itself(self, frame: bytes, copies: int, size: int) -> None:
-        """Take pushes of what this connection publishes; they stand before the answer in hand."""
+        """Queue pushes of a message that this connection published itself; they come before its answer (T12)."""
         if len(frame) * copies > self._push_limit:
-            log.warning("%s pushes more to itself than may wait: disconnecting", self.peer)
+            log.warning("%s pushes to itself more than the limit, disconnecting", self.peer)
             self.end()
             return
         self.received_bytes += size * copies
         self._own += [frame] * copies
 
     def take_own(self) -> bytes:
-        """Return what `push_to_itself` took."""
+        """Return and clear what `push_to_itself` queued."""
         own, self._own = b"".join(self._own), []
         return own
 
     def flush(self) -> None:
-        """Write the pushes that wait, unless the peer does not take them or an answer goes first."""
+        """Write the queued pushes, unless the write buffer is full or an answer comes first."""
         if self._pushes and not self._waits and not self._owes_bare_answer():
             data, self._push_bytes = b"".join(self._pushes), 0
             self._pushes.clear()
@@ -239,11 +239,11 @@ class ThrottrSession(Session):
             self._write(data)
 
     def _owes_bare_answer(self) -> bool:
-        """Say whether the peer would take a push for the answer to its oldest request (T37)."""
+        """Return whether the peer would read a push as the answer to its oldest request (T37)."""
         return self._at < len(self._data) and self._dispatch.is_bare[self._data[self._at]]
 
     def _break_off(self, error: MalformedFrameError) -> None:
-        """Close where the bytes cannot be framed any more, or be deaf from now on (T30); answers in hand go out."""
+        """Close the connection, or ignore its input from now on (T30), after bytes that cannot be framed."""
         log.info("%s: %s", self.peer, error)
         self._data, self._at = b"", 0
         self._held.clear()
@@ -253,7 +253,7 @@ class ThrottrSession(Session):
             self._ended = True
 
     def end(self) -> None:
-        """Close once what was written is sent; nothing more is answered."""
+        """Close once everything written is sent; answer nothing more."""
         if not self.closed:
             self.connection_lost()
             self._close()

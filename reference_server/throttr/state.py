@@ -1,4 +1,4 @@
-"""What all connections of one server share, and the words every handler uses."""
+"""The state that all connections of one server share, and the types of handlers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["ACCEPTED", "DENIED", "U64_MAX", "Calls", "Handler", "Handlers", "State"]
 
 Handler = Callable[[Any, "ThrottrSession", int], bytes]
-"""(request, who asks, now in monotonic ns) -> the bytes of the reply."""
+"""(request, session, now in monotonic ns) -> the bytes of the reply."""
 Handlers = dict[type[Request], Handler]
 Calls = dict[type[Request], Callable[..., bytes]]
-"""Request class -> what takes its fields in wire order and returns the bytes of the reply."""
+"""Request class -> a function of its fields in wire order that returns the bytes of the reply."""
 
 U64_MAX: Final = (1 << 64) - 1
 ACCEPTED: Final = b"\x01"
@@ -49,9 +49,9 @@ class State:
         self.value_size = profile.variants[variant].sizes["value"]
         self.value_max = (1 << (8 * self.value_size)) - 1
         self.now = start = clock.monotonic_ns()
-        """The instant at which the requests in hand are answered, monotonic ns."""
+        """The instant at which the current requests are answered, monotonic ns."""
         self.wall_offset = clock.wall_ns() - start
-        """Turns monotonic ns into ns since the Unix epoch; fixed at the start so that instants shown stand still."""
+        """Monotonic ns plus this is ns since the Unix epoch; constant, so that shown instants do not change."""
         self.running_since = start + self.wall_offset
         self.minutes = Minutes(start)
         self.tally = Tally(self.minutes)
@@ -60,9 +60,9 @@ class State:
         self.sessions: dict[bytes, ThrottrSession] = {}
         """Open connections by id, oldest first."""
         self.touched: list[ThrottrSession] = []
-        """Connections that have pushes to write once the request in hand is answered."""
+        """Connections that have pushes to write once the current request is answered."""
         self.fresh: list[ThrottrSession] = []
-        """Connections that counted something since the last `settle`."""
+        """Connections with counts that `settle` has not collected yet."""
         self._ids = ids
 
     def wall(self, now: int) -> int:
@@ -76,13 +76,13 @@ class State:
         return fresh
 
     def turn_minute(self) -> None:
-        """Let the minute of `now` begin."""
+        """Begin the minute of `now`."""
         self.settle()
         self.minutes.reach(self.now)
         self.tally.roll()
 
     def settle(self) -> None:
-        """Bring the counts together; whoever reads them calls this first."""
+        """Collect the counts of all connections; call this before they are read."""
         tally = self.tally
         fresh, self.fresh = self.fresh, []
         for session in fresh:
@@ -98,7 +98,7 @@ class State:
             session.settled_bytes = session.read_bytes, session.written_bytes
 
     def forget(self, session: ThrottrSession) -> None:
-        """A connection is gone: its row and its subscriptions go with it (T35, SUBSCRIBE-7)."""
+        """Remove a connection that is gone, with its row and its subscriptions (T35, SUBSCRIBE-7)."""
         self.channels.leave(session)
         del self.sessions[session.id]
         self.settle()
@@ -112,13 +112,13 @@ class State:
             session.flush()
 
     def tolerates(self, error: MalformedFrameError) -> bool:
-        """Say whether the connection stays open, unheard, after `error` (T30)."""
+        """Return whether the connection stays open and is ignored after `error` (T30)."""
         return error.code is ErrorCode.UNKNOWN_TYPE and self.rules.unknown_type == "silent"
 
     def packer(self, message: type[Message]) -> Callable[..., bytes]:
-        """Return `pack(*fixed parts)`: what comes before the bodies of a flat message, without a message object.
+        """Return `pack(*fixed fields)`, which encodes what precedes the bodies of a flat message.
 
-        Callers are hot paths whose values are known to fit.
+        It is for hot paths whose values are known to fit: it needs no message object and checks nothing.
         """
         layout = self.codec.layout(message)
         pack = header_struct(layout, self.codec.profile.byte_order, lead="s").pack

@@ -1,7 +1,7 @@
-"""The records of one server: by key, each until its instant.
+"""The records of one server by key, each until its expiry.
 
-A record whose instant has come answers as absent whether or not the scheduler has removed it yet, and its key is free
-at once. Every change goes through here, so the counts are those of the records held.
+An expired record counts as absent, whether or not the scheduler has removed it yet, and its key is free. Every change
+is made here, so the counts are always those of the stored records.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ __all__ = ["Store"]
 
 
 class Store:
-    """Records by key. Instants are monotonic ns and may be any integer: products of amount and unit never wrap."""
+    """Records by key. Instants are monotonic ns and may be any integer, so amount times unit never wraps."""
 
     def __init__(self, clock: Clock) -> None:
         self.records: dict[bytes, Record] = {}
-        """What is held, due or not: a reader must compare `due` with now, or use `find`."""
+        """All records, expired ones included: compare `due` with the present, or use `find`."""
         self._scheduler: Scheduler[Record] = Scheduler(clock, self.remove)
         self._reschedule = self._scheduler.reschedule
         self.buffers = 0
         self.buffer_bytes = 0
 
     def __len__(self) -> int:
-        """Records held, those included that are due and not yet removed: `purge_due` first for an exact count."""
+        """Return the number of records, expired ones included; call `purge_due` before for an exact count."""
         return len(self.records)
 
     def find(self, key: bytes, now: int) -> Record | None:
-        """Return the live record under `key`."""
+        """Return the live record under `key`; None if there is none."""
         record = self.records.get(key)
         return record if record is not None and record.due > now else None
 
     def add(self, record: Record, due: int) -> None:
-        """Hold `record` until `due`; one whose time is up makes room, and no live one may be under its key."""
+        """Store `record` until `due`, in place of an expired one; no live record may have its key."""
         held = self.records.get(record.key)
         if held is not None:
             self.remove(held)
@@ -47,7 +47,7 @@ class Store:
         self._scheduler.schedule(record, due)
 
     def overwrite(self, record: Buffer, ttl_type: int, value: bytes, due: int) -> None:
-        """Give a buffer another value and expiry; a hot path, so it writes only what changes."""
+        """Change value and expiry of a buffer; a hot path, so it writes only what differs."""
         if len(value) != len(record.value):
             self.buffer_bytes += len(value) - len(record.value)
         record.value = value
@@ -61,12 +61,12 @@ class Store:
             self._reschedule(record, due)
 
     def move(self, record: Record, due: int) -> None:
-        """Let `record` expire at `due` instead."""
+        """Change the expiry of `record` to `due`."""
         record.forget_answer()
         self._reschedule(record, due)
 
     def remove(self, record: Record) -> None:
-        """Hold `record` no longer."""
+        """Remove `record`."""
         self._scheduler.cancel(record)
         del self.records[record.key]
         if isinstance(record, Buffer):
@@ -74,16 +74,16 @@ class Store:
             self.buffer_bytes -= len(record.value)
 
     def purge_due(self, now: int) -> None:
-        """Remove what is due and was not removed yet."""
+        """Remove the expired records that the scheduler has not removed yet."""
         for record in self._scheduler.overdue(now):
             self.remove(record)
 
     def live(self, now: int) -> Iterator[Record]:
-        """Go through the live records, oldest first."""
+        """Yield the live records, oldest first."""
         return (record for record in self.records.values() if record.due > now)
 
     def close(self) -> None:
-        """Forget everything and disarm the timer."""
+        """Remove everything and cancel the timer."""
         self._scheduler.close()
         self.records.clear()
         self.buffers = self.buffer_bytes = 0

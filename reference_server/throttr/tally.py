@@ -1,6 +1,6 @@
 """INFO's counts: requests by type and bytes, in total and in the last full minute.
 
-Connections count for themselves; `State.settle` brings it here before anybody looks.
+Each connection has its own counts; `State.settle` adds them here before they are read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Tally:
         self.read, self.written = 0, 0
         """Bytes since the server started."""
         self.closed_read, self.closed_written = 0, 0
-        """The part of them whose connections are gone."""
+        """The part of them from closed connections."""
         self.last = no_requests()
         """Requests of the last full minute."""
         self.last_read, self.last_written = 0, 0
@@ -40,7 +40,7 @@ class Tally:
         self._before = (no_requests(), 0, 0)
 
     def roll(self) -> None:
-        """Close the minute counted in, once `Minutes.index` has moved and before anything is counted."""
+        """End the counted minute; called once `Minutes.index` has changed and before anything is counted."""
         if self._minutes.index == self._minute + 1:
             totals, read, written = self._before
             self.last = [now - before for now, before in zip(self.totals, totals, strict=True)]

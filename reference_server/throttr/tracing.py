@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import Codec
 from wireproof.protocols.throttr.requests import Event, Publish
 from wireproof.reference_server.service import Trace
@@ -18,12 +17,12 @@ SHOWN = 400
 
 
 def traced(handlers: Handlers, codec: Codec, trace: Trace) -> Handlers:
-    """Return the same handlers, each telling `trace` what was asked and what is answered."""
+    """Return the same handlers, each of which passes request and answer to `trace` as lines."""
     return {request: _traced(handler, codec, trace) for request, handler in handlers.items()}
 
 
 def _traced(handler: Handler, codec: Codec, trace: Trace) -> Handler:
-    def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+    def handle(request: Request, session: ThrottrSession, now: int) -> bytes:
         name = session.id.hex()[:8]
         trace(f"{name} > {_shown(request)}")
         answer = handler(request, session, now)
@@ -37,6 +36,6 @@ def _traced(handler: Handler, codec: Codec, trace: Trace) -> Handler:
     return handle
 
 
-def _shown(message: Any) -> str:
+def _shown(message: object) -> str:
     text = repr(message)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

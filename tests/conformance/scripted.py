@@ -11,6 +11,7 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
 
@@ -24,7 +25,7 @@ def make_case(*steps: Mapping[str, Any], **changes: Any) -> Case:
     given: dict[str, Any] = {
         "id": "made/up", "title": "A case made up for a test", "topic": "made", "clauses": (CLAUSE,), "level": None,
         "profiles": ("7.1.0", "7.3.2"), "variants": (), "exclusive": False, "slow": False, "pristine": False,
-        "steps": steps, "variables": {},
+        "steps": steps_of(list(steps)), "variables": {},
     }  # fmt: skip
     return Case(**{**given, **changes})
 

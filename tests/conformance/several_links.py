@@ -10,6 +10,7 @@ from wireproof.conformance.model.outcome import Note, Outcome
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, ProtocolError
 from wireproof.protocols.psrt import PROTOCOL, ControlServer, DataServer
@@ -163,7 +164,8 @@ def a_case(*steps: Mapping[str, Any]) -> Case:
     """Return a case of these steps."""
     return Case(
         id="made/up", title="A case made up for a test", topic="made", clauses=("PSRT-X-1",), level=None,
-        profiles=("1",), variants=(), exclusive=False, pristine=False, slow=False, steps=steps, variables={},
+        profiles=("1",), variants=(), exclusive=False, pristine=False, slow=False,
+        steps=steps_of(list(steps)), variables={},
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.conformance.model.intended import Account, Ledger, Meant, Refusal
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
-from wireproof.conformance.monitor.monitor import Report, monitored
+from wireproof.conformance.monitor.monitor import MonitorReport, monitored
 from wireproof.protocols import Message, Request, protocol
 
 THROTTR = protocol("throttr")
@@ -71,6 +71,6 @@ class Tale:
             return bytes(self.codec.encode(one))
         return bytes.fromhex(one) if isinstance(one, str) else one
 
-    def report(self) -> Report:
+    def report(self) -> MonitorReport:
         ledger = self.ledger if self._accounted else None
         return monitored(self.trace, THROTTR, self.profile, self.variant, ledger)

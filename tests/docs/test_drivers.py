@@ -1,4 +1,4 @@
-"""The templates of drivers: each runs as it is, and their page tells the operations as the layouts have them."""
+"""Each template of a driver runs as it is, and their page lists the operations with the fields of the layouts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ TEMPLATES = {
     "java": ("java", [], ["java", str(DRIVERS / "java" / "Driver.java")]),
     "cpp": ("g++", ["g++", "-std=c++17", "-o", "driver", str(DRIVERS / "cpp" / "driver.cpp")], ["./driver"]),
 }
-"""Folder -> the program that must be there, what builds it, what runs it."""
+"""Folder -> (required program, build command, run command)."""
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js here: its driver cannot run")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 
 
 def checked(words: list[str], profile: str, variant: str) -> list[CheckResult]:
@@ -71,7 +71,7 @@ def test_the_check_notices_a_wrong_sdk_under_the_node_driver(tmp_path: Path) -> 
 def test_a_template_runs_as_it_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, build, run = TEMPLATES[name]
     if shutil.which(program) is None:
-        pytest.skip(f"no {program} on this machine: the driver in {name} cannot run")
+        pytest.skip(f"{program} is not installed")
     monkeypatch.chdir(tmp_path)
     if build:
         subprocess.run(build, check=True, timeout=120)
@@ -86,12 +86,12 @@ def test_a_template_runs_as_it_is(name: str, tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("spoken", "profile"), [(one, each) for one in protocol_names() for each in protocol(one).profiles]
 )
-def test_the_page_tells_every_operation(spoken: str, profile: str) -> None:
+def test_the_page_lists_every_operation(spoken: str, profile: str) -> None:
     plain = Plain(protocol(spoken), profile, protocol(spoken).default_variant)
     (section,) = [one for one in PAGE.split("\n## Operations of ") if one.lower().startswith(spoken)]
     rows = dict(re.findall(r"^\| `(\w+)`(?: \([\d.]+\))? \| (.*?) \|", section, re.MULTILINE))
     for name in plain.operations:
-        told = [one.split(" (")[0] for one in rows[name].split(", ") if f"{profile})" in one or "(" not in one]
+        listed = [one.split(" (")[0] for one in rows[name].split(", ") if f"{profile})" in one or "(" not in one]
         layouts = [field for part in plain.parts(name) for field, _ in plain.layout(part).fields]
         fields = [f"{one}_" if one in RESERVED else one for one in layouts if one not in plain.protocol.sdk.untold]
-        assert told == (fields or ["-"]), name
+        assert listed == (fields or ["-"]), name

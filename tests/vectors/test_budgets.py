@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.places import ROOT
@@ -19,6 +20,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.steps import AnyStep, Measure, Step, Verb
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.mutants.throttr.server.waste import MUTANTS
 from wireproof.protocols import protocol
@@ -34,11 +36,17 @@ KILLERS = {
 }
 
 
-def hurried(spec: Any) -> Any:
+def hurried(steps: tuple[AnyStep, ...]) -> tuple[AnyStep, ...]:
     """Return steps with one round instead of several: what a wasteful server does shows in each."""
-    if isinstance(spec, dict):
-        return {key: 1 if key == "rounds" else hurried(value) for key, value in spec.items()}
-    return [hurried(one) for one in spec] if isinstance(spec, list | tuple) else spec
+    return tuple(
+        msgspec.structs.replace(step, verbs=tuple(_in_one_round(one) for one in step.verbs))
+        for step in steps
+        if isinstance(step, Step)
+    )
+
+
+def _in_one_round(verb: Verb) -> Verb:
+    return Measure(msgspec.structs.replace(verb.measure, rounds=1)) if isinstance(verb, Measure) else verb
 
 
 @contextmanager

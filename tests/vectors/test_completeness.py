@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
 import pytest
 
-from tests.places import ROOT
+from wireproof.conformance.report.vector_store import vectors_of
 from wireproof.protocols import protocol, protocol_names
 
-VECTORS = ROOT / "vectors"
 COMBINATIONS = [
     (name, profile.name, variant)
     for name in protocol_names()
@@ -22,8 +20,7 @@ COMBINATIONS = [
 
 @cache
 def frames(name: str, profile: str, variant: str) -> list[dict[str, Any]]:
-    documents = [json.loads(file.read_text("utf-8")) for file in (VECTORS / name / profile / variant).glob("*.json")]
-    return [frame for document in documents for frame in document["frames"]]
+    return [frame for document in vectors_of(name, profile, variant) for frame in document["frames"]]
 
 
 @pytest.mark.parametrize(("name", "profile", "variant"), COMBINATIONS)

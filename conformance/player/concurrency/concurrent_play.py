@@ -7,8 +7,7 @@ requests are really under way together. What is asked depends on the case alone,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from wireproof.conformance.model.intended import Meant
 from wireproof.conformance.model.outcome import ANYWHERE, Stopped
@@ -20,13 +19,14 @@ from wireproof.conformance.player.concurrency.linearizability import LIMIT
 from wireproof.conformance.player.concurrency.workload import Workload
 from wireproof.conformance.player.connection import Line
 from wireproof.conformance.player.connections import Asking, Conversation
+from wireproof.conformance.suite.steps import Mix
 from wireproof.protocols import Message, Push, Request
 from wireproof.reference_server.registry import model_of
 
 EXPECTED = "one order of all operations on each key that explains every answer"
 
 
-def play_concurrently(talk: Conversation, spec: Mapping[str, Any], on: str) -> Asking[None]:
+def play_concurrently(talk: Conversation, spec: Mix) -> Asking[None]:
     """Carry out the verb; `Stopped` unless the history is linearizable and could have shown something."""
     play = _Play(talk, spec)
     yield from play.alone()
@@ -41,11 +41,11 @@ def play_concurrently(talk: Conversation, spec: Mapping[str, Any], on: str) -> A
 class _Play:
     """One play of the verb."""
 
-    def __init__(self, talk: Conversation, spec: Mapping[str, Any]) -> None:
+    def __init__(self, talk: Conversation, spec: Mix) -> None:
         self._talk = talk
         self._load = Workload(talk.symbols, spec)
-        self._limit = talk.symbols.integer(spec.get("limit", LIMIT), "limit")
-        self._blame = {rule: spec.get("blame", {}).get(rule.name.lower()) for rule in Rule}
+        self._limit = LIMIT if spec.limit is None else talk.symbols.integer(spec.limit, "limit")
+        self._blame = {Rule.AT_ONCE: spec.blame.at_once, Rule.IN_TURN: spec.blame.in_turn, Rule.SEEN: spec.blame.seen}
         self._history = History()
         self._lines: list[Line] = []
 

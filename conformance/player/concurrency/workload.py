@@ -6,12 +6,16 @@ The same spec gives the same requests on any machine. docs/writing-cases.md tell
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
+from wireproof.conformance.suite.steps import Asked, DrawBetween, DrawOneOf, Mix
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.values import MessageTimes, Number, Scalar, SymbolicMessage
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import Request
 
+Choice = TypeVar("Choice")
 FLOWS = ("waves", "stream")
 MOST = {"connections": 64, "requests": 10_000, "depth": 1_000, "keys": 1_000}
 """Bounds that keep a mistake in a case from filling the machine."""
@@ -20,33 +24,38 @@ MOST = {"connections": 64, "requests": 10_000, "depth": 1_000, "keys": 1_000}
 class Workload:
     """The requests of one `concurrent` step."""
 
-    def __init__(self, symbols: Symbols, spec: Mapping[str, Any]) -> None:
+    def __init__(self, symbols: Symbols, spec: Mix) -> None:
+        """Raises `SymbolError` for a number beyond the bounds."""
         self._symbols = symbols
-        self.connections = self._number(spec, "connections")
-        self.requests = self._number(spec, "requests")
-        self.depth = self._number(spec, "depth")
-        self.keys = self._number(spec, "keys")
-        self.flow = symbols.filled(spec.get("flow", FLOWS[0]))
+        self.connections = self._number(spec.connections, "connections")
+        self.requests = self._number(spec.requests, "requests")
+        self.depth = self._number(spec.depth, "depth")
+        self.keys = self._number(spec.keys, "keys")
+        self.flow = symbols.filled(spec.flow)
         if self.flow not in FLOWS:
             raise SymbolError(f"concurrent.flow: expected {' or '.join(FLOWS)}, got {self.flow!r}")
-        self.random = random.Random(f"wireproof {symbols.integer(spec.get('seed', 1), 'seed')}")
-        self._draw: Mapping[str, Any] = spec.get("draw", {})
-        self._mix = [one for item in spec["of"] for one in self._weighed(item)]
-        self._begin: Sequence[Any] = spec.get("begin", ())
-        self._end: Sequence[Any] = spec.get("end", ())
+        self.random = random.Random(f"wireproof {symbols.integer(spec.seed, 'seed')}")
+        self._draw = spec.draw
+        self._mix = self._weighed(spec.of)
+        self._begin = self._weighed(spec.begin)
+        self._end = self._weighed(spec.end)
         self._made = 0
 
-    def _number(self, spec: Mapping[str, Any], name: str) -> int:
-        number = self._symbols.integer(spec.get(name, 1), name)
+    def _number(self, spec: Number, name: str) -> int:
+        number = self._symbols.integer(spec, name)
         if not 1 <= number <= MOST[name]:
             raise SymbolError(f"concurrent.{name}: expected 1 to {MOST[name]}, got {number}")
         return number
 
-    def _weighed(self, item: Any) -> list[Any]:
-        """Return a message, or the one of `{times: 3, of: M}` as often as it says."""
-        if isinstance(item, dict) and "times" in item:
-            return [item["of"]] * self._symbols.integer(item["times"])
-        return [item]
+    def _weighed(self, asked: Sequence[Asked]) -> list[SymbolicMessage]:
+        """Return the messages, those of `{times: 3, of: M}` as often as it says."""
+        found = list[SymbolicMessage]()
+        for one in asked:
+            of, times = (one.of, self._symbols.integer(one.times)) if isinstance(one, MessageTimes) else (one, 1)
+            if not isinstance(of, SymbolicMessage):
+                raise SymbolError(f"concurrent: expected requests, got {as_written(of)!r}")
+            found += [of] * times
+        return found
 
     def alone(self) -> Iterator[Request]:
         """Yield requests on a key of their own (`key` is 0), to be asked on one connection."""
@@ -66,7 +75,7 @@ class Workload:
         """Return the next requests of connection `by`."""
         return [self._made_of(self._one_of(self._mix), 1 + self._below(self.keys), by) for _ in range(number)]
 
-    def _made_of(self, spec: Any, key: int, by: int) -> Request:
+    def _made_of(self, spec: SymbolicMessage, key: int, by: int) -> Request:
         self._made += 1
         drawn = {name: self._drawn(one) for name, one in self._draw.items()}
         self._symbols.variables.update(drawn, key=key, by=by, n=self._made)
@@ -75,17 +84,19 @@ class Workload:
             raise SymbolError(f"concurrent: expected requests, got {message.NAME}")
         return message
 
-    def _drawn(self, spec: Any) -> Any:
+    def _drawn(self, spec: DrawBetween | DrawOneOf) -> Scalar:
         match spec:
-            case {"between": [first, last]}:
+            case DrawBetween((first, last)):
                 low, high = self._symbols.integer(first), self._symbols.integer(last)
                 if low <= high:
                     return low + self._below(high - low + 1)
-            case {"one_of": [*choices]} if choices:
+            case DrawOneOf(choices) if choices:
                 return self._one_of(choices)
-        raise SymbolError(f"concurrent.draw: expected {{between: [1, 9]}} or {{one_of: [...]}}, got {spec!r}")
+        raise SymbolError(
+            f"concurrent.draw: expected {{between: [1, 9]}} or {{one_of: [...]}}, got {as_written(spec)!r}"
+        )
 
-    def _one_of(self, choices: Sequence[Any]) -> Any:
+    def _one_of(self, choices: Sequence[Choice]) -> Choice:
         return choices[self._below(len(choices))]
 
     def _below(self, number: int) -> int:

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Mapping
 from typing import Protocol, cast
 
-from wireproof.conformance.sdk.play.server_side import Follower
+from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols.messages import Reply, Request
 from wireproof.reference_server.service import Session, Write
 from wireproof.reference_server.tls import ServerTls, TlsError
@@ -25,7 +25,7 @@ class Owner(Protocol):
     def link_of(self, first: bytes) -> str | None:
         """Return the link that a stream's first bytes tell, "" for the usual one; None while they do not."""
 
-    def opened(self, endpoint: StreamSocket, link: str) -> Follower:
+    def opened(self, endpoint: StreamSocket, link: str) -> ServerSide:
         """Take a stream whose link is known."""
 
     def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
@@ -48,7 +48,7 @@ class StreamSocket(asyncio.Protocol):
     """One accepted connection."""
 
     transport: asyncio.Transport
-    follower: Follower
+    follower: ServerSide
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
@@ -199,7 +199,7 @@ class DatagramSocket(asyncio.DatagramProtocol):
     transport: asyncio.DatagramTransport
     ended = False
 
-    def __init__(self, owner: Owner, follower: Follower, link: str) -> None:
+    def __init__(self, owner: Owner, follower: ServerSide, link: str) -> None:
         self._owner = owner
         self.follower = follower
         self.link: str | None = link

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.sdk.play.accepted_streams import DatagramSocket, StreamSocket
-from wireproof.conformance.sdk.play.server_side import Follower
+from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols.registry import Protocol as Spoken
 from wireproof.reference_server.service import Service, Session, Write
 
@@ -53,7 +53,7 @@ class Line:
         return self.endpoints[self._current] if self.endpoints else None
 
     @property
-    def follower(self) -> Follower | None:
+    def follower(self) -> ServerSide | None:
         """What came on it."""
         return self.endpoint.follower if self.endpoint else None
 
@@ -149,7 +149,7 @@ class Listener:
         name = self._datagrams
         if name is None or self.lines[name].endpoints:
             return
-        follower = Follower(self.host.spoken.links[name], self.host.codec)
+        follower = ServerSide(self.host.spoken.links[name], self.host.codec)
         loop, endpoint = asyncio.get_running_loop(), DatagramSocket(self, follower, name)
         await loop.create_datagram_endpoint(lambda: endpoint, local_addr=(LOOPBACK, port))
         self.lines[name].endpoints.append(endpoint)
@@ -187,12 +187,12 @@ class Listener:
         """See `Owner`."""
         return "" if len(self._streams) == 1 else self.host.spoken.link_of_stream(first)
 
-    def opened(self, endpoint: StreamSocket, link: str) -> Follower:
+    def opened(self, endpoint: StreamSocket, link: str) -> ServerSide:
         """See `Owner`."""
         line = self.lines[link]
         line.endpoints.append(endpoint)
         self.host.note(line.name, Kind.OPENED)
-        return Follower(self.host.spoken.link_of(link), self.host.codec)
+        return ServerSide(self.host.spoken.link_of(link), self.host.codec)
 
     def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
         """See `Owner`."""

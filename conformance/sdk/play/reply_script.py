@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from wireproof.conformance.suite.symbolic import message_of, value_of
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.values import Hex
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import Layout, Message, Push
 from wireproof.protocols.fields import Blob, Kind, Nested, Repeated, Rest, Rows, Split, Terminated
 from wireproof.protocols.messages import Request
@@ -58,7 +61,7 @@ class ReplyScript:
 
     def data(self, spec: Any) -> bytes:
         """Return bytes of a step."""
-        return self._symbols.data(spec)
+        return self._symbols.data(value_of(spec))
 
     def number(self, spec: Any, what: str) -> float:
         """Return a number of a step."""
@@ -94,7 +97,7 @@ class ReplyScript:
             case {"pause": seconds}:
                 return ReplyPiece(pause=self.number(seconds, "pause"))
             case {"raw": text}:
-                return ReplyPiece(self._symbols.data({"hex": text}))
+                return ReplyPiece(self._symbols.data(Hex(text)))
             case {"part": inner, "size": size}:
                 whole = self._piece(inner)
                 return ReplyPiece(whole.data[: int(self.number(size, "size"))], is_pushed=whole.is_pushed)
@@ -109,14 +112,16 @@ class ReplyScript:
     def _push(self, fields: Any) -> Message:
         kind = self.codec.profile.pushes[0]
         known = {name for name, _ in self.codec.layout(kind).fields}
-        return self._symbols.build(kind, {name: one for name, one in fields.items() if name in known}, "push")
+        given = {name: value_of(one) for name, one in fields.items() if name in known}
+        return self._symbols.build(kind, given, "push")
 
     def _message(self, spec: Any) -> Message:
-        name, fields = self._symbols.named(spec)
+        said = message_of(spec)
+        name, fields = said.name, {key: as_written(one) for key, one in said.fields.items()}
         name = self._symbols.filled(name)
         if any(isinstance(one, dict | list) or name == "*" for name, one in fields.items()):
             fields = self._filled(name, fields)
-        return self._symbols.message({name: fields} if fields else name)
+        return self._symbols.message(message_of({name: fields} if fields else name))
 
     def _filled(self, name: str, fields: Any) -> Any:
         """Return fields with `{each: …, of: …}` spread in tables, and the numbers of `"*": {from: n}` counted up."""

@@ -19,6 +19,7 @@ from wireproof.conformance.sdk.play.operations import Asking, SdkOperations
 from wireproof.conformance.sdk.play.sdk_connections import SdkConnections
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import LocalProtocolError
 
 __all__ = ["Playing", "SdkPlayer"]
@@ -54,7 +55,8 @@ class SdkPlayer:
         """Run every step, see that nothing is left over, and return the outcome. Raises nothing of its own."""
         try:
             self.operations.has(self.case.needs)
-            for number, spec in enumerate(self._symbols.here(list(self.case.steps))):
+            for number, step in enumerate(self._symbols.here(self.case.script)):
+                spec: Mapping[str, Any] = as_written(step)  # type: ignore[assignment]
                 self._step = number
                 self.operations.clause = spec.get("clause", self.case.clauses[0])
                 self._given = spec.get("given", False)

@@ -16,8 +16,10 @@ from wireproof.conformance.sdk.driver_protocol import DriverMessageError
 from wireproof.conformance.sdk.play.performer import Performer, play_live
 from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.sdk.transports import DriverStartError
-from wireproof.conformance.suite.cases import Case, CaseError, Suite, cases_in, load_suite
-from wireproof.conformance.suite.documents import read_document, vectors_root
+from wireproof.conformance.suite.case_documents import read_cases
+from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite, sdk_cases_in
+from wireproof.conformance.suite.documents import vectors_root
+from wireproof.conformance.suite.sdk_steps import SdkCaseFile
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import Message, protocol
@@ -46,15 +48,9 @@ def sdk_cases(name: str) -> tuple[Case, ...]:
     cases: list[Case] = []
     folder = vectors_root() / name / "sdk"
     for path in sorted(folder.glob("*.yaml"), key=lambda path: path.name):
-        document = read_document(path, "sdk-cases.schema.json")
-        if document["protocol"] != name:
-            raise CaseError(f"{path.name}: protocol: expected {name}, got {document['protocol']}")
-        cases += cases_in(document, suite.clauses, path.name, features=suite.features)
+        cases += read_cases(path, suite.context, SdkCaseFile).cases
     seen: set[str] = set()
     for one in cases:
-        for clause in [each for step in one.steps for each in step.get("blame", {}).values()]:
-            if clause not in suite.clauses:
-                raise CaseError(f"sdk/{one.topic}.yaml: {one.id}: no such clause: {clause}")
         if one.id in seen:
             raise CaseError(f"sdk/{one.topic}.yaml: id {one.id!r} is used twice")
         seen.add(one.id)
@@ -88,9 +84,14 @@ async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
     request, reply = (spoken.sdk.probe or spoken.link.neighbour)(b"wireproof probe")
     if driver.hello is None or request.NAME.lower() not in driver.hello.operations:
         return False
-    steps = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}
-    entry = {"id": "probe", "clauses": [next(iter(plan.suite.clauses))], "profiles": [plan.run.profile]}
-    (case,) = cases_in({"cases": [{**entry, "steps": [steps]}]}, plan.suite.clauses, "probe")
+    steps: dict[str, Any] = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}
+    entry: dict[str, Any] = {
+        "id": "sdk-probe/several",
+        "title": "several at once",
+        "clauses": [next(iter(plan.suite.clauses))],
+        "profiles": [plan.run.profile],
+    }
+    (case,) = sdk_cases_in({"cases": [{**entry, "steps": [steps]}]}, plan.suite.context, "probe")
     outcome, stuck = await _played(replace(plan, timeout=min(plan.timeout, PROBING)), driver, case, "probe-")
     if stuck:
         await driver.restart("after asking for two things at once")

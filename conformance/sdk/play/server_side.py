@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from wireproof.protocols import Message, ProtocolError
+from wireproof.protocols import Message, Role
+from wireproof.protocols.codec import Codec
+from wireproof.protocols.dissect import Dissection, Frame
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import Reply, Request
 
-__all__ = ["Follower"]
+__all__ = ["ServerSide"]
 
 
 class _Due(NamedTuple):
@@ -27,10 +29,10 @@ class _Due(NamedTuple):
     """What is answered; None: a request that the SDK makes by itself."""
 
 
-class Follower:
+class ServerSide:
     """What came on one socket and was not taken yet, as bytes and as messages."""
 
-    def __init__(self, link: Link, codec: Any) -> None:
+    def __init__(self, link: Link, codec: Codec) -> None:
         self.link = link
         self.messages: list[tuple[int, Message]] = []
         """(offset behind it in the stream, message) of what came and was not taken yet."""
@@ -45,7 +47,7 @@ class Follower:
         self.parted = False
         """Whether such a request was answered: a server closes now."""
         self._codec = codec
-        self._reader, self._mirror = link.server(codec), link.client(codec)
+        self._dissection = Dissection(link, codec)
         self._ping: Request | None = None
         self._pong: Reply | None = None
         if link.keeps_alive:
@@ -55,12 +57,8 @@ class Follower:
         """Offset in the stream of the first byte not taken, those left out before it counted."""
         self._due: deque[_Due] = deque()
         """One for each request without a reply."""
-        self._lost = False
-        """What comes cannot be read any more."""
-        self._broken = False
-        """Something that came cannot be read."""
-        self._blind = False
-        """What we wrote cannot be read: nobody knows which request is answered next."""
+        self._answers = True
+        """Nobody else answers what came last."""
 
     @property
     def came(self) -> bytes:
@@ -71,30 +69,30 @@ class Follower:
     def is_whole(self) -> bool:
         """Whether everything that came and was not taken is messages."""
         last = self.messages[-1][0] if self.messages else self._gone
-        return not self._broken and last == self._gone + len(self._raw)
+        return self._dissection.of_client.error is None and last == self._gone + len(self._raw)
+
+    @property
+    def _blind(self) -> bool:
+        """Whether what we wrote cannot be read: nobody knows which request is answered next."""
+        return self._dissection.of_server.error is not None or not self._dissection.is_paired
 
     def received(self, data: bytes, *, answered: bool = True) -> bytes:
         """Take what came; return what must be written at once. `answered`: nobody else answers."""
         self._raw += data
-        if not self._lost:
-            try:
-                self._reader.receive_data(data)
-            except ProtocolError:
-                self._lost = self._broken = True
-        self._read(answered)
+        self._answers = answered
+        self._follow(Role.CLIENT, data)
         return self._turn() if answered else b""
 
     def wrote(self, data: bytes) -> bytes:
         """Take what is to be written; return it with the replies that are due before, in between and behind."""
-        self.holds = False
+        self.holds, self._answers = False, True
         before = self._turn()
         if self._blind or not any(one.reply for one in self._due):
-            self._mirrored(data)
+            self._write(data)
             written = data
         else:
-            parts = [bytes([byte]) + (self._turn() if self._mirrored(bytes([byte])) else b"") for byte in data]
+            parts = [bytes([byte]) + (self._turn() if self._write(bytes([byte])) else b"") for byte in data]
             written = b"".join(parts)
-        self._read(True)
         return before + written + self._turn()
 
     def take(self, size: int | None = None) -> bytes:
@@ -122,23 +120,25 @@ class Follower:
 
     def start_tls(self) -> bytes:
         """Go on inside TLS; return what came already and is the first of it. Raises `LocalProtocolError`."""
-        self._reader.start_tls()
-        self._mirror.start_tls()
+        self._dissection.start_tls()
         early = self.take()
-        self._gone = self._reader.received
+        self._gone = self._dissection.of_client.read
         return early
 
-    def _read(self, answered: bool) -> None:
-        """Take the messages that came whole."""
-        try:
-            while not self._lost and isinstance(message := self._reader.next_event(), Message):
-                self._accept(message, answered)
-        except ProtocolError:
-            self._broken = True
-            self._lost = self.link.transport == "stream"
+    def _follow(self, sender: Role, data: bytes) -> int:
+        """Follow what crosses; return how many replies it completed."""
+        replies = 0
+        for frame in self._dissection.feed(sender, data):
+            if frame.sender is Role.CLIENT:
+                self._accept(frame)
+            elif isinstance(frame.message, Reply) and self._due:
+                replies += 1
+                if self._due.popleft().request is not None:
+                    self.replies.append(frame.message)
+        return replies
 
-    def _accept(self, message: Message, answered: bool) -> None:
-        start, end = self._reader.span
+    def _accept(self, frame: Frame) -> None:
+        (start, end), message = frame.span, frame.message
         due = _Due(self._parting.get(type(message)), parts=True)  # type: ignore[arg-type]
         if message == self._ping:
             self.pings += 1
@@ -150,32 +150,11 @@ class Follower:
         else:
             self.messages.append((end, message))
         if self.link.transport == "stream":
-            self._due.append(due if answered and due.reply else _Due(request=None if due.reply else message))
-            self._await(message)
+            self._due.append(due if self._answers and due.reply else _Due(request=None if due.reply else message))
 
-    def _await(self, message: Message) -> None:
-        try:
-            self._mirror.await_reply(message)  # type: ignore[arg-type]
-        except ProtocolError:
-            self._blind = True
-
-    def _mirrored(self, data: bytes) -> int:
-        """Follow what is written; return how many replies it completed."""
-        count = 0
-        if self._blind or self.link.transport != "stream":
-            return 0
-        try:
-            self._mirror.receive_data(data)
-            while isinstance(message := self._mirror.next_event(), Message):
-                if isinstance(message, Reply):
-                    count += 1
-                    request = self._due.popleft().request
-                    if request is not None:
-                        self.replies.append(message)
-                    self._reader.send(message)
-        except (ProtocolError, IndexError):
-            self._blind = True
-        return count
+    def _write(self, data: bytes) -> int:
+        """Follow what is written on a stream; return how many replies it completed."""
+        return 0 if self._blind or self.link.transport != "stream" else self._follow(Role.SERVER, data)
 
     def _turn(self) -> bytes:
         """Return the replies of ours whose turn it is."""
@@ -188,6 +167,6 @@ class Follower:
             data = bytes(self._codec.encode(due.reply))
             written += data
             self.parted = self.parted or due.parts
-            if not self._mirrored(data):
+            if not self._write(data):
                 self._due.popleft()
         return written

@@ -1,6 +1,6 @@
 // A driver for wireproof in C++ (wireproof.driver/1, docs/writing-a-driver.md), C++17 and POSIX, nothing to install:
 //   g++ -std=c++17 -O1 -o driver driver.cpp && wireproof driver check ./driver
-// Put your SDK where FILL IN stands; Sdk and Json keep the places of yours and of a JSON library.
+// Put your SDK where FILL IN says so; replace Sdk and Json with your SDK and a JSON library.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -24,7 +24,7 @@ using Bytes = std::string;
 
 struct Failure : std::runtime_error {
     std::string kind;
-    Failure(std::string kind, const std::string& told) : std::runtime_error(told), kind(std::move(kind)) {}
+    Failure(std::string kind, const std::string& detail) : std::runtime_error(detail), kind(std::move(kind)) {}
 };
 
 /** As much JSON as the lines need. What is no object, list or string is kept as it is written: 7, true, null. */
@@ -99,7 +99,7 @@ struct Json {
             if (line[at] != '\\') { found += line[at]; continue; }
             char escaped = line.at(++at);
             size_t known = std::string("bfnrt").find(escaped);
-            if (escaped == 'u') {  // wireproof writes UTF-8 as it is; only control characters come so
+            if (escaped == 'u') {  // wireproof writes UTF-8 as it is; only control characters are escaped
                 found += static_cast<char>(std::stoi(line.substr(at + 1, 4), nullptr, 16));
                 at += 4;
             } else found += known == std::string::npos ? escaped : "\b\f\n\r\t"[known];
@@ -109,7 +109,7 @@ struct Json {
     }
 };
 
-/** Keeps the place of your SDK: INSERT and QUERY, one request after the other. */
+/** Stands in for your SDK: INSERT and QUERY, one request after the other. */
 class Sdk {
    public:
     struct Counter { uint64_t quota; uint8_t ttl_type; uint64_t ttl; };
@@ -190,12 +190,12 @@ class Sdk {
     }
 };
 
-static const char* HELLO =  // FILL IN: who you are and what you can do
+static const char* HELLO =  // FILL IN: name, version and abilities of your SDK
     R"({"protocol_version":"wireproof.driver/1","sdk":{"name":"stub","version":"1.0","language":"C++"},)"
     R"("protocol":"throttr","profiles":["7.1.0","7.3.2"],"variants":["uint8","uint16","uint32","uint64"],)"
     R"("operations":["insert","query","batch"],"binary_safe":true,"largest_number":"18446744073709551615"})";
 
-static const std::map<std::string, std::map<std::string, uint64_t>> WORDS = {  // the numbers that have names
+static const std::map<std::string, std::map<std::string, uint64_t>> WORDS = {  // numbers that have names
     {"ttl_type", {{"nanoseconds", 1}, {"microseconds", 2}, {"milliseconds", 3}, {"seconds", 4}, {"minutes", 5}, {"hours", 6}}},
     {"attribute", {{"quota", 0}, {"ttl", 1}}},
     {"change", {{"patch", 0}, {"increase", 1}, {"decrease", 2}}},
@@ -232,7 +232,7 @@ static Json hex(const Bytes& bytes) {
 
 struct Operation {
     std::function<Bytes(const Sdk&, const Json&)> ask;
-    std::function<Json(const Sdk::Reply&)> tell;
+    std::function<Json(const Sdk::Reply&)> report;
 };
 
 // FILL IN: one entry an operation. The others, and their fields and results, are in docs/drivers/README.md.
@@ -270,7 +270,7 @@ static Sdk& client(const Json& c) {
     return *found->second;
 }
 
-static std::vector<Json> batch(const Json& c, const std::vector<Json>& requests) {  // FILL IN: a single one goes the same way here
+static std::vector<Json> batch(const Json& c, const std::vector<Json>& requests) {  // FILL IN: a single one uses the same code here
     std::vector<Bytes> frames;
     for (auto& one : requests) {
         auto known = OPERATIONS.find(one.at("do").text);
@@ -279,7 +279,7 @@ static std::vector<Json> batch(const Json& c, const std::vector<Json>& requests)
     }
     auto replies = client(c).ask(frames);
     std::vector<Json> results;
-    for (size_t i = 0; i < replies.size(); i++) results.push_back(OPERATIONS.at(requests[i].at("do").text).tell(replies[i]));
+    for (size_t i = 0; i < replies.size(); i++) results.push_back(OPERATIONS.at(requests[i].at("do").text).report(replies[i]));
     return results;
 }
 
@@ -307,16 +307,16 @@ int main() {
     for (std::string line; std::getline(std::cin, line);) {
         Json c = Json::read(line);
         std::pair<std::string, Json> id{"id", c.at("id")};
-        std::string kind = "other", told;
+        std::string kind = "other", detail;
         try {
             say(Json::of({id, {"ok", Json::of(true)}, {"result", done(c)}}));
             if (c.at("do").text == "quit") return 0;
             continue;
         } catch (const Failure& error) {  // FILL IN: the kinds of your SDK's errors
-            kind = error.kind, told = error.what();
+            kind = error.kind, detail = error.what();
         } catch (const std::exception& error) {
-            told = error.what();
+            detail = error.what();
         }
-        say(Json::of({id, {"ok", Json::of(false)}, {"error", Json::of({{"kind", Json::of(kind)}, {"told", Json::of(told)}})}}));
+        say(Json::of({id, {"ok", Json::of(false)}, {"error", Json::of({{"kind", Json::of(kind)}, {"told", Json::of(detail)}})}}));
     }
 }

@@ -2,7 +2,7 @@
 //
 //	go build -o driver driver.go && wireproof driver check ./driver
 //
-// Put your SDK where FILL IN stands; the type sdk at the end keeps its place.
+// Put your SDK where FILL IN says so; replace the type sdk at the end.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 type object = map[string]any
 
-// FILL IN: who you are and what you can do.
+// FILL IN: name, version and abilities of your SDK.
 var hello = object{
 	"protocol_version": "wireproof.driver/1",
 	"sdk":              object{"name": "stub", "version": "1.0", "language": "Go"},
@@ -75,14 +75,14 @@ func named(name string, value uint64) string {
 	return strconv.FormatUint(value, 10)
 }
 
-type failure struct{ kind, told string }
+type failure struct{ kind, detail string }
 
-func (f failure) Error() string { return f.told }
+func (f failure) Error() string { return f.detail }
 
-// An operation: what is asked of your SDK, and what is told of its reply.
+// An operation: the request to your SDK and the result of its reply.
 type operation struct {
 	ask  func(*sdk, command) ([]byte, error)
-	tell func(*sdk) (object, error)
+	report func(*sdk) (object, error)
 }
 
 // FILL IN: one entry an operation. The others, and their fields and results, are in docs/drivers/README.md.
@@ -139,10 +139,10 @@ func connect(c command) (object, error) {
 	return object{}, nil
 }
 
-// FILL IN: several requests at once; a single one goes the same way here.
+// FILL IN: several requests at once; a single one uses the same code here.
 func batch(c command, requests []any) ([]object, error) {
 	var frames []byte
-	var tells []operation
+	var reports []operation
 	client := clients[c.text("connection")]
 	for _, one := range requests {
 		request, _ := one.(object)
@@ -157,14 +157,14 @@ func batch(c command, requests []any) ([]object, error) {
 		if err != nil {
 			return nil, err
 		}
-		frames, tells = append(frames, frame...), append(tells, known)
+		frames, reports = append(frames, frame...), append(reports, known)
 	}
 	if _, err := client.conn.Write(frames); err != nil {
 		return nil, failure{"closed", err.Error()}
 	}
 	results := []object{}
-	for _, one := range tells {
-		result, err := one.tell(client)
+	for _, one := range reports {
+		result, err := one.report(client)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +260,7 @@ func first(all ...error) error {
 	return nil
 }
 
-// Keeps the place of your SDK: INSERT and QUERY, one request after the other.
+// Stands in for your SDK: INSERT and QUERY, one request after the other.
 type sdk struct {
 	conn  net.Conn
 	width int

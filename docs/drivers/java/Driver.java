@@ -1,6 +1,6 @@
 // A driver for wireproof in Java (wireproof.driver/1, docs/writing-a-driver.md), Java 17 or newer, nothing to install:
 //   wireproof driver check 'java Driver.java'
-// Put your SDK where FILL IN stands; the classes Sdk and Json at the end keep the places of yours and of a JSON library.
+// Put your SDK where FILL IN says so; replace the classes Sdk and Json at the end.
 import java.io.*;
 import java.math.BigInteger;
 import java.net.*;
@@ -9,7 +9,7 @@ import java.util.*;
 import java.util.function.Function;
 
 public class Driver {
-    static final Map<String, Object> HELLO = object( // FILL IN: who you are and what you can do
+    static final Map<String, Object> HELLO = object( // FILL IN: name, version and abilities of your SDK
         "protocol_version", "wireproof.driver/1",
         "sdk", object("name", "stub", "version", "1.0", "language", "Java"),
         "protocol", "throttr",
@@ -19,14 +19,14 @@ public class Driver {
         "binary_safe", true,
         "largest_number", "18446744073709551615");
 
-    static final Map<String, List<String>> WORDS = Map.of( // the numbers that have names, from 0; ttl_type has no 0
+    static final Map<String, List<String>> WORDS = Map.of( // numbers that have names, from 0; ttl_type has no 0
         "ttl_type", List.of("", "nanoseconds", "microseconds", "milliseconds", "seconds", "minutes", "hours"),
         "attribute", List.of("quota", "ttl"),
         "change", List.of("patch", "increase", "decrease"),
         "key_type", List.of("counter", "buffer"));
 
-    /** What is asked of your SDK, and what is told of its reply. */
-    record Operation(Function<Map<String, Object>, Sdk.Request> ask, Function<Object[], Map<String, Object>> tell) {}
+    /** The request to your SDK and the result of its reply. */
+    record Operation(Function<Map<String, Object>, Sdk.Request> ask, Function<Object[], Map<String, Object>> report) {}
 
     // FILL IN: one entry an operation. The others, and their fields and results, are in docs/drivers/README.md.
     static final Map<String, Operation> OPERATIONS = Map.of(
@@ -49,7 +49,7 @@ public class Driver {
     }
 
     @SuppressWarnings("unchecked")
-    static List<Object> batch(Map<String, Object> c, List<?> requests) throws IOException { // FILL IN: a single one goes the same way here
+    static List<Object> batch(Map<String, Object> c, List<?> requests) throws IOException { // FILL IN: a single one uses the same code here
         List<Sdk.Request> asked = new ArrayList<>();
         List<Operation> known = new ArrayList<>();
         for (Object one : requests) {
@@ -61,7 +61,7 @@ public class Driver {
         }
         List<Object[]> replies = client(c).ask(asked);
         List<Object> results = new ArrayList<>();
-        for (int i = 0; i < replies.size(); i++) results.add(known.get(i).tell().apply(replies.get(i)));
+        for (int i = 0; i < replies.size(); i++) results.add(known.get(i).report().apply(replies.get(i)));
         return results;
     }
 
@@ -137,10 +137,10 @@ public class Driver {
 
     static class Failure extends RuntimeException {
         final String kind;
-        Failure(String kind, String told) { super(told); this.kind = kind; }
+        Failure(String kind, String detail) { super(detail); this.kind = kind; }
     }
 
-    /** Keeps the place of your SDK: INSERT and QUERY, one request after the other. A reply is null for status 00. */
+    /** Stands in for your SDK: INSERT and QUERY, one request after the other. A reply is null for status 00. */
     static class Sdk {
         interface Encoder { byte[] encode(int width); }
         record Request(Encoder frame, boolean counter) {}

@@ -1,9 +1,9 @@
 // A driver for wireproof in Node.js (wireproof.driver/1, docs/writing-a-driver.md): wireproof driver check 'node driver.mjs'
-// Put your SDK where FILL IN stands; what is there drives the tiny one beside this file.
+// Put your SDK where FILL IN says so; it now drives the tiny SDK in throttr.mjs.
 import { createInterface } from "node:readline";
 import { Client, PROFILES, WIDTHS, OPERATIONS as SDK_OPERATIONS } from "./throttr.mjs"; // FILL IN: your SDK
 
-const HELLO = { // FILL IN: who you are and what you can do
+const HELLO = { // FILL IN: name, version and abilities of your SDK
   protocol_version: "wireproof.driver/1",
   sdk: { name: "tiny Throttr SDK", version: "1.0", language: "JavaScript" },
   protocol: "throttr",
@@ -14,7 +14,7 @@ const HELLO = { // FILL IN: who you are and what you can do
   largest_number: String(2n ** 64n - 1n),
 };
 
-const WORDS = { // the numbers that have names
+const WORDS = { // numbers that have names
   ttl_type: { nanoseconds: 1, microseconds: 2, milliseconds: 3, seconds: 4, minutes: 5, hours: 6 },
   attribute: { quota: 0, ttl: 1 },
   change: { patch: 0, increase: 1, decrease: 2 },
@@ -26,7 +26,7 @@ const word = (name, value) => BigInt(WORDS[name][value] ?? value);
 
 const clients = new Map();
 
-async function connect(c) { // FILL IN: connect, and say what is pushed and lost
+async function connect(c) { // FILL IN: connect, and report pushes and losses
   await clients.get(c.connection)?.close();
   const client = await Client.connect({ host: c.host, port: c.port, profile: c.profile, variant: c.variant });
   client.on("message", (pushed) => say({ event: "message", connection: c.connection, ...plain(pushed) }));
@@ -35,7 +35,7 @@ async function connect(c) { // FILL IN: connect, and say what is pushed and lost
   return {};
 }
 
-// FILL IN: what each operation gives to your SDK. Leave out what it has not, here and in HELLO.
+// FILL IN: the arguments of each operation. Delete what your SDK lacks, here and in HELLO.
 const FIELDS = {
   insert: (c) => ({ quota: number(c.quota), ttl_type: word("ttl_type", c.ttl_type), ttl: number(c.ttl), key: data(c.key) }),
   query: (c) => ({ key: data(c.key) }),
@@ -58,7 +58,7 @@ const FIELDS = {
   event: (c) => ({ channel: data(c.channel), payload: data(c.payload) }), // 7.3.2
 };
 
-async function batch(c) { // FILL IN, or leave it out
+async function batch(c) { // FILL IN, or delete
   const replies = await client(c).batch(c.requests.map((one) => [one.do, fieldsOf(one)]));
   return { results: replies.map(result) };
 }
@@ -91,7 +91,7 @@ function client(c) {
 
 async function operation(c) {
   const fields = fieldsOf(c);
-  return result(await client(c)[c.do](fields)); // FILL IN: where your SDK's methods are called otherwise
+  return result(await client(c)[c.do](fields)); // FILL IN: where your SDK's methods have other names
 }
 
 const result = (reply) => (typeof reply === "boolean" ? { status: reply } : plain(reply));

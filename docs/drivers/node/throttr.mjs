@@ -1,4 +1,4 @@
-// A tiny Throttr SDK, for the driver beside it: profiles 7.1.0 and 7.3.2, every width, numbers as BigInt, bytes as Buffer.
+// A tiny Throttr SDK, for driver.mjs: profiles 7.1.0 and 7.3.2, every width, numbers as BigInt, bytes as Buffer.
 //   const client = await Client.connect({ host, port, profile: "7.3.2", variant: "uint16" });
 //   await client.insert({ key: Buffer.from("k"), quota: 7n, ttl_type: 4n, ttl: 60n });   // true, or false when refused
 //   await client.query({ key: Buffer.from("k") });                                       // { quota, ttl_type, ttl }, or false

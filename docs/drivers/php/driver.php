@@ -1,9 +1,9 @@
 <?php
 // A driver for wireproof in PHP (wireproof.driver/1, docs/writing-a-driver.md): wireproof driver check 'php driver.php'
-// Needs php-cli 8.1 or newer. Put your SDK where FILL IN stands; the class Sdk at the end keeps its place.
+// Needs php-cli 8.1 or newer. Put your SDK where FILL IN says so; replace the class Sdk at the end.
 declare(strict_types=1);
 
-const HELLO = [ // FILL IN: who you are and what you can do; `operations` are those of OPERATIONS below, and batch
+const HELLO = [ // FILL IN: name, version and abilities of your SDK; `operations` are those of OPERATIONS below, and batch
     'protocol_version' => 'wireproof.driver/1',
     'sdk' => ['name' => 'stub', 'version' => '1.0', 'language' => 'PHP'],
     'protocol' => 'throttr',
@@ -11,10 +11,10 @@ const HELLO = [ // FILL IN: who you are and what you can do; `operations` are th
     'variants' => ['uint8', 'uint16', 'uint32', 'uint64'],
     'operations' => ['insert', 'query', 'batch'],
     'binary_safe' => true,
-    'largest_number' => '9223372036854775807', // PHP has no unsigned integers: say so rather than lose digits
+    'largest_number' => '9223372036854775807', // PHP has no unsigned integers: do not claim more
 ];
 
-const WORDS = [ // the numbers that have names
+const WORDS = [ // numbers that have names
     'ttl_type' => ['nanoseconds' => 1, 'microseconds' => 2, 'milliseconds' => 3, 'seconds' => 4, 'minutes' => 5, 'hours' => 6],
     'attribute' => ['quota' => 0, 'ttl' => 1],
     'change' => ['patch' => 0, 'increase' => 1, 'decrease' => 2],
@@ -23,7 +23,7 @@ const WORDS = [ // the numbers that have names
 
 class Failure extends Exception
 {
-    public function __construct(public readonly string $kind, string $told) { parent::__construct($told); }
+    public function __construct(public readonly string $kind, string $detail) { parent::__construct($detail); }
 }
 
 function data(array $value): string { return isset($value['hex']) ? hex2bin($value['hex']) : $value['text']; }
@@ -36,7 +36,7 @@ function number(string $digits): int
     return $value === false ? throw new Failure('too_wide', "$digits is beyond PHP_INT_MAX") : $value;
 }
 
-// FILL IN: what each operation gives to your SDK, and what is told of its reply. The others, and their fields and
+// FILL IN: the request to your SDK and the result of its reply, by operation. The others, and their fields and
 // results, are in docs/drivers/README.md.
 function operations(): array
 {
@@ -62,7 +62,7 @@ function connect(array $c): array // FILL IN: connect. When a message is pushed,
     return [];
 }
 
-function batch(array $c): array // FILL IN: several requests at once; a single one goes the same way here
+function batch(array $c): array // FILL IN: several requests at once; a single one uses the same code here
 {
     $known = operations();
     $calls = [];
@@ -121,14 +121,14 @@ while (($line = fgets(STDIN)) !== false) {
     }
 }
 
-/** Keeps the place of your SDK: INSERT and QUERY, one request after the other. */
+/** Stands in for your SDK: INSERT and QUERY, one request after the other. */
 class Sdk
 {
     private $socket;
 
     public function __construct(string $host, int $port, private int $width)
     {
-        $this->socket = @stream_socket_client("tcp://$host:$port", $code, $told, 3.0) ?: throw new Failure('closed', $told);
+        $this->socket = @stream_socket_client("tcp://$host:$port", $code, $detail, 3.0) ?: throw new Failure('closed', $detail);
         stream_set_timeout($this->socket, 3);
     }
 

@@ -1,9 +1,8 @@
 """A driver of psrt 0.0.19, the PSRT client on PyPI: `pip install psrt==0.0.19 pycryptodomex`.
 
-It does what the SDK does and says what the SDK says, no more: AccessError is the code err_access, RuntimeError the
-code that its text tells, or the error refused where it tells none. The SDK does one thing at a time, so each connection
-has a thread that does its commands in order. It has no callback for a lost session: a user asks `is_connected`, and so
-does this driver, all the time.
+The driver reports what the SDK reports: AccessError is the code err_access, RuntimeError the code in its text, or
+without one the error refused. The SDK handles one operation at a time, so each connection has a thread that runs its
+commands in order. The SDK has no callback for a lost session: the driver polls `is_connected`, as users do.
 """
 
 import json
@@ -17,10 +16,10 @@ from importlib.util import find_spec
 
 import psrt
 
-TIMEOUT = 3.0  # Seconds, unless connect tells others; less than wireproof waits for an answer.
-BUFFERS = 1 << 20  # "set 100K+ for large frames", it says: with its 1024 bytes they take longer than its timeout.
-GLANCE = 0.02  # Seconds between two looks at whether a session is still there.
-PRIORITY = "127"  # The only one it sends; it does not tell that of a message.
+TIMEOUT = 3.0  # Default in seconds; less than wireproof waits for an answer.
+BUFFERS = 1 << 20  # Bytes; with the SDK's default of 1024, large frames take longer than its timeout.
+POLL_INTERVAL = 0.02  # Seconds between two checks of `is_connected`.
+PRIORITY = "127"  # The only one that the SDK sends; it does not expose the priority of a message.
 CODES = {0x02: "ok_waiting", 0xE0: "not_required", 0xFE: "err_access", 0xFF: "error"}
 OPERATIONS = ("publish", "subscribe", "unsubscribe", "bye", "datagram")
 CIPHERS = {"aes_128_gcm": (psrt.AUTH_KEY_AES_128_GCM, 16), "aes_256_gcm": (psrt.AUTH_KEY_AES_256_GCM, 32)}
@@ -31,15 +30,15 @@ speaking = threading.Lock()
 
 
 class CannotError(Exception):
-    """A command that cannot be done, in the words of the driver protocol."""
+    """A command that fails, with a kind of error of the driver protocol."""
 
-    def __init__(self, kind, told):
-        super().__init__(told)
+    def __init__(self, kind, detail):
+        super().__init__(detail)
         self.kind = kind
 
 
 class Connection:
-    """One client of the SDK; `todo` takes what to do, in order."""
+    """One client of the SDK; `todo` queues its commands."""
 
     def __init__(self, name, client, address):
         self.name = name
@@ -53,7 +52,7 @@ class Connection:
         threading.Thread(target=self.look, daemon=True).start()
 
     def message(self, client, userdata, message):
-        fields = {"topic": told(message.topic.encode()), "message": told(message.payload)}
+        fields = {"topic": as_hex(message.topic.encode()), "message": as_hex(message.payload)}
         say({"event": "message", "connection": self.name, "priority": None, **fields})
 
     def work(self):
@@ -62,7 +61,7 @@ class Connection:
 
     def look(self):
         while self.client.is_connected():
-            time.sleep(GLANCE)
+            time.sleep(POLL_INTERVAL)
         if not self.leaving:
             say({"event": "closed", "connection": self.name, "told": "is_connected() is False"})
 
@@ -92,7 +91,7 @@ class Connection:
     def bye(self, command):
         if not self.client.is_connected():
             raise CannotError("closed", "is_connected() is False")
-        self.leave()  # It raises nothing, however the server takes it.
+        self.leave()  # It raises no error, whatever the server does.
         return {"code": "ok"}
 
     def datagram(self, command):
@@ -103,7 +102,7 @@ class Connection:
         if command["encryption"] == "plain":
             how["password"] = text(command, "password")
         elif command["encryption"] in CIPHERS:
-            # It chooses the cipher by the size of the key it is given, whatever `auth` says.
+            # The SDK chooses the cipher by the size of the key and ignores `auth`.
             how["auth"], size = CIPHERS[command["encryption"]]
             how["password"] = data(command, "password")[:size]
         else:
@@ -118,7 +117,7 @@ def say(message):
         sys.stdout.flush()
 
 
-def told(value):
+def as_hex(value):
     return {"hex": value.hex()}
 
 
@@ -203,7 +202,7 @@ def result(do, command):
         if code and int(code[1], 16) in CODES:
             return {"code": CODES[int(code[1], 16)]}
         if code and int(code[1], 16) == 0:
-            raise CannotError("closed", f"{error}, which stands for the end, too") from None
+            raise CannotError("closed", f"{error}, which also means the end of the session") from None
         raise CannotError("protocol" if code else "refused", str(error)) from None
     except TimeoutError as error:
         raise CannotError("timeout", f"TimeoutError: {error}") from None
@@ -238,7 +237,7 @@ def main():
             known.todo.put((id, operation, command))
         elif do == "close" and known:
             del connections[known.name]
-            # What waits in the queue finds no session, what waits for the server its end.
+            # Queued commands find no session; a command that waits for the server ends with the session.
             threading.Thread(target=answer, args=(id, close, command)).start()
         else:
             answer(id, {"hello": hello, "connect": connecting, "quit": quit}.get(do, nothing), command)

@@ -1,13 +1,13 @@
-"""SDKs that depart from the reference on purpose, each tied to the clauses it breaks; each module lists its own."""
+"""Mutants of the PSRT SDK, each with the clauses that it breaks; each module lists its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from wireproof.mutants.mutant import ClientMutant, by_name
-from wireproof.mutants.psrt.client import answers, control, data, requests
+from wireproof.mutants.psrt.client import messages, sockets
 
 __all__ = ["MUTANTS"]
 
-MUTANTS: Mapping[str, ClientMutant] = by_name(control.MUTANTS, answers.MUTANTS, data.MUTANTS, requests.MUTANTS)
-"""Name -> fault, in the order of the modules."""
+MUTANTS: Mapping[str, ClientMutant] = by_name(sockets.MUTANTS, messages.MUTANTS)
+"""Name -> mutant, in the order of the modules."""

@@ -1,6 +1,6 @@
-"""Servers that depart from the reference on purpose: wrong ones, each tied to the clauses it breaks, and legal ones.
+"""Mutants of the PSRT server, each with the clauses that it breaks, and conforming variants, which break none.
 
-One module for each theme; each lists its own in `FAULTS` (or `VARIETIES`).
+One module for each theme; each lists its own in `MUTANTS` (or `CONFORMING`).
 """
 
 from __future__ import annotations
@@ -53,6 +53,6 @@ MUTANTS: Mapping[str, ServerMutant] = by_name(
     live.MUTANTS,
     conforming.CONFORMING,
 )
-"""Name -> fault or legal variety, in the order of the groups."""
+"""Name -> mutant or conforming variant, in the order of the groups."""
 DEMONSTRATION = ("subscribe-answered-for-each", "hash-matches-its-parent")
-"""The names of the faults that the demonstration shows."""
+"""The names of the mutants that the demonstration shows."""

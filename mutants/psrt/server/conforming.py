@@ -4,199 +4,62 @@ from __future__ import annotations
 
 from typing import Any
 
-from wireproof.mutants.psrt.server.messages import fed_by
+from wireproof.mutants.edits import Edit, after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import Ask, changed, with_answer, with_handler, with_request
-from wireproof.protocols.psrt.requests import Attach, Datagram, PublishRepl, Sealed
-from wireproof.reference_server.psrt.feed import Feed
-from wireproof.reference_server.psrt.session import PsrtSession
-from wireproof.reference_server.psrt.state import ERROR, OK_WAITING, UNWANTED, Answer, Handler, RefusedError, State
-from wireproof.reference_server.psrt.topics import is_mask, normalised
 
 __all__ = ["CONFORMING"]
 
-MS = 1_000_000
 
-
-def _bare(answer: Answer, ask: Ask) -> Answer:
-    """Close without a byte where a token is refused."""
-    return b"" if answer == ERROR else answer
-
-
-def _no_zero(answer: Answer, ask: Ask) -> Answer:
-    """Refuse TIMEOUT_SEC 0."""
-    if ask.request.timeout == 0:
-        raise RefusedError("0 seconds")
-    return answer
-
-
-class _InPieces(PsrtSession):
-    """Writes pushes in two pieces: up to the 00 behind the topic, then the message."""
-
-    def attach(self, *given: Any) -> None:
-        """See `PsrtSession`."""
-        super().attach(*given)
-        assert self.feed is not None
-        write = self.feed._write
-
-        def told(data: bytes) -> None:
-            stop = data.find(b"\0", 6) + 1 if len(data) > 6 else len(data)
-            write(data[:stop])
-            if data[stop:]:
-                write(data[stop:])
-
-        self.feed._write = told
-
-
-class _ByByte(PsrtSession):
-    """Writes answers byte by byte, but for the greeting, which clients read in two parts."""
-
-    def flush(self) -> None:
-        """See `PsrtSession`."""
-        if self.client is None or self.closed:
-            super().flush()
-            return
-        data = b"".join(self._out)
-        self._out.clear()
-        for place in range(len(data)):
-            self._write(data[place : place + 1])
-
-
-class _PushesFirst(PsrtSession):
-    """Writes pushes before the answer to their PUBLISH."""
-
-    def flush(self) -> None:
-        """See `PsrtSession`."""
-        self.state.flush()
-        super().flush()
-
-
-class _PushesLate(Feed):
-    """Writes pushes 20 ms later, however many there are."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self._most = 1 << 20
-
-    def flush(self) -> None:
-        """See `Feed`."""
-        if self._waiting and not getattr(self, "is_due", False):
-            clock = self._state.clock
-            clock.call_at(clock.monotonic_ns() + 20 * MS, self.late)
-        else:
-            super().flush()
-
-    def late(self) -> None:
-        """Write what waits."""
-        self.is_due = True
-        super().flush()
-        self.is_due = False
-
-
-class _BeaconsMoreOften(Feed):
-    """Sends beacons at 0.4 times TIMEOUT_SEC."""
-
-    def interval(self, timeout_s: int) -> int:
-        """See `Feed`."""
-        return round(super().interval(timeout_s) * 0.8)
-
-
-class _Later(PsrtSession):
-    """Closes a little after the timeout has passed."""
-
-    def expect(self) -> None:
-        """See `PsrtSession`."""
-        super().expect()
-        if self.feed is None:
-            self._deadline.set(self.state.clock.monotonic_ns() + self.state.timeout_ns + 200 * MS)
-
-
-def _normalised(request: PublishRepl, ask: Ask) -> PublishRepl:
-    return changed(request, topic=normalised(request.topic.decode()).encode())
-
-
-def _no_masks(answer: Answer, ask: Ask) -> Answer:
-    return ERROR if answer in (OK_WAITING, UNWANTED) and is_mask(ask.request.topic.decode()) else answer
-
-
-def _once(correct: Handler, state: State) -> Handler:
-    """Drop a sealed datagram that came before."""
-    seen: set[tuple[bytes, bytes]] = set()
-
-    def handle(request: Sealed, sender: Any, now: int) -> Answer:
-        if (request.nonce, request.sealed) in seen:
-            raise RefusedError("a replay")
-        answer = correct(request, sender, now)
-        seen.add((request.nonce, request.sealed))
-        return answer
-
-    return handle
-
-
-def _no_zero_priority(correct: Handler, state: State) -> Handler:
-    def handle(request: Datagram, sender: Any, now: int) -> Answer:
-        if request.priority == 0:
-            raise RefusedError("priority 00")
-        return correct(request, sender, now)
-
-    return handle
-
-
-def _silent_when_long(correct: Handler, state: State) -> Handler:
-    def handle(request: Any, sender: Any, now: int) -> Answer:
-        if sender.size > state.options["udp_frame_size"]:
-            raise RefusedError("too long")
-        return correct(request, sender, now)
-
-    return handle
-
-
-def _odd_passwords(correct: Handler, state: State) -> Handler:
-    """Take what is no UTF-8 for a wrong password of a datagram."""
-
-    def handle(request: Datagram, sender: Any, now: int) -> Answer:
-        return correct(changed(request, password=request.password.decode(errors="replace").encode()), sender, now)
-
-    return handle
-
-
-class _TokensAlike(State):
-    """Gives out tokens that begin alike."""
-
-    def new_token(self) -> bytes:
-        """See `State`."""
-        return b"psrt" + super().new_token()[4:]
-
-
-def legal(name: str, description: str, **patches: Any) -> ServerMutant:
-    """Return a variety."""
-    return mutant(f"legal-{name}", description, **patches)
+def legal(name: str, description: str, *edits: Edit, **patches: Any) -> ServerMutant:
+    """Return a variant."""
+    return mutant(f"legal-{name}", description, "", *edits, **patches)
 
 
 CONFORMING: tuple[ServerMutant, ...] = (
     legal("attach-refused-by-closing", "A data socket that is refused is closed without a byte.",
-          handlers=with_answer(Attach, _bare)),
-    legal("attach-time-zero-refused", "TIMEOUT_SEC 0 is refused.", handlers=with_answer(Attach, _no_zero)),
-    legal("pushes-in-two-pieces", "A push is written in two pieces.", session=_InPieces),
-    legal("answers-byte-by-byte", "Answers behind the login are written byte by byte.", session=_ByByte),
-    legal("pushes-before-answers", "A push is written before the answer to its PUBLISH.", session=_PushesFirst),
-    legal("pushes-late", "Pushes are written 20 ms later.", session=fed_by(_PushesLate)),
+           edit("DataRequests.attach", "return ERROR", 'return b""')),
+    legal("attach-time-zero-refused", "TIMEOUT_SEC 0 is refused.",
+           first("DataRequests.attach", 'if request.timeout == 0: session.finish(); return b""')),
+    legal("pushes-in-two-pieces", "A push is written in two pieces.",
+           edit("Feed.flush", "self._write(data)",
+                r'stop = data.find(b"\0", 6) + 1; self._write(data[:stop]); data[stop:] and self._write(data[stop:])')),
+    legal("answers-byte-by-byte", "Answers behind the login are written byte by byte.",
+           edit("PsrtSession.flush", "self._write(data)",
+                "[self._write(data[at : at + 1]) for at in range(len(data))] if self.client is not None else "
+                "self._write(data)")),
+    legal("pushes-before-answers", "A push is written before the answer to its PUBLISH.",
+           first("PsrtSession.flush", "self.state.flush()")),
+    legal("pushes-late", "Pushes are written 20 ms later.",
+           edit("Feed.__init__", 'state.options["data_queue"]', "1 << 20"),
+           first("Feed.flush",
+                 'if self._waiting and not vars(self).get("is_due"): '
+                 "self._state.clock.call_at(self._state.clock.monotonic_ns() + 20_000_000, lambda: (setattr(self, "
+                 '"is_due", True), self.flush(), setattr(self, "is_due", False))); return')),
     legal("beacons-a-little-more-often", "Beacons come each 0.4 times TIMEOUT_SEC.",
-          session=fed_by(_BeaconsMoreOften)),
-    legal("closes-a-little-later", "A silent connection is closed 0.2 s after the timeout.", session=_Later),
+           edit("Feed.interval", "HALF_SECOND_NS", "HALF_SECOND_NS * 4 // 5")),
+    legal("closes-a-little-later", "A silent connection is closed 0.2 s after the timeout.",
+           edit("PsrtSession.expect", "self.state.timeout_ns", "self.state.timeout_ns + 200_000_000")),
     legal("replication-normalises", "The topic of PUBLISH_REPL is normalised.",
-          handlers=with_request(PublishRepl, _normalised)),
+           edit("ControlRequests.publish_repl", 'text(request.topic, "topic")',
+                'normalised(text(request.topic, "topic"))')),
     legal("replication-refuses-masks", "PUBLISH_REPL to a mask is answered FF.",
-          handlers=with_answer(PublishRepl, _no_masks)),
+           before("ControlRequests.publish_repl", "if not self._state.subscriptions.match(topic):",
+                  "if is_mask(topic): return ERROR")),
     legal("sealed-replay-dropped", "A sealed datagram that came before is dropped.",
-          handlers=with_handler(Sealed, _once)),
+           first("DatagramRequests.sealed", 'seen = vars(self).setdefault("seen", set())',
+                 'if (request.nonce, request.sealed) in seen: raise RefusedError("a replay")'),
+           after("DatagramRequests.sealed", "checked(content, self._state)",
+                 "seen.add((request.nonce, request.sealed))")),
     legal("datagram-priority-00-dropped", "A datagram of priority 00 is dropped.",
-          handlers=with_handler(Datagram, _no_zero_priority)),
+           first("DatagramRequests.plain", 'if request.priority == 0: raise RefusedError("priority 00")')),
     legal("datagram-too-long-dropped", "A datagram that is too long is dropped without an answer.",
-          handlers=with_handler((Datagram, Sealed), _silent_when_long)),
+           first("DatagramRequests._publish",
+                 'if sender.size > self._state.options["udp_frame_size"]: raise RefusedError("too long")')),
     legal("datagram-password-no-utf-8", "A datagram's password that is no UTF-8 is a wrong one: FE.",
-          handlers=with_handler(Datagram, _odd_passwords)),
+           edit("DatagramRequests.plain", 'text(request.password, "password")',
+                'request.password.decode(errors="replace")')),
     legal("idle-counts-for-requests", "The rest of a request must come within the timeout of the one before.",
-          rules={"idle_counts_for_operation": True}),
-    legal("tokens-begin-alike", "All tokens begin with the same 4 bytes.", state=_TokensAlike),
+           rules={"idle_counts_for_operation": True}),
+    legal("tokens-begin-alike", "All tokens begin with the same 4 bytes.",
+           edit("state.State.new_token", "return fresh", 'return b"psrt" + fresh[4:]')),
 )  # fmt: skip

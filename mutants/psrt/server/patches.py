@@ -1,4 +1,4 @@
-"""The patches that faults are made of: on a request before it is handled, on the answer after, on what all share.
+"""The patches that mutants are made of beside edits: on a request before it is handled, on the answer after, on what all share.
 
 A change takes what it changes and an `Ask` (who asks, what, when, on which server) and returns what it becomes; it may
 raise `RefusedError`: then the stream is closed, the datagram dropped.
@@ -12,17 +12,13 @@ from typing import Any
 
 import msgspec
 
+from wireproof.mutants.edits import Edit, first
 from wireproof.mutants.psrt.server.mutant import HandlerPatch, ProfilePatch
-from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.fields import Kind
-from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.psrt import ControlServer
 from wireproof.protocols.psrt.replies import PushedMessage
 from wireproof.reference_server.psrt.client import Client
-from wireproof.reference_server.psrt.datagram_requests import DatagramRequests
-from wireproof.reference_server.psrt.session import PsrtSession
 from wireproof.reference_server.psrt.state import Answer, Handler, Handlers, RefusedError, State
 
 __all__ = [
@@ -31,17 +27,15 @@ __all__ = [
     "both",
     "changed",
     "client_of",
-    "datagrams",
-    "decoding",
+    "counted",
     "encoded",
     "field_kind",
     "instead_of_closing",
     "lead",
-    "miscounted",
     "order",
     "pushing",
+    "refusing",
     "saying",
-    "swapped",
     "taking",
     "with_answer",
     "with_handler",
@@ -49,8 +43,6 @@ __all__ = [
 ]
 
 Kinds = type[Request] | Iterable[type[Request]]
-Decoded = tuple[Message | None, int]
-LEN, LARGEST = 4, 0xFFFFFFFF
 changed = msgspec.structs.replace
 """`changed(message, field=value)`: the same message with other fields."""
 
@@ -129,6 +121,17 @@ def instead_of_closing(kinds: Kinds, change: Callable[[Ask], Answer]) -> Handler
     return with_handler(kinds, make)
 
 
+def refusing(kinds: Kinds, where: Answer) -> HandlerPatch:
+    """Close, or drop the datagram, where the answer `where` would be right."""
+
+    def change(answer: Answer, ask: Ask) -> Answer:
+        if answer == where:
+            raise RefusedError("what a correct server answers")
+        return answer
+
+    return with_answer(kinds, change)
+
+
 def both(*patches: HandlerPatch) -> HandlerPatch:
     """Apply each patch to what the ones before it left."""
 
@@ -152,11 +155,6 @@ def client_of(ask: Ask) -> Client:
     return client
 
 
-def datagrams(kind: type[DatagramRequests]) -> HandlerPatch:
-    """Handle datagrams by another class."""
-    return lambda correct, state: kind(state).handlers()
-
-
 def pushing(change: Callable[[PushedMessage, State], PushedMessage | bytes | None]) -> type[State]:
     """Push `change(message, state)` to those who are to get a message: another one, bytes, or nothing."""
 
@@ -174,57 +172,15 @@ def pushing(change: Callable[[PushedMessage, State], PushedMessage | bytes | Non
     return Pushing
 
 
-def decoding(
-    wrong: Callable[[ControlServer, MalformedFrameError, bytes], tuple[Message, int] | None],
-) -> type[PsrtSession]:
-    """Read what `wrong(connection, error, what is there)` makes of bytes that cannot be read: a message and its size.
-
-    None leaves the error as it is.
-    """
-
-    class Lenient(ControlServer):
-        """Reads what cannot be read."""
-
-        def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> Decoded:
-            try:
-                return super()._decode_next(data, at, end, context)
-            except MalformedFrameError as error:
-                found = wrong(self, error, data[at:end])
-                if found is None:
-                    raise
-                return found[0], at + found[1]
-
-    return _session(Lenient)
-
-
-def miscounted(kinds: Kinds, extra: Callable[[int], int]) -> type[PsrtSession]:
-    """Take the LEN of `kinds`, the last of their fixed parts, for `extra(LEN)`."""
-    wrong = frozenset([kinds] if isinstance(kinds, type) else kinds)
-
-    class Miscounting(ControlServer):
-        """Reads another size."""
-
-        def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> Decoded:
-            kind = self._expected(data, at)
-            if kind not in wrong:
-                return super()._decode_next(data, at, end, context)
-            frame, stop = bytearray(data[at:end]), self.codec.layout(kind).fixed_size
-            if len(frame) >= stop:
-                size = extra(int.from_bytes(frame[stop - LEN : stop], "little"))
-                frame[stop - LEN : stop] = min(max(size, 0), LARGEST).to_bytes(LEN, "little")
-            message, size = super()._decode_next(bytes(frame), 0, len(frame), context)
-            return (message, at + size) if message is not None else (None, size)
-
-    return _session(Miscounting)
-
-
-def _session(kind: type[ControlServer]) -> type[PsrtSession]:
-    return type("Session", (PsrtSession,), {"control_type": kind})
-
-
-def swapped(value: int) -> int:
-    """Return a LEN with its bytes in the opposite order."""
-    return int.from_bytes(value.to_bytes(LEN, "little"), "big")
+def counted(size: str, *names: str) -> Edit:
+    """Read the LEN of the requests of these names, the last of their fixed parts, as `size`, an expression of LEN."""
+    return first(
+        "PsrtServer._decode_next",
+        "kind = self._expected(data, at); stop = at + self.codec.layout(kind).fixed_size",
+        f"if end >= stop and kind.NAME in {names}:",
+        "    LEN = int.from_bytes(data[stop - 4 : stop], 'little')",
+        f"    data = data[: stop - 4] + min({size}, 0xFFFFFFFF).to_bytes(4, 'little') + data[stop:]",
+    )
 
 
 def lead(message: type[Message], *first: int) -> ProfilePatch:

@@ -1,4 +1,4 @@
-"""Faults that fuzzers prove themselves with, of those listed elsewhere: each with its engine and its budget."""
+"""Mutants that fuzzers must find, of those listed elsewhere: each with its engine and its budget."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from wireproof.mutants.mutant import SeededBug
 __all__ = ["SEEDED_BUGS"]
 
 
-def _seeded(engine: str, budget: int, *faults: str) -> tuple[SeededBug, ...]:
-    return tuple(SeededBug(mutant=one, part="transport", engine=engine, budget=budget) for one in faults)
+def _seeded(engine: str, budget: int, *names: str) -> tuple[SeededBug, ...]:
+    return tuple(SeededBug(mutant=one, part="transport", engine=engine, budget=budget) for one in names)
 
 
 SEEDED_BUGS = (

@@ -1,4 +1,4 @@
-"""A fault of the Throttr SDK: the class of its client with another link, connection, codec or check."""
+"""A mutant of the Throttr SDK: edits of its source, or its class with requests or replies changed on their way."""
 
 from __future__ import annotations
 
@@ -7,20 +7,47 @@ from typing import Any
 
 import msgspec
 
+from wireproof.mutants.edits import Edit, Edited, first
 from wireproof.mutants.mutant import ClientMutant
 from wireproof.protocols.messages import Message, Reply, Request
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.throttr import ClientConnection, Codec
+from wireproof.protocols.throttr import Codec
 from wireproof.reference_client.link import Link
 from wireproof.reference_client.throttr.client import Client
 
-__all__ = ["changed", "codec", "connection", "hearing", "link", "mutant", "numbers", "sending", "texts", "unchecked"]
+__all__ = ["changed", "codec", "fitted", "hearing", "mutant", "numbers", "sending", "texts"]
 
 
-def mutant(name: str, description: str, *clauses: str, client: type[Client], **where: Any) -> ClientMutant:
-    """Return a fault of `clauses`, written without their `THR-`."""
+CLIENT = "wireproof.reference_client"
+MODULES = ("wireproof.protocols.throttr", f"{CLIENT}.throttr", f"{CLIENT}.line", f"{CLIENT}.link")
+
+
+def mutant(
+    name: str, description: str, clauses: str, *edits: Edit, client: type[Client] | None = None, **where: Any
+) -> ClientMutant:
+    """Return a mutant that breaks `clauses`, words without their `THR-`: the SDK after edits, or the class `client`."""
+    edited = Edited(MODULES, edits)
+    broken = tuple(f"THR-{one}" for one in clauses.split())
     return ClientMutant(
-        name=name, description=description, clauses=tuple(f"THR-{one}" for one in clauses), client=client, **where
+        name=name,
+        description=description,
+        clauses=broken,
+        make=lambda: client or edited.get(f"{CLIENT}.throttr.client").Client,
+        **where,
+    )
+
+
+def fitted(kind: str, value: str, *names: str) -> tuple[Edit, ...]:
+    """Return the edits that send `value`, an expression of value and kind, for the fields of a kind that do not fit."""
+    chosen = f"isinstance(kind, {kind})" + (f" and name in {names}" if names else "")
+    return (
+        first("Client._check", "return"),
+        first(
+            "Link.ask",
+            "from msgspec.structs import replace; from wireproof.protocols.fields import Blob, UInt",
+            "fields = lambda one: ((name, kind, getattr(one, name)) for name, kind in self._codec.codec.layout(type(one)).fields)",
+            f"requests = [replace(one, **{{name: {value} for name, kind, value in fields(one) if {chosen}}}) for one in requests]",
+        ),
     )
 
 
@@ -29,29 +56,19 @@ def changed(message: Any, **fields: Any) -> Any:
     return msgspec.structs.replace(message, **fields)
 
 
-def link(kind: type[Link], client: type[Client] = Client) -> type[Client]:
-    """Return the client with another link."""
-    return type("Client", (client,), {"link_class": kind})
-
-
-def connection(kind: type[ClientConnection], client: type[Client] = Client) -> type[Client]:
-    """Return the client with another connection."""
-    return type("Client", (client,), {"connection_class": kind})
-
-
 def codec(change: Callable[[Profile], Profile]) -> type[Client]:
     """Return the client that speaks a changed profile."""
     return type("Client", (Client,), {"codec_of": classmethod(lambda _, profile, one: Codec.of(change(profile), one))})
 
 
-def sending(change: Callable[[Any], Any], client: type[Client] = Client) -> type[Client]:
+def sending(change: Callable[[Any], Any]) -> type[Client]:
     """Return the client that changes each request after it was checked."""
 
     class Sending(Link):
         def ask(self, requests: Sequence[Request]) -> list[Any]:
             return super().ask([change(one) for one in requests])
 
-    return link(Sending, client)
+    return type("Client", (Client,), {"link_class": Sending})
 
 
 def hearing(change: Callable[[Any, Request], Reply]) -> type[Client]:
@@ -62,24 +79,7 @@ def hearing(change: Callable[[Any, Request], Reply]) -> type[Client]:
             request = self._codec.answered
             super()._answer(reply if request is None else change(reply, request))
 
-    return link(Hearing)
-
-
-class Unchecked(Client):
-    """Lets everything through."""
-
-    def _check(self, request: Request) -> None:
-        pass
-
-
-def unchecked(change: Callable[[Any, Codec], Any]) -> type[Client]:
-    """Return the client that makes fit what does not, without a word."""
-
-    class Fitting(Link):
-        def ask(self, requests: Sequence[Request]) -> list[Any]:
-            return super().ask([change(one, self._codec.codec) for one in requests])  # type: ignore[attr-defined]
-
-    return link(Fitting, Unchecked)
+    return type("Client", (Client,), {"link_class": Hearing})
 
 
 def numbers(message: Any, change: Callable[[int], int]) -> Any:

@@ -1,15 +1,14 @@
-"""Faults in what an SDK makes of an answer: numbers, bytes, refusals, rows."""
+"""Mutants in what an SDK makes of an answer: numbers, bytes, refusals, rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.client.mutant import changed, hearing, link, mutant, numbers, texts
+from wireproof.mutants.edits import first
+from wireproof.mutants.throttr.client.mutant import changed, hearing, mutant, numbers, texts
 from wireproof.protocols.messages import Reply, Request
 from wireproof.protocols.throttr.replies import ConnectionRow, GetReply, InfoReply, ListReply, QueryReply, Status
-from wireproof.reference_client.errors import ClosedError
-from wireproof.reference_client.link import Link
 
 __all__ = ["MUTANTS"]
 
@@ -43,56 +42,44 @@ def _renamed(fragments: Any) -> Any:
     return tuple(found)
 
 
-class _Closing(Link):
-    """Takes a refusal for the end."""
-
-    def _answer(self, reply: Reply) -> None:
-        if reply == Status(False):
-            self._end(ClosedError("the server refused"))
-            self._transport.abort()
-        else:
-            super()._answer(reply)
-
-
 MUTANTS = (
     mutant("numbers-as-doubles", "Numbers of answers go through a floating point number.", "CLIENT-3",
-          client=hearing(lambda reply, _: numbers(reply, lambda one: int(float(one))))),
+           client=hearing(lambda reply, _: numbers(reply, lambda one: int(float(one))))),
     mutant("numbers-signed", "Numbers of 8 bytes are read as signed.", "CLIENT-3",
-          client=hearing(lambda reply, _: numbers(reply, lambda one: one - 2**64 if one >= 2**63 else one))),
+           client=hearing(lambda reply, _: numbers(reply, lambda one: one - 2**64 if one >= 2**63 else one))),
     mutant("numbers-in-32-bits", "Numbers of answers are cut to 32 bits.", "CLIENT-3",
-          client=hearing(lambda reply, _: numbers(reply, lambda one: one & 0xFFFFFFFF))),
+           client=hearing(lambda reply, _: numbers(reply, lambda one: one & 0xFFFFFFFF))),
     mutant("numbers-clamped-to-2-53", "Numbers of answers go no higher than 2^53-1.", "CLIENT-3",
-          client=hearing(lambda reply, _: numbers(reply, lambda one: min(one, 2**53 - 1)))),
+           client=hearing(lambda reply, _: numbers(reply, lambda one: min(one, 2**53 - 1)))),
     mutant("got-values-as-text", "The value of GET is decoded as text.", "CLIENT-4",
-          client=hearing(_values(lambda value: value.decode("utf-8", "replace").encode()))),
+           client=hearing(_values(lambda value: value.decode("utf-8", "replace").encode()))),
     mutant("got-values-end-at-zero", "The value of GET ends at its first zero byte.", "CLIENT-4",
-          client=hearing(_values(lambda value: value.split(b"\0")[0]))),
+           client=hearing(_values(lambda value: value.split(b"\0")[0]))),
     mutant("got-values-trimmed", "White space around the value of GET is taken off.", "CLIENT-4",
-          client=hearing(_values(bytes.strip))),
+           client=hearing(_values(bytes.strip))),
     mutant("empty-value-is-absent", "An empty value is reported as no value.", "CLIENT-4",
-          client=hearing(lambda reply, _: Status(False) if getattr(reply, "value", None) == b"" else reply)),
+           client=hearing(lambda reply, _: Status(False) if getattr(reply, "value", None) == b"" else reply)),
     mutant("ids-end-at-zero", "The id of WHOAMI ends at its first zero byte.", "CLIENT-4",
-          client=hearing(lambda reply, _: reply if isinstance(reply, ConnectionRow) else texts(
-              reply, lambda one: one.split(b"\0")[0], "id"))),
-    mutant("refusal-is-success", "00 is reported as success.", "CLIENT-5", "INSERT-7", "UPDATE-12", "PURGE-4", "SET-11",
-          client=hearing(_of(Status, lambda reply: Status(True)))),
-    mutant("refusal-is-the-end", "00 closes the connection.", "CLIENT-5", "INSERT-7", "UPDATE-12", "PURGE-4", "SET-11",
-          client=link(_Closing)),
-    mutant("got-quota-and-ttl-swapped", "QUERY reports quota and TTL in each other's place.", "QUERY-6", "QUERY-8",
-          client=hearing(_of(QueryReply, lambda one: changed(one, quota=one.ttl, ttl=one.quota)))),
+           client=hearing(lambda reply, _: reply if isinstance(reply, ConnectionRow) else texts(reply, lambda one: one.split(b"\0")[0], "id"))),
+    mutant("refusal-is-success", "00 is reported as success.", "CLIENT-5 INSERT-7 UPDATE-12 PURGE-4 SET-11",
+           client=hearing(_of(Status, lambda reply: Status(True)))),
+    mutant("refusal-is-the-end", "00 closes the connection.", "CLIENT-5 INSERT-7 UPDATE-12 PURGE-4 SET-11",
+           first("Link._answer",
+                 'if getattr(reply, "ok", True) is False: self.fail(ClosedError("the server refused")); return')),
+    mutant("got-quota-and-ttl-swapped", "QUERY reports quota and TTL in each other's place.", "QUERY-6 QUERY-8",
+           client=hearing(_of(QueryReply, lambda one: changed(one, quota=one.ttl, ttl=one.quota)))),
     mutant("got-ttl-always-in-seconds", "QUERY reports every TTL in seconds.", "QUERY-7",
-          client=hearing(_of(QueryReply, lambda one: changed(one, ttl_type=4)))),
+           client=hearing(_of(QueryReply, lambda one: changed(one, ttl_type=4)))),
     mutant("unknown-ttl-type-is-seconds", "A TTL type that the table does not have is reported as seconds.",
-          "CLIENT-14", client=hearing(_seconds)),
+           "CLIENT-14", client=hearing(_seconds)),
     mutant("first-fragment-only", "Only the first fragment of a table is reported.", "FRAGMENT-8",
-          client=hearing(_fragments(lambda found: found[:1]))),
-    mutant("last-row-lost", "The last row of each fragment is lost.", "FRAGMENT-8", "FRAGMENT-4", "FRAGMENT-7",
-          client=hearing(_fragments(lambda found: tuple(changed(one, rows=one.rows[:-1]) for one in found)))),
-    mutant("rows-with-wrong-names", "The names of LIST are given to its rows from the end.", "FRAGMENT-7", "LIST-12",
-          client=hearing(_of(ListReply, lambda one: changed(one, fragments=_renamed(one.fragments))))),
+           client=hearing(_fragments(lambda found: found[:1]))),
+    mutant("last-row-lost", "The last row of each fragment is lost.", "FRAGMENT-8 FRAGMENT-4 FRAGMENT-7",
+           client=hearing(_fragments(lambda found: tuple(changed(one, rows=one.rows[:-1]) for one in found)))),
+    mutant("rows-with-wrong-names", "The names of LIST are given to its rows from the end.", "FRAGMENT-7 LIST-12",
+           client=hearing(_of(ListReply, lambda one: changed(one, fragments=_renamed(one.fragments))))),
     mutant("info-get-and-set-swapped", "INFO has the totals of GET and SET in each other's place.", "INFO-10",
-          client=hearing(_of(InfoReply, lambda one: changed(one, total_get=one.total_set, total_set=one.total_get)))),
+           client=hearing(_of(InfoReply, lambda one: changed(one, total_get=one.total_set, total_set=one.total_get)))),
     mutant("port-big-endian", "The port of a connection is read big-endian.", "CONNECTIONS-11",
-          client=hearing(_of(ConnectionRow, lambda one: changed(
-              one, port=int.from_bytes(one.port.to_bytes(2, "little"), "big"))))),
+           client=hearing(_of(ConnectionRow, lambda one: changed(one, port=int.from_bytes(one.port.to_bytes(2, "little"), "big"))))),
 )  # fmt: skip

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.late import Hiding, hidden_updates, reads_cached
 from wireproof.mutants.throttr.server.mutant import ServerMutant
 from wireproof.mutants.throttr.server.patches import with_handler
-from wireproof.mutants.throttr.server.races import MILLISECOND, Crowd, HesitantSession, beginning, changes, finishing
+from wireproof.mutants.throttr.server.races import (
+    MILLISECOND,
+    Crowd,
+    HesitantSession,
+    Hiding,
+    beginning,
+    changes,
+    finishing,
+    hidden_updates,
+)
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import Attribute, Change
-from wireproof.protocols.throttr.requests import Insert, Purge, Set, Update
+from wireproof.protocols.throttr.requests import Insert, Set, Update
 from wireproof.reference_server.throttr.record_requests import SHOWN_UNIT
 from wireproof.reference_server.throttr.records import Buffer, Counter, Record
 from wireproof.reference_server.throttr.session import ThrottrSession
@@ -79,16 +87,6 @@ def _moves_from_there(state: Crowd, request: Update, begun: tuple[Record, int]) 
 
 def _held(state: Crowd, request: Any) -> Record | None:
     return state.held(request.key)
-
-
-def _puts_back(state: Crowd, request: Update, record: Record) -> bool:
-    if state.held(request.key) is None:
-        state.store.add(record, record.due)
-    return False
-
-
-def _purged_already(state: Crowd, request: Purge, record: Record) -> bool:
-    return state.held(request.key) is None
 
 
 def _nothing_there(state: Crowd, request: Insert) -> bool | None:
@@ -177,20 +175,6 @@ MUTANTS = (
         handlers=with_handler(Update, _twice),
     ),
     _race(
-        "purge-resurrects",
-        "An UPDATE among others writes its record back although it was purged in between.",
-        Update,
-        _held,
-        _puts_back,
-    ),
-    _race(
-        "purge-won-twice",
-        "PURGEs of one record at the same time are all answered 01.",
-        Purge,
-        _held,
-        _purged_already,
-    ),
-    _race(
         "insert-won-twice",
         "INSERTs of one free key at the same time are all answered 01, the last one stays.",
         Insert,
@@ -203,13 +187,6 @@ MUTANTS = (
         Set,
         _half_set,
         _other_half,
-    ),
-    ServerMutant(
-        name="reads-cached",
-        clauses=(SEEN,),
-        description="A connection reads what it read before again for some milliseconds, whatever several others changed.",
-        state=Crowd,
-        handlers=reads_cached,
     ),
     ServerMutant(
         name="update-answered-first",

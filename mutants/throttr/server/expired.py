@@ -1,21 +1,101 @@
-"""Faults of single requests about what expired: they still find it, or it is in their way."""
+"""Mutants that still find what expired, or let it be in the way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from wireproof.mutants.throttr.server.graves import Haunted, answering, buried, dead, with_dead
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, with_found, with_handler, with_rows
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_answer, with_found, with_handler, with_rows
 from wireproof.protocols.throttr import Attribute, Change
-from wireproof.protocols.throttr.replies import ListRow, StatReply, StatsRow
+from wireproof.protocols.throttr.replies import GetReply, ListRow, QueryReply, StatReply, StatsRow
 from wireproof.protocols.throttr.requests import Get, Info, Insert, List, Purge, Query, Set, Stat, Stats, Update
+from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.throttr.records import Buffer, Counter, Record
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
+from wireproof.reference_server.throttr.store import Store
 
 __all__ = ["MUTANTS"]
+
+When = Callable[[Record, Ask], bool]
+
+
+class Graves(Store):
+    """Keeps what expired until its key is used again; what was purged is gone."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.graves: dict[bytes, Record] = {}
+        self.clock = clock
+
+    def remove(self, record: Record) -> None:
+        super().remove(record)
+        if record.due <= self.clock.monotonic_ns():
+            self.graves[record.key] = record
+
+    def add(self, record: Record, due: int) -> None:
+        super().add(record, due)
+        self.graves.pop(record.key, None)
+
+    def dead(self, now: int) -> Iterator[Record]:
+        """Go through what expired."""
+        yield from self.graves.values()
+        yield from (record for record in self.records.values() if record.due <= now)
+
+
+class Haunted(State):
+    """A server with graves."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.store = Graves(self.clock)
+
+
+def _graves(ask: Ask) -> Graves:
+    store = ask.state.store
+    assert isinstance(store, Graves)
+    return store
+
+
+def buried(ask: Ask) -> list[Record]:
+    """Return all that expired."""
+    return list(_graves(ask).dead(ask.now))
+
+
+def dead(ask: Ask) -> Record | None:
+    """Return what expired under the key asked about, unless a live record is there."""
+    store = _graves(ask)
+    record = store.records.get(ask.request.key)
+    if record is None:
+        return store.graves.get(ask.request.key)
+    return record if record.due <= ask.now else None
+
+
+def with_dead(kinds: Any, change: Callable[[bytes, Record, Ask], bytes]) -> HandlerPatch:
+    """Answer `change(right answer, dead record, ask)` where the record asked about expired."""
+
+    def on_answer(answer: bytes, ask: Ask) -> bytes:
+        record = dead(ask)
+        return answer if record is None else change(answer, record, ask)
+
+    return with_answer(kinds, on_answer)
+
+
+def answering(kind: type, when: When = lambda record, ask: True) -> HandlerPatch:
+    """Let QUERY or GET answer for what expired, with no time left, where `when` says so."""
+
+    def change(answer: bytes, record: Record, ask: Ask) -> bytes:
+        if not when(record, ask):
+            return answer
+        if kind is Query and isinstance(record, Counter):
+            return ask.state.codec.encode(QueryReply(record.quota, record.ttl_type, 0))
+        if kind is Get and isinstance(record, Buffer):
+            return ask.state.codec.encode(GetReply(record.ttl_type, 0, record.value))
+        return DENIED
+
+    return with_dead(kind, change)
+
 
 SECOND = 1_000_000_000
 
@@ -93,11 +173,6 @@ def _inheriting(kinds: Any, inherit: Callable[[Any, Any, Ask], object]) -> Handl
     return with_handler(kinds, make)
 
 
-def _hide(record: Any, old: Record, ask: Ask) -> None:
-    """Store what nobody will see."""
-    ask.state.store.move(record, ask.now)
-
-
 def _old_quota(record: Any, old: Record, ask: Ask) -> None:
     if isinstance(record, Counter) and isinstance(old, Counter):
         record.quota = old.quota
@@ -126,58 +201,42 @@ def _is(kind: type[Record]) -> Callable[[Record, Ask], bool]:
 
 ASKING = ((Query, "EXPIRY-1"), (Get, "EXPIRY-2"))
 # fmt: off
-MUTANTS = (
-    *(mutant(f"{kind.NAME.lower()}-answers-for-the-expired", f"{kind.NAME} goes on answering for what expired.",
-            clause, "TTL-16", state=Haunted, handlers=answering(kind))
-      for kind, clause in ASKING),
+EXPIRED_MUTANTS = (
     *(mutant(f"{kind.NAME.lower()}-answers-once-more", f"The first {kind.NAME} after it expired still finds a record.",
             clause, "TTL-16", state=Haunted, handlers=answering(kind, _once))
       for kind, clause in ASKING),
     *(mutant(f"{kind.NAME.lower()}-half-a-second-late", f"{kind.NAME} answers for half a second after the expiry.",
             clause, "TTL-16", state=Haunted, handlers=answering(kind, _lately(SECOND // 2)))
       for kind, clause in ASKING),
-    mutant("update-revives", "UPDATE of the TTL gives an expired record another second.",
-          "EXPIRY-3", state=Haunted, handlers=with_dead(Update, _revive)),
+    mutant("update-revives", "UPDATE of the TTL gives an expired record another second.", "EXPIRY-3", state=Haunted,
+           handlers=with_dead(Update, _revive)),
     *(mutant(f"update-{attribute.name.lower()}-of-expired-{name}",
             f"UPDATE {attribute.name} of expired {name} answers 01.",
             "EXPIRY-3", state=Haunted, handlers=_update_accepted(attribute, kind))
       for attribute, name, kind in (
           (Attribute.QUOTA, "counters", Counter), (Attribute.TTL, "counters", Counter),
           (Attribute.TTL, "buffers", Buffer))),
-    mutant("purge-of-expired", "PURGE of what expired answers 01.",
-          "EXPIRY-4", state=Haunted, handlers=with_dead(Purge, lambda answer, record, ask: ACCEPTED)),
-    mutant("purge-of-expired-buffers", "PURGE of a buffer that expired answers 01.",
-          "EXPIRY-4", state=Haunted,
-          handlers=with_dead(Purge, lambda answer, record, ask: ACCEPTED if isinstance(record, Buffer) else answer)),
-    mutant("stat-of-expired", "STAT answers for what expired.",
-          "EXPIRY-5", state=Haunted, handlers=with_dead(Stat, _stat_of_dead)),
-    mutant("stat-of-expired-buffers", "STAT answers for a buffer that expired.",
-          "EXPIRY-5", state=Haunted, handlers=with_dead(
-              Stat, lambda answer, record, ask: _stat_of_dead(answer, record, ask) if record.key_type else answer)),
-    mutant("list-names-the-expired", "LIST names what expired.",
-          "EXPIRY-6", state=Haunted, handlers=_listing_dead(List)),
-    mutant("stats-names-the-expired", "STATS names what expired.",
-          "EXPIRY-7", state=Haunted, handlers=_listing_dead(Stats)),
-    mutant("info-counts-the-expired", "INFO counts what expired.",
-          "EXPIRY-8", "INFO-21", "INFO-22", "INFO-23", state=Haunted, handlers=_counting_dead(
-              keys=lambda record, ask: 1, counters=lambda record, ask: 1 - record.key_type,
-              buffers=lambda record, ask: record.key_type)),
-    mutant("info-counts-expired-bytes", "INFO's allocated bytes count what expired.",
-          "EXPIRY-8", state=Haunted, handlers=_counting_dead(
-              allocated_bytes_on_counters=lambda record, ask: (1 - record.key_type) * ask.state.value_size,
-              allocated_bytes_on_buffers=lambda record, ask: len(record.value))),
-    mutant("insert-refused-after-expiry", "INSERT of a key whose record expired is refused for ten seconds.",
-          "EXPIRY-9", state=Haunted, handlers=_refusing(Insert, _lately(10 * SECOND))),
-    mutant("insert-refused-after-a-buffer", "INSERT of a key whose buffer expired is refused for ten seconds.",
-          "EXPIRY-9", state=Haunted, handlers=_refusing(Insert, _is(Buffer))),
-    mutant("insert-takes-an-expired-quota", "INSERT under the key of an expired counter keeps its quota.",
-          "EXPIRY-9", state=Haunted, handlers=_inheriting(Insert, _old_quota)),
-    mutant("set-refused-after-expiry", "SET of a key whose record expired is refused for ten seconds.",
-          "EXPIRY-10", "EXPIRY-13", state=Haunted, handlers=_refusing(Set, _lately(10 * SECOND))),
-    mutant("set-refused-after-a-counter", "SET of a key whose counter expired is refused.",
-          "EXPIRY-10", "EXPIRY-13", state=Haunted, handlers=_refusing(Set, _is(Counter))),
-    mutant("set-unseen-after-expiry", "SET of a key whose record expired answers 01 and stores what nobody sees.",
-          "EXPIRY-10", "EXPIRY-13", state=Haunted, handlers=_inheriting(Set, _hide)),
-    mutant("set-keeps-the-end-of-an-expired-value", "SET over a longer value that expired keeps its end.",
-          "EXPIRY-10", state=Haunted, handlers=_inheriting(Set, _old_value)),
+    mutant("purge-of-expired", "PURGE of what expired answers 01.", "EXPIRY-4", state=Haunted,
+           handlers=with_dead(Purge, lambda answer, record, ask: ACCEPTED)),
+    mutant("stat-of-expired", "STAT answers for what expired.", "EXPIRY-5", state=Haunted, handlers=with_dead(Stat, _stat_of_dead)),
+    mutant("list-names-the-expired", "LIST names what expired.", "EXPIRY-6", state=Haunted, handlers=_listing_dead(List)),
+    mutant("stats-names-the-expired", "STATS names what expired.", "EXPIRY-7", state=Haunted, handlers=_listing_dead(Stats)),
+    mutant("info-counts-the-expired", "INFO counts what expired.", "EXPIRY-8", "INFO-21", "INFO-22", "INFO-23", state=Haunted,
+           handlers=_counting_dead(keys=lambda record, ask: 1, counters=lambda record, ask: 1 - record.key_type, buffers=lambda record, ask: record.key_type)),
+    mutant("info-counts-expired-bytes", "INFO's allocated bytes count what expired.", "EXPIRY-8", state=Haunted,
+           handlers=_counting_dead(allocated_bytes_on_counters=lambda record, ask: (1 - record.key_type) * ask.state.value_size, allocated_bytes_on_buffers=lambda record, ask: len(record.value))),
+    mutant("insert-refused-after-expiry", "INSERT of a key whose record expired is refused for ten seconds.", "EXPIRY-9", state=Haunted,
+           handlers=_refusing(Insert, _lately(10 * SECOND))),
+    mutant("insert-refused-after-a-buffer", "INSERT of a key whose buffer expired is refused for ten seconds.", "EXPIRY-9", state=Haunted,
+           handlers=_refusing(Insert, _is(Buffer))),
+    mutant("insert-takes-an-expired-quota", "INSERT under the key of an expired counter keeps its quota.", "EXPIRY-9", state=Haunted,
+           handlers=_inheriting(Insert, _old_quota)),
+    mutant("set-refused-after-a-counter", "SET of a key whose counter expired is refused.", "EXPIRY-10", "EXPIRY-13", state=Haunted,
+           handlers=_refusing(Set, _is(Counter))),
+    mutant("set-keeps-the-end-of-an-expired-value", "SET over a longer value that expired keeps its end.", "EXPIRY-10", state=Haunted,
+           handlers=_inheriting(Set, _old_value)),
 )
+# fmt: on
+
+
+MUTANTS = (*EXPIRED_MUTANTS,)

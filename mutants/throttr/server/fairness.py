@@ -1,4 +1,4 @@
-"""Faults in how a server divides itself: slow subscribers, long answers, many expiries, what is left behind."""
+"""Mutants that let some wait for others, and the sessions that send late or in pieces."""
 
 from __future__ import annotations
 
@@ -6,16 +6,129 @@ from typing import Any
 
 from wireproof.mutants.throttr.server.connections import shown
 from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, with_answer, with_handler, with_reply, with_request
-from wireproof.mutants.throttr.server.sessions import Waiting, World, waiting
+from wireproof.mutants.throttr.server.patches import Ask, changed, with_answer, with_handler
+from wireproof.mutants.throttr.server.survival import Waiting, World, waiting
 from wireproof.protocols.throttr import Attribute, Change
-from wireproof.protocols.throttr.requests import Info, Insert, Publish, Set, Update
+from wireproof.protocols.throttr.requests import Publish, Set, Update
 from wireproof.reference_server.throttr.records import Counter, Record
 from wireproof.reference_server.throttr.session import ThrottrSession
-from wireproof.reference_server.throttr.state import ACCEPTED, Handler, State
+from wireproof.reference_server.throttr.state import Handler, State
 from wireproof.reference_server.throttr.store import Store
 
 __all__ = ["MUTANTS"]
+
+MS = 1_000_000
+
+
+class SplitSession(ThrottrSession):
+    """Writes each byte by itself, up to 256 of every write: far more would take a loopback seconds."""
+
+    def __init__(self, state: Any, dispatch: Any, peer: Any, write: Any, close: Any) -> None:
+        self._bytewise = write
+        super().__init__(state, dispatch, peer, self._split, close)
+
+    def _split(self, data: bytes) -> None:
+        for at in range(min(256, len(data))):
+            self._bytewise(data[at : at + 1])
+        if data[256:]:
+            self._bytewise(data[256:])
+
+
+class LateSession(ThrottrSession):
+    """Writes `late_ns` after it could, and `pieces` pieces of each write with that much time between them."""
+
+    late_ns, pieces = 5 * MS, 1
+
+    def __init__(self, state: Any, dispatch: Any, peer: Any, write: Any, close: Any) -> None:
+        self._out, self._shut = write, close
+        self._due: list[bytes] = []
+        self._ends = self._armed = False
+        super().__init__(state, dispatch, peer, self._later, self._close_later)
+
+    def _later(self, data: bytes) -> None:
+        size = -(-len(data) // self.pieces)
+        self._due += [data[at : at + size] for at in range(0, len(data), size or 1)]
+        self._arm()
+
+    def _arm(self) -> None:
+        if not self._armed and (self._due or self._ends):
+            self._armed = True
+            clock = self._state.clock
+            clock.call_at(clock.monotonic_ns() + self.late_ns, self._send)
+
+    def _send(self) -> None:
+        self._armed = False
+        if self._due:
+            self._out(self._taken())
+        if self._ends and not self._due:
+            self._ends = False
+            self._shut()
+        self._arm()
+
+    def _taken(self) -> bytes:
+        return self._due.pop(0)
+
+    def _close_later(self) -> None:
+        self._ends = True
+        self._arm()
+
+    def end(self) -> None:
+        self._ends = not self.closed
+        super().end()
+
+    def connection_lost(self) -> None:
+        super().connection_lost()
+        if not self._ends:
+            self._due.clear()
+
+
+class SlowSession(LateSession):
+    """Takes 200 ms for what it answers to each segment."""
+
+    late_ns = 200 * MS
+
+
+class HalvedSession(LateSession):
+    """Writes everything in two pieces."""
+
+    late_ns, pieces = 3 * MS, 2
+
+
+class TogetherSession(LateSession):
+    """Gathers what it writes within 20 ms."""
+
+    late_ns = 20 * MS
+
+    def _taken(self) -> bytes:
+        data = b"".join(self._due)
+        self._due.clear()
+        return data
+
+
+class LatePushSession(ThrottrSession):
+    """Writes pushes 20 ms later than it could."""
+
+    _armed = False
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._late: list[bytes] = []
+
+    def flush(self) -> None:
+        self._late += self._pushes
+        self._pushes.clear()
+        if self._late and not self._armed and not self.closed:
+            self._armed = True
+            clock = self._state.clock
+            clock.call_at(clock.monotonic_ns() + 20 * MS, self._flush_late)
+
+    def _flush_late(self) -> None:
+        self._armed = False
+        if not self.closed:
+            self._pushes[:0] = self._late
+            self._late.clear()
+            super().flush()
+
 
 MANY = 100
 """Pushes that a subscriber may have waiting, with some."""
@@ -25,7 +138,6 @@ class _Skipped(ThrottrSession):
     """Misses what is pushed while many pushes wait."""
 
     def push(self, frame: bytes, size: int) -> None:
-        """See `ThrottrSession`."""
         if len(self._pushes) < MANY + 20:
             super().push(frame, size)
 
@@ -37,12 +149,10 @@ class _Throttled(ThrottrSession):
     held: list[bytes] | None = None
 
     def push(self, frame: bytes, size: int) -> None:
-        """See `ThrottrSession`."""
         self.unasked += 1
         super().push(frame, size)
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
         if self.held is not None:
             self.held.append(data)
             return
@@ -66,7 +176,6 @@ class _SlowToRemove(Store):
     world: World
 
     def remove(self, record: Record) -> None:
-        """See `Store`."""
         now = self.world.clock.monotonic_ns()
         if record.due <= now:
             self.world.busy_until = max(self.world.busy_until, now) + 20_000_000
@@ -89,27 +198,10 @@ class _LeavesOneInSixteen(State):
     gone = 0
 
     def forget(self, session: ThrottrSession) -> None:
-        """See `State`."""
         super().forget(session)
         self.gone += 1
         if self.gone % 16 == 0:
             self.sessions[session.id] = session
-
-
-class _LeavesSubscriptions(State):
-    """The channels of every sixteenth connection that goes stay."""
-
-    gone = 0
-
-    def forget(self, session: ThrottrSession) -> None:
-        """See `State`."""
-        self.gone += 1
-        if self.gone % 16 == 0:
-            held, session.subscriptions = session.subscriptions, {}
-            super().forget(session)
-            session.subscriptions = held
-        else:
-            super().forget(session)
 
 
 def _from_a_copy(correct: Handler, state: State) -> Handler:
@@ -127,22 +219,6 @@ def _from_a_copy(correct: Handler, state: State) -> Handler:
         answer = correct(request, session, now)
         if isinstance(record, Counter):
             known[place] = record.quota
-        return answer
-
-    return handle
-
-
-def _both_win(correct: Handler, state: State) -> Handler:
-    """Accept an INSERT of a key that another connection inserted in the same millisecond."""
-    latest: dict[bytes, tuple[bytes, int]] = {}
-
-    def handle(request: Insert, session: ThrottrSession, now: int) -> bytes:
-        owner, since = latest.get(request.key, (session.id, 0))
-        answer = correct(request, session, now)
-        if answer == ACCEPTED:
-            latest[request.key] = session.id, now
-        elif owner != session.id and now - since < 1_000_000:
-            return ACCEPTED
         return answer
 
     return handle
@@ -174,31 +250,26 @@ def _long_answers(session: Any, data: bytes) -> float:
     return len(data) * 0.01 if len(data) > 500 and set(data) == {0x08} else 0.0
 
 
-MUTANTS = (
-    mutant("subscriber-behind-is-skipped", "A subscriber with 120 pushes waiting misses the next ones.", "ROBUSTNESS-15",
-          "PUSH-4", "SUBSCRIBE-5", session=_Skipped),
-    mutant("publisher-waits-for-subscribers", "A publisher is not answered while a subscriber has 100 pushes to take.",
-          "ROBUSTNESS-16", "ROBUSTNESS-5", session=_Throttled, handlers=with_answer(Publish, _waits_for_subscribers)),
-    mutant("long-answers-hold-up-everybody", "While many INFO are answered nobody else is served.", "ROBUSTNESS-17",
-          "ROBUSTNESS-19", **waiting(_long_answers)),
-    mutant("expiry-holds-up-everybody", "Removing an expired record takes 20 ms in which nobody is served.",
-          "ROBUSTNESS-20", state=_SlowWorld, session=Waiting),
-    mutant("version-with-leftovers", "Behind VERSION stand bytes left from elsewhere.", "ROBUSTNESS-18",
-          handlers=with_reply(Info, lambda reply, ask: changed(reply, version=reply.version[:14] + b"\xc3\x7f"))),
+# fmt: off
+FAIRNESS_MUTANTS = (
+    mutant("subscriber-behind-is-skipped", "A subscriber with 120 pushes waiting misses the next ones.", "ROBUSTNESS-15", "PUSH-4", "SUBSCRIBE-5",
+           session=_Skipped),
+    mutant("publisher-waits-for-subscribers", "A publisher is not answered while a subscriber has 100 pushes to take.", "ROBUSTNESS-16",
+           "ROBUSTNESS-5", session=_Throttled, handlers=with_answer(Publish, _waits_for_subscribers)),
+    mutant("long-answers-hold-up-everybody", "While many INFO are answered nobody else is served.", "ROBUSTNESS-17", "ROBUSTNESS-19",
+           **waiting(_long_answers)),
+    mutant("expiry-holds-up-everybody", "Removing an expired record takes 20 ms in which nobody is served.", "ROBUSTNESS-20", state=_SlowWorld,
+           session=Waiting),
     mutant("address-with-leftovers", "Behind IP stand bytes left from elsewhere.", "ROBUSTNESS-18",
-          handlers=shown(ip=lambda row, ask: row.ip[:-1] + b"\xc3")),
-    mutant("value-with-leftovers", "A value after a long one under its key ends as that one did.",
-          "ROBUSTNESS-18", "SET-8", handlers=with_handler(Set, _with_leftovers)),
-    mutant("payload-with-leftovers", "A payload of 1 byte after a long one ends as that one did.", "ROBUSTNESS-18",
-          "PUSH-7", "PUBLISH-14", handlers=with_request(Publish, _padded)),
-    mutant("one-in-sixteen-stays-listed", "Every sixteenth connection that goes keeps its row.", "ROBUSTNESS-21",
-          "CONNECTIONS-27", "CONNECTIONS-28", "INFO-31", state=_LeavesOneInSixteen),
-    mutant("one-in-sixteen-stays-subscribed", "Every sixteenth connection that goes keeps its subscriptions.",
-          "ROBUSTNESS-21", "SUBSCRIBE-7", "CHANNELS-13", "PUBLISH-13", "INFO-26", "INFO-27",
-          state=_LeavesSubscriptions),
-    mutant("increases-from-a-copy", "Each connection counts from a copy of the quota of its own.", "ROBUSTNESS-22",
-          "CONCURRENCY-1", "CONCURRENCY-2", "CONCURRENCY-3", "RECORD-7",
-          handlers=with_handler(Update, _from_a_copy)),
-    mutant("two-inserts-at-once-succeed", "Of INSERTs of two connections in the same millisecond both succeed.",
-          "ROBUSTNESS-22", "INSERT-9", "CONCURRENCY-1", handlers=with_handler(Insert, _both_win)),
-)  # fmt: skip
+           handlers=shown(ip=lambda row, ask: row.ip[:-1] + b"\xc3")),
+    mutant("value-with-leftovers", "A value after a long one under its key ends as that one did.", "ROBUSTNESS-18", "SET-8",
+           handlers=with_handler(Set, _with_leftovers)),
+    mutant("one-in-sixteen-stays-listed", "Every sixteenth connection that goes keeps its row.", "ROBUSTNESS-21", "CONNECTIONS-27", "CONNECTIONS-28",
+           "INFO-31", state=_LeavesOneInSixteen),
+    mutant("increases-from-a-copy", "Each connection counts from a copy of the quota of its own.", "ROBUSTNESS-22", "CONCURRENCY-1", "CONCURRENCY-2",
+           "CONCURRENCY-3", "RECORD-7", handlers=with_handler(Update, _from_a_copy)),
+)
+# fmt: on
+
+
+MUTANTS = (*FAIRNESS_MUTANTS,)

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
 from wireproof.mutants.throttr.server.patches import (
     Ask,
     Kinds,
-    both,
     changed,
-    swapped,
     with_found,
     with_reply,
-    with_rows,
 )
 from wireproof.protocols.throttr.replies import (
     ChannelsReply,
-    ChannelsRow,
     ConnectionsReply,
     ListReply,
-    ListRow,
     StatsReply,
-    StatsRow,
 )
 from wireproof.protocols.throttr.requests import Channels, Connections, List, Stats
 
@@ -111,27 +104,9 @@ def _renumbered(number: Callable[[int, list[_Part]], int]) -> HandlerPatch:
     return _edited(ALL, edit)
 
 
-def _exchange(parts: list[_Part]) -> None:
-    for part in parts:
-        part.number, part.count = part.count, part.number
-
-
 def _lose_row(part: _Part, place: int) -> None:
     del part.heads[place], part.names[place]
     part.count -= 1
-
-
-def _repeat_at_cut(parts: list[_Part]) -> None:
-    """Begin each later fragment with the row that ends the one before."""
-    for before, part in pairwise(parts):
-        part.heads.insert(0, before.heads[-1])
-        part.names.insert(0, before.names[-1])
-        part.count += 1
-
-
-def _lose_at_cut(parts: list[_Part]) -> None:
-    for part in parts[1:]:
-        _lose_row(part, 0)
 
 
 def _count_all(parts: list[_Part]) -> None:
@@ -149,15 +124,6 @@ def _reverse_later_names(reply: Any, ask: Ask) -> Any:
     return changed(reply, fragments=tuple(parts))
 
 
-def _terminate_names(parts: list[_Part]) -> None:
-    for part in parts:
-        part.names = [name + b"\0" for name in part.names]
-
-
-def _uncount_last_row(parts: list[_Part]) -> None:
-    parts[-1].count -= 1
-
-
 def _limit(parts: list[_Part], rows: int) -> None:
     """Keep so many rows."""
     for part in parts:
@@ -166,81 +132,24 @@ def _limit(parts: list[_Part], rows: int) -> None:
         rows -= part.count
 
 
-def _all_rows_first(parts: list[_Part]) -> bytes:
-    rows = b"".join(part.header() + b"".join(part.heads) for part in parts)
-    return _u64(len(parts)) + rows + b"".join(name for part in parts for name in part.names)
-
-
-def _row_by_row(part: _Part) -> bytes:
-    pairs = zip(part.heads, part.names, strict=True)
-    return part.header() + b"".join(head + name for head, name in pairs)
-
-
 def _with_count(parts: list[_Part], count: int) -> bytes:
     return _u64(count) + b"".join(map(bytes, parts))
 
 
-def _ghost(kind: type[Any], row: Any) -> HandlerPatch:
-    """Answer a row where there is none."""
-    return with_rows(kind, lambda rows, ask: rows or [row])
-
-
 # fmt: off
 MUTANTS = (
-    mutant("fragments-one-uncounted", "The count of several fragments leaves the last one out.",
-          "FRAGMENT-1", handlers=_written(NAMED, lambda parts: _with_count(parts, len(parts) - 1))),
-    mutant("fragments-end-with-a-zero", "A zero byte follows the last of several fragments.",
-          "FRAGMENT-1", handlers=_written(NAMED, lambda parts: _with_count(parts, len(parts)) + b"\0")),
-    mutant("fragments-names-at-the-end", "The names of all fragments stand behind the rows of all fragments.",
-          "FRAGMENT-2", "FRAGMENT-7", "LIST-12", "STATS-10", handlers=_written(NAMED, _all_rows_first)),
-    mutant("fragments-numbered-once", "Only the first of several fragments has a number.",
-          "FRAGMENT-2", "FRAGMENT-3", handlers=_written(NAMED, lambda parts: _with_count(
-              parts[:1], len(parts)) + b"".join(_u64(part.count) + part.body() for part in parts[1:]))),
-    mutant("fragments-count-before-number", "The row count stands before the number of a fragment.",
-          "FRAGMENT-3", "FRAGMENT-4", handlers=_edited(RECORDS, _exchange, least=1)),
-    mutant("fragments-numbered-big-endian", "Fragment numbers are big-endian.",
-          "FRAGMENT-3", "FRAGMENT-5", "FRAMING-1", handlers=_renumbered(lambda place, parts: swapped(place, 8))),
-    mutant("fragments-all-number-1", "Each fragment has number 1.",
-          "FRAGMENT-5", "FRAGMENT-3", handlers=_renumbered(lambda place, parts: 1)),
-    mutant("fragments-numbered-backwards", "Fragment numbers fall from the first to the last.",
-          "FRAGMENT-5", handlers=_renumbered(lambda place, parts: len(parts) + 1 - place)),
-    mutant("fragments-numbered-by-rows", "A fragment has the number of its first row.",
-          "FRAGMENT-5", "FRAGMENT-3",
-          handlers=_renumbered(lambda place, parts: sum(part.count for part in parts[: place - 1]) + 1)),
-    mutant("fragments-last-numbered-0", "The last of several fragments has number 0.",
-          "FRAGMENT-5", handlers=_renumbered(lambda place, parts: place % len(parts))),
-    mutant("fragments-count-all-rows", "Each of several fragments tells the rows of the whole answer.",
-          "FRAGMENT-4", "FRAGMENT-2", handlers=_edited(RECORDS, _count_all)),
-    mutant("fragments-last-row-uncounted", "The row count of the last of several fragments leaves a row out.",
-          "FRAGMENT-4", "FRAGMENT-1", handlers=_edited(RECORDS, _uncount_last_row)),
-    mutant("fragments-names-reversed-later", "From the second fragment on, names stand in the opposite order.",
-          "FRAGMENT-7", "LIST-12", "STATS-10",
-          handlers=with_found(RECORDS, _reverse_later_names)),
-    mutant("fragments-names-row-by-row-later", "From the second fragment on, each row is followed by its name.",
-          "FRAGMENT-7", "FRAGMENT-2", handlers=_written(NAMED, lambda parts: _with_count(
-              parts[:1], len(parts)) + b"".join(map(_row_by_row, parts[1:])))),
-    mutant("fragments-names-terminated", "In several fragments a zero byte follows each name.",
-          "FRAGMENT-7", "FRAGMENT-2", "FRAGMENT-1", handlers=_edited(RECORDS, _terminate_names)),
-    mutant("fragments-second-lost", "The second fragment is never sent.",
-          "FRAGMENT-8", "FRAGMENT-5", "LIST-13", "STATS-11", "CONNECTIONS-27", "CHANNELS-12",
-          handlers=_edited(ALL, lambda parts: parts.pop(1))),
-    mutant("fragments-only-the-first", "Only the first fragment is sent.",
-          "FRAGMENT-8", "LIST-13", "STATS-11", "CONNECTIONS-27", "CHANNELS-12",
-          handlers=_edited(ALL, lambda parts: parts.__delitem__(slice(1, None)))),
-    mutant("fragments-row-lost-at-the-cut", "The row that does not fit into a fragment is lost.",
-          "FRAGMENT-8", "LIST-13", "STATS-11", "CONNECTIONS-27", "CONNECTION-9", "CHANNELS-12",
-          handlers=_edited(ALL, _lose_at_cut)),
-    mutant("fragments-row-twice-at-the-cut", "Each later fragment begins with the row that ended the one before.",
-          "FRAGMENT-8", "LIST-13", "STATS-11", "CONNECTIONS-27", "CONNECTION-9", "CHANNELS-12",
-          handlers=_edited(ALL, _repeat_at_cut)),
-    mutant("channels-end-with-a-zero", "A zero byte follows the last of several fragments of CHANNELS.",
-          "FRAGMENT-1", handlers=_written(Channels, lambda parts: _with_count(parts, len(parts)) + b"\0")),
-    mutant("connections-of-3-fragments", "CONNECTIONS has at most 24 rows.",
-          "FRAGMENT-8", "CONNECTIONS-27", handlers=_edited(Connections, lambda parts: _limit(parts, 24))),
-    mutant("fragments-empty-with-a-row", "LIST, STATS and CHANNELS of nothing have a row of zeros.",
-          "FRAGMENT-14", "LIST-16", "STATS-13", "CHANNELS-14", handlers=both(
-              _ghost(List, ListRow(b"", 0, 0, 0, 0)), _ghost(Stats, StatsRow(b"", 0, 0, 0, 0)),
-              _ghost(Channels, ChannelsRow(b"", 0, 0, 0)))),
-    mutant("fragments-of-255-rows-in-all", "An answer has at most 255 rows.",
-          "FRAGMENT-8", "LIST-13", "STATS-11", "CHANNELS-12", handlers=_edited(ALL, lambda parts: _limit(parts, 255))),
+    mutant("fragments-all-number-1", "Each fragment has number 1.", "FRAGMENT-5", "FRAGMENT-3", handlers=_renumbered(lambda place, parts: 1)),
+    mutant("fragments-count-all-rows", "Each of several fragments tells the rows of the whole answer.", "FRAGMENT-4", "FRAGMENT-2",
+           handlers=_edited(RECORDS, _count_all)),
+    mutant("fragments-names-reversed-later", "From the second fragment on, names stand in the opposite order.", "FRAGMENT-7", "LIST-12", "STATS-10",
+           handlers=with_found(RECORDS, _reverse_later_names)),
+    mutant("fragments-second-lost", "The second fragment is never sent.", "FRAGMENT-8", "FRAGMENT-5", "LIST-13", "STATS-11", "CONNECTIONS-27",
+           "CHANNELS-12", handlers=_edited(ALL, lambda parts: parts.pop(1))),
+    mutant("channels-end-with-a-zero", "A zero byte follows the last of several fragments of CHANNELS.", "FRAGMENT-1",
+           handlers=_written(Channels, lambda parts: _with_count(parts, len(parts)) + b"\0")),
+    mutant("connections-of-3-fragments", "CONNECTIONS has at most 24 rows.", "FRAGMENT-8", "CONNECTIONS-27",
+           handlers=_edited(Connections, lambda parts: _limit(parts, 24))),
+    mutant("fragments-of-255-rows-in-all", "An answer has at most 255 rows.", "FRAGMENT-8", "LIST-13", "STATS-11", "CHANNELS-12",
+           handlers=_edited(ALL, lambda parts: _limit(parts, 255))),
 )
+# fmt: on

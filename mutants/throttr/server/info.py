@@ -1,17 +1,20 @@
-"""Faults of INFO: how the answer begins and ends, its clocks, and what it counts besides requests."""
+"""Mutants of INFO, its totals and the counts of a minute."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.memory import Remembering, eating_again, keeping
 from wireproof.mutants.throttr.server.mutant import HandlerPatch, mutant
-from wireproof.mutants.throttr.server.patches import Ask, both, changed, lead, swapped, with_answer, with_found
-from wireproof.protocols.throttr.replies import InfoReply
-from wireproof.protocols.throttr.requests import Info, Insert, Publish, Purge, Set, Subscribe
+from wireproof.mutants.throttr.server.patches import Ask, both, changed, with_found, with_handler, with_rows
+from wireproof.mutants.throttr.server.shared import eating_again
+from wireproof.protocols.messages import Request
+from wireproof.protocols.throttr.enums import RequestType
+from wireproof.protocols.throttr.requests import Connections, Info
 from wireproof.reference_server.throttr.records import Buffer
-from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, State
+from wireproof.reference_server.throttr.session import ThrottrSession
+from wireproof.reference_server.throttr.state import DENIED, Handler, Handlers, State
+from wireproof.reference_server.throttr.tally import no_requests
 
 __all__ = ["MUTANTS"]
 
@@ -40,41 +43,9 @@ def _empty_values(ask: Ask) -> int:
     return sum(isinstance(one, Buffer) and not one.value for one in ask.state.store.live(ask.now))
 
 
-class Counting(Remembering):
-    """A server that knows how many of some things there ever were."""
-
-    ever = 0
-
-    def new_id(self) -> bytes:
-        """See `State`."""
-        self.ever += 1
-        return super().new_id()
-
-
 def _ever(notes: str) -> Callable[[Any, Ask], int]:
     """Return how many different keys were noted."""
     return lambda reply, ask: len(getattr(ask.state, notes))
-
-
-def _ever_of(*kinds: type) -> HandlerPatch:
-    return keeping("owners", kinds, ACCEPTED)
-
-
-class ChannelNames(State):
-    """A server that remembers the names of channels."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.names: set[bytes] = set()
-
-
-def _naming(*kinds: type, if_answered: bytes) -> HandlerPatch:
-    def change(answer: bytes, ask: Ask) -> bytes:
-        if answer == if_answered:
-            ask.state.names.add(ask.request.channel)  # type: ignore[attr-defined]
-        return answer
-
-    return with_answer(kinds, change)
 
 
 def _lingering(reply: Any, ask: Ask) -> int:
@@ -85,66 +56,22 @@ def _lingering(reply: Any, ask: Ask) -> int:
 
 # fmt: off
 SHAPE = (
-    mutant("info-by-another-type-byte", "INFO is known by another type byte.",
-          "INFO-1", "INFO-2", "INFO-3", profile=lead(Info, 0x28)),
-    mutant("info-eats-a-byte", "INFO takes the byte behind it when it comes again in one segment.",
-          "INFO-1", "FRAMING-3", "ROBUSTNESS-7", handlers=eating_again(Info)),
-    mutant("info-of-236-bytes", "The answer to INFO has 236 bytes, as one sentence of the document says.",
-          "INFO-2", handlers=with_answer(Info, lambda answer, ask: answer[:236])),
-    mutant("info-with-a-status", "The answer to INFO begins with a status byte.",
-          "INFO-2", "FRAMING-9", profile=lead(InfoReply, 1)),
-    mutant("info-without-status", "The answer to INFO has no status byte.",
-          "INFO-3", "FRAMING-10", profile=lead(InfoReply)),
-    mutant("info-version-of-15-bytes", "The version in INFO is 15 bytes.",
-          "INFO-32", "INFO-2", "INFO-3", handlers=with_answer(Info, lambda answer, ask: answer[:-1])),
-    mutant("info-ends-with-a-zero", "A zero byte follows the version in INFO.",
-          "INFO-32", "INFO-2", "INFO-3", handlers=with_answer(Info, lambda answer, ask: answer + b"\0")),
+    mutant("info-eats-a-byte", "INFO takes the byte behind it when it comes again in one segment.", "INFO-1", "FRAMING-3", "ROBUSTNESS-7",
+           handlers=eating_again(Info)),
 )
 CLOCKS = (
-    mutant("info-timestamp-stands", "TIMESTAMP tells when the server started.",
-          "INFO-4", handlers=description(timestamp=lambda reply, ask: reply.running_since // SECOND)),
-    mutant("info-timestamp-of-the-connection", "TIMESTAMP counts from the start of the asking connection.",
-          "INFO-4", handlers=description(timestamp=lambda reply, ask: (_wall(ask) - _connected(ask)) // SECOND)),
-    mutant("info-timestamp-of-the-minute", "TIMESTAMP moves once a minute.",
-          "INFO-4", handlers=description(timestamp=lambda reply, ask: reply.timestamp // 60 * 60)),
-    mutant("info-timestamp-runs-back", "TIMESTAMP counts down.",
-          "INFO-4", handlers=description(timestamp=lambda reply, ask: (1 << 32) - reply.timestamp)),
-    mutant("info-running-since-now", "RUNNING SINCE tells the present.",
-          "INFO-29", handlers=description(running_since=lambda reply, ask: _wall(ask))),
-    mutant("info-running-since-the-connection", "RUNNING SINCE tells when the asking connection began.",
-          "INFO-29", handlers=description(running_since=lambda reply, ask: _connected(ask))),
-    mutant("info-running-since-drifts", "RUNNING SINCE moves on with time, by a thousandth of it.",
-          "INFO-29", handlers=description(running_since=lambda reply, ask: reply.running_since + ask.now // 1000)),
-    mutant("info-version-tells-the-hour", "VERSION tells the time at which it is asked for.",
-          "INFO-32", handlers=description(version=lambda reply, ask: b"%16d" % (reply.timestamp + ask.session.counts[8]))),
-    mutant("info-version-of-the-connection", "VERSION is the id of the asking connection.",
-          "INFO-32", handlers=description(version=lambda reply, ask: ask.session.id)),
+    mutant("info-timestamp-of-the-connection", "TIMESTAMP counts from the start of the asking connection.", "INFO-4",
+           handlers=description(timestamp=lambda reply, ask: (_wall(ask) - _connected(ask)) // SECOND)),
+    mutant("info-running-since-drifts", "RUNNING SINCE moves on with time, by a thousandth of it.", "INFO-29",
+           handlers=description(running_since=lambda reply, ask: reply.running_since + ask.now // 1000)),
+    mutant("info-version-of-the-connection", "VERSION is the id of the asking connection.", "INFO-32",
+           handlers=description(version=lambda reply, ask: ask.session.id)),
 )
 RECORDS = (
-    mutant("info-counters-and-buffers-exchanged", "INFO tells buffers before counters.",
-          "INFO-22", "INFO-23", handlers=_exchanged("counters", "buffers")),
-    mutant("info-keys-are-counters", "TOTAL KEYS leaves buffers out.",
-          "INFO-21", handlers=description(keys=lambda reply, ask: reply.counters)),
-    mutant("info-keys-behind-counters", "INFO tells counters before keys.",
-          "INFO-21", "INFO-22", handlers=_exchanged("keys", "counters")),
-    mutant("info-keys-ever-stored", "TOTAL KEYS counts every key that was ever stored.",
-          "INFO-21", "EXPIRY-8", state=Counting, handlers=both(_ever_of(Insert, Set), description(keys=_ever("owners")))),
-    mutant("info-counters-ever-stored", "TOTAL COUNTERS counts every counter that was ever stored.",
-          "INFO-22", "EXPIRY-8", state=Counting, handlers=both(_ever_of(Insert), description(counters=_ever("owners")))),
-    mutant("info-buffers-ever-stored", "TOTAL BUFFERS counts every buffer that was ever stored.",
-          "INFO-23", "EXPIRY-8", state=Counting, handlers=both(_ever_of(Set), description(buffers=_ever("owners")))),
-    mutant("info-counters-refused-count", "TOTAL COUNTERS counts INSERTs that were refused.",
-          "INFO-22", state=Counting, handlers=both(
-              keeping("asked", (Insert,), DENIED),
-              description(counters=lambda reply, ask: reply.counters + len(ask.state.asked)))),  # type: ignore[attr-defined]
-    mutant("info-buffers-without-the-empty", "TOTAL BUFFERS leaves buffers of no bytes out.",
-          "INFO-23", handlers=description(buffers=lambda reply, ask: reply.buffers - _empty_values(ask))),
-    mutant("info-keys-purged-in-vain", "TOTAL KEYS goes down with every PURGE, found or not.",
-          "INFO-21", state=Counting, handlers=both(
-              keeping("asked", (Purge,), DENIED),
-              description(keys=lambda reply, ask: max(reply.keys - len(ask.state.asked), 0)))),  # type: ignore[attr-defined]
-    mutant("info-counters-big-endian", "TOTAL COUNTERS is big-endian.",
-          "INFO-22", "INFO-21", "FRAMING-1", handlers=description(counters=lambda reply, ask: swapped(reply.counters, 8))),
+    mutant("info-counters-are-keys", "TOTAL COUNTERS counts buffers too.", "INFO-22", handlers=description(counters=lambda reply, ask: reply.keys)),
+    mutant("info-keys-are-counters", "TOTAL KEYS leaves buffers out.", "INFO-21", handlers=description(keys=lambda reply, ask: reply.counters)),
+    mutant("info-buffers-without-the-empty", "TOTAL BUFFERS leaves buffers of no bytes out.", "INFO-23",
+           handlers=description(buffers=lambda reply, ask: reply.buffers - _empty_values(ask))),
 )
 CHANNELS = (
     *(mutant(f"info-subscriptions-are-channels{name}", "TOTAL SUBSCRIPTIONS tells the channels.",
@@ -153,27 +80,227 @@ CHANNELS = (
     *(mutant(f"info-subscriptions-of-the-connection{name}", "TOTAL SUBSCRIPTIONS tells those of who asks.",
             clause, handlers=description(subscriptions=lambda reply, ask: ask.session.subscribed))
       for clause, name in SUBSCRIPTIONS),
-    mutant("info-subscriptions-with-two-more", "TOTAL SUBSCRIPTIONS counts two more for each connection.",
-          "INFO-26", handlers=description(subscriptions=lambda reply, ask: reply.subscriptions + 2 * reply.connections)),
-    mutant("info-subscriptions-without-automatic", "TOTAL SUBSCRIPTIONS leaves the automatic ones out.",
-          "INFO-27",
-          handlers=description(subscriptions=lambda reply, ask: max(reply.subscriptions - 2 * reply.connections, 0))),
-    mutant("info-channels-are-requests", "TOTAL CHANNELS tells the CHANNELS requests.",
-          "INFO-28", profiles=("7.1.0",), handlers=description(channels=lambda reply, ask: reply.total_channels)),
-    mutant("info-channels-are-subscriptions", "TOTAL CHANNELS tells the subscriptions.",
-          "INFO-28", profiles=("7.1.0",), handlers=description(channels=lambda reply, ask: reply.subscriptions)),
-    mutant("info-channels-ever", "TOTAL CHANNELS counts every channel there ever was.",
-          "INFO-28", profiles=("7.1.0",), state=ChannelNames,
-          handlers=both(_naming(Subscribe, if_answered=ACCEPTED), description(channels=_lingering))),
-    mutant("info-channels-by-publishing", "TOTAL CHANNELS counts channels that somebody published to in vain.",
-          "INFO-28", profiles=("7.1.0",), state=ChannelNames,
-          handlers=both(_naming(Publish, if_answered=DENIED), description(channels=_lingering))),
-    mutant("info-connections-without-the-asking", "TOTAL CONNECTIONS leaves the asking one out.",
-          "INFO-31", handlers=description(connections=lambda reply, ask: reply.connections - 1)),
-    mutant("info-connections-ever", "TOTAL CONNECTIONS counts every connection there ever was.",
-          "INFO-31", state=Counting,
-          handlers=description(connections=lambda reply, ask: ask.state.ever)),  # type: ignore[attr-defined]
-    mutant("info-connections-are-requests", "TOTAL CONNECTIONS tells the CONNECTIONS requests.",
-          "INFO-31", handlers=description(connections=lambda reply, ask: reply.total_connections)),
+    mutant("info-subscriptions-without-automatic", "TOTAL SUBSCRIPTIONS leaves the automatic ones out.", "INFO-27",
+           handlers=description(subscriptions=lambda reply, ask: max(reply.subscriptions - 2 * reply.connections, 0))),
+    mutant("info-channels-are-requests", "TOTAL CHANNELS tells the CHANNELS requests.", "INFO-28", profiles=("7.1.0",),
+           handlers=description(channels=lambda reply, ask: reply.total_channels)),
+    mutant("info-connections-are-requests", "TOTAL CONNECTIONS tells the CONNECTIONS requests.", "INFO-31",
+           handlers=description(connections=lambda reply, ask: reply.total_connections)),
 )
-MUTANTS = SHAPE + CLOCKS + RECORDS + CHANNELS
+# fmt: on
+INFO_MUTANTS = SHAPE + CLOCKS + RECORDS + CHANNELS
+
+
+TYPES = (
+    "insert",
+    "query",
+    "update",
+    "purge",
+    "get",
+    "set",
+    "list",
+    "info",
+    "stats",
+    "stat",
+    "subscribe",
+    "unsubscribe",
+    "publish",
+    "channel",
+    "channels",
+    "whoami",
+    "connection",
+    "connections",
+)
+"""The pairs of INFO, in its order."""
+PAIRS = tuple(f"INFO-{number}" for number in range(8, 17))
+TYPE_BYTES = {name: RequestType[name.upper()] for name in TYPES}
+
+
+def _minute(one: str) -> str:
+    return f"{one}_per_minute"
+
+
+def _total(one: str) -> str:
+    return f"total_{one}"
+
+
+def _moved(places: dict[str, str]) -> HandlerPatch:
+    """Tell the pair of `places[type]` in the place of each type."""
+
+    def change(reply: Any, ask: Ask) -> Any:
+        description = {_total(one): getattr(reply, _total(other)) for one, other in places.items()}
+        description |= {_minute(one): getattr(reply, _minute(other)) for one, other in places.items()}
+        return changed(reply, **description)
+
+    return with_found(Info, change)
+
+
+def _totals_exchanged(one: str, other: str) -> HandlerPatch:
+    return _moved({one: other, other: one})
+
+
+def _each(change: Callable[[int, int], tuple[int, int]]) -> HandlerPatch:
+    """Tell `change(total, per minute)` for each type."""
+
+    def on_reply(reply: Any, ask: Ask) -> Any:
+        wrong: dict[str, int] = {}
+        for one in TYPES:
+            wrong[_total(one)], wrong[_minute(one)] = change(getattr(reply, _total(one)), getattr(reply, _minute(one)))
+        return changed(reply, **wrong)
+
+    return with_found(Info, on_reply)
+
+
+class Refusals(State):
+    """A server that counts its refusals by type byte."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.refused = [0] * 256
+
+
+def _counting_refusals(correct: Handlers, state: State) -> Handlers:
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            answer = correct(request, session, now)
+            if answer == DENIED:
+                state.refused[RequestType[request.NAME]] += 1  # type: ignore[attr-defined]
+            return answer
+
+        return handle
+
+    return with_handler(tuple(correct), make)(correct, state)
+
+
+def _refused(ask: Ask) -> list[int]:
+    assert isinstance(ask.state, Refusals)
+    return ask.state.refused
+
+
+def _without_refused(reply: Any, ask: Ask) -> Any:
+    refused = _refused(ask)
+    found = {_total(one): getattr(reply, _total(one)) - refused[byte] for one, byte in TYPE_BYTES.items()}
+    return changed(reply, **found)
+
+
+def _of_the_connection(reply: Any, ask: Ask) -> Any:
+    counts = ask.session.counts
+    return changed(reply, **{_total(one): counts[byte] for one, byte in TYPE_BYTES.items()})
+
+
+# fmt: off
+INFO_TOTALS_MUTANTS = (
+    *(mutant(f"info-{one}-and-{other}-exchanged", f"INFO tells {one.upper()} and {other.upper()} in each other's place.",
+            *clauses, handlers=_totals_exchanged(one, other))
+      for one, other, *clauses in (
+          ("insert", "query", "INFO-9"), ("update", "purge", "INFO-9"), ("get", "set", "INFO-10"),
+          ("list", "info", "INFO-11"), ("stats", "stat", "INFO-12"), ("subscribe", "unsubscribe", "INFO-13"),
+          ("unsubscribe", "publish", "INFO-13"), ("channel", "channels", "INFO-14"),
+          ("whoami", "connection", "INFO-15", "INFO-16"), ("connection", "connections", "INFO-16"))),
+    mutant("info-minute-before-total", "INFO tells the last minute of a type before its total.", *PAIRS, "METRICS-13",
+           handlers=_each(lambda total, minute: (minute, total))),
+    mutant("info-types-without-refused", "The totals of INFO leave requests out that were refused.", "INFO-8", "METRICS-13", state=Refusals,
+           handlers=both(_counting_refusals, with_found(Info, _without_refused))),
+    mutant("info-types-of-the-connection", "The totals of types in INFO are those of the asking connection.", "INFO-8", "METRICS-13", "METRICS-15",
+           handlers=with_found(Info, _of_the_connection)),
+    mutant("info-requests-of-the-connection", "TOTAL REQUESTS counts those of the asking connection.", "INFO-6", "METRICS-13", "METRICS-15",
+           handlers=description(total_requests=lambda reply, ask: sum(ask.session.counts))),
+    mutant("info-requests-in-a-byte", "TOTAL REQUESTS is counted in a byte.", "INFO-6", "METRICS-13",
+           handlers=description(total_requests=lambda reply, ask: reply.total_requests & 0xFF)),
+)
+# fmt: on
+
+
+class Forgetful(State):
+    """A server whose totals are those of the open connections."""
+
+    def forget(self, session: ThrottrSession) -> None:
+        super().forget(session)
+        for kind, number in enumerate(session.counts):
+            self.tally.totals[kind] -= number
+
+
+class Slots(State):
+    """A server that keeps the counts of connections in eight places."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.slots = [no_requests() for _ in range(8)]
+        self.taken = 0
+
+
+class Slotted(ThrottrSession):
+    """A connection that counts in the next place."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        state = self._state
+        assert isinstance(state, Slots)
+        self.counts = state.slots[state.taken % 8]
+        state.taken += 1
+
+
+class LastAsked(ThrottrSession):
+    """A connection that knows its last request, and where in what was received an INFO stood."""
+
+    last: type[Request] | None = None
+    info_in: tuple[bytes, int] = b"", 0
+
+
+def _with_every_request(note: Callable[[Ask], None]) -> HandlerPatch:
+    """Call `note` before each request is handled."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            note(Ask(request, session, now, state))
+            return correct(request, session, now)
+
+        return handle
+
+    def patch(correct: Handlers, state: State) -> Handlers:
+        return with_handler(tuple(correct), make)(correct, state)
+
+    return patch
+
+
+def _uncount_behind_info(ask: Ask) -> None:
+    session = ask.session
+    assert isinstance(session, LastAsked)
+    data, at = session.info_in
+    if data is session._data and at < session._at:
+        session.fresh[RequestType[ask.request.NAME]] -= 1
+    if isinstance(ask.request, Info):
+        session.info_in = session._data, session._at
+
+
+def _rows(change: Callable[[Any, Ask], Any]) -> HandlerPatch:
+    return with_rows(Connections, lambda rows, ask: [change(row, ask) for row in rows])
+
+
+def _counts(row: Any) -> list[str]:
+    return [name for name in row.__struct_fields__ if name.endswith("_requests")]
+
+
+def _in_tens(row: Any, ask: Ask) -> Any:
+    return changed(row, **{name: getattr(row, name) // 10 * 10 or getattr(row, name) for name in _counts(row)})
+
+
+# fmt: off
+METRICS_MUTANTS = (
+    mutant("rows-count-in-tens", "A connection row counts on in steps of ten once it has reached ten.", "METRICS-13", "CONNECTIONS-22",
+           handlers=_rows(_in_tens)),
+    mutant("requests-behind-info-not-counted", "Requests that came in one segment behind an INFO are not counted.", "METRICS-13", "INFO-6", "INFO-8",
+           "CONNECTIONS-22", session=LastAsked, handlers=_with_every_request(_uncount_behind_info)),
+    mutant("rows-of-8-slots", "Connections share their counts with the eighth one after them.", "METRICS-14", "CONNECTIONS-22", state=Slots,
+           session=Slotted),
+    mutant("info-forgets-the-gone", "INFO's totals lose the requests of connections that are gone.", "METRICS-15", "INFO-6", "INFO-8",
+           state=Forgetful),
+)
+# fmt: on
+
+
+MUTANTS = (
+    *INFO_MUTANTS,
+    *INFO_TOTALS_MUTANTS,
+    *METRICS_MUTANTS,
+)

@@ -26,15 +26,16 @@ class _Blocking(ThrottrSession):
     """Waits for the rest of a request and lets nobody else be served meanwhile."""
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
         super().data_received(data)
         if self._tail:
             time.sleep(STANDSTILL)
 
 
+# fmt: off
 MUTANTS = (
-    mutant("process-ends-at-nonsense", "The process ends when bytes cannot be framed.", "ROBUSTNESS-1", "ROBUSTNESS-2",
-          "ROBUSTNESS-12", "ROBUSTNESS-13", session=_Fatal, live=True),
-    mutant("process-waits-for-the-rest", "The process stands still for 400 ms where a request is not whole.",
-          "ROBUSTNESS-19", "ROBUSTNESS-3", session=_Blocking, live=True),
-)  # fmt: skip
+    mutant("process-ends-at-nonsense", "The process ends when bytes cannot be framed.", "ROBUSTNESS-1", "ROBUSTNESS-2", "ROBUSTNESS-12",
+           "ROBUSTNESS-13", session=_Fatal, live=True),
+    mutant("process-waits-for-the-rest", "The process stands still for 400 ms where a request is not whole.", "ROBUSTNESS-19", "ROBUSTNESS-3",
+           session=_Blocking, live=True),
+)
+# fmt: on

@@ -22,13 +22,7 @@ SEEDED_BUGS = (
         "ttl-wraps-at-64-bits",
         "one-in-sixteen-stays-listed",
     ),
-    *_seeded(
-        "store",
-        "machine",
-        100,
-        "query-answers-once-more",
-        "list-names-the-expired",
-    ),
+    *_seeded("store", "machine", 100, "query-answers-once-more", "list-names-the-expired"),
     *_seeded(
         "store",
         "machine",

@@ -1,18 +1,28 @@
-"""Faults in how requests are taken out of segments, answered together, and ended."""
+"""Mutants of how requests are taken out of segments, answered together, and ended."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from wireproof.mutants.throttr.server.mutant import mutant
-from wireproof.mutants.throttr.server.sessions import Batched, batched
+from wireproof.mutants.throttr.server.mutant import ProfilePatch, mutant
+from wireproof.mutants.throttr.server.patches import Ask, byte_order, changed, with_answer, with_request
+from wireproof.mutants.throttr.server.survival import Batched, batched
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Request
-from wireproof.protocols.throttr.requests import Get, Info, Insert, Purge, Query, Update, Whoami
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr.replies import (
+    ChannelsReply,
+    ConnectionsReply,
+    InfoReply,
+    ListReply,
+    StatsReply,
+    WhoamiReply,
+)
+from wireproof.protocols.throttr.requests import Get, Info, Insert, Publish, Purge, Query, Set, Stat, Update, Whoami
 from wireproof.reference_server.throttr.session import ThrottrSession
-from wireproof.reference_server.throttr.state import ACCEPTED
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, State
 
 __all__ = ["MUTANTS"]
 
@@ -83,27 +93,12 @@ def _nothing_behind_whoami(session: Batched, requests: Sequence[Request]) -> Seq
     return [session.one(request) for request in requests[: first + 1 if first > 20 else len(requests)]]
 
 
-class _Impatient(ThrottrSession):
-    """Forgets the beginning of a request when the rest takes more than 10 ms."""
-
-    _since = 0
-
-    def data_received(self, data: bytes) -> None:
-        """See `Session`."""
-        now = self._state.clock.monotonic_ns()
-        if self._tail and now - self._since > 10_000_000:
-            self._tail.clear()
-        super().data_received(data)
-        self._since = now
-
-
 class _ThreePieces(ThrottrSession):
     """Forgets the beginning of a request that comes in more than six pieces."""
 
     _pieces = 0
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
         self._pieces = self._pieces + 1 if self._tail else 0
         if self._pieces > 6:
             self._tail.clear()
@@ -115,7 +110,6 @@ class _LongPieces(ThrottrSession):
     """Keeps the first 64 bytes of an unfinished request twice when more of them came."""
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
         within = bool(self._tail)
         super().data_received(data)
         if self._tail and within and len(self._tail) > 200:
@@ -126,7 +120,6 @@ class _DropsRest(ThrottrSession):
     """Forgets the beginning of a request that stands behind whole ones in one segment."""
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
         super().data_received(data)
         if 0 < len(self._tail) < len(data):
             self._tail.clear()
@@ -151,12 +144,10 @@ class _Delaying(ThrottrSession):
             self._out(b"".join(due))
 
     def eof_received(self) -> None:
-        """See `Session`."""
         self._due.clear()
         super().eof_received()
 
     def end(self) -> None:
-        """See `ThrottrSession`."""
         self._send()
         super().end()
 
@@ -165,7 +156,7 @@ class _StaysOpen(ThrottrSession):
     """Does not close when the client ends its side."""
 
     def eof_received(self) -> None:
-        """See `Session`."""
+        pass
 
 
 class _Completing(ThrottrSession):
@@ -178,14 +169,12 @@ class _Completing(ThrottrSession):
             super().data_received(bytes(self._tail[-1:]) * max(self._need - len(self._tail), 1))
 
     def eof_received(self) -> None:
-        """See `Session`."""
         if self.ends:
             self._complete()
         self.closes = False
         super().eof_received()
 
     def connection_lost(self) -> None:
-        """See `Session`."""
         if self.closes:
             self._complete()
         super().connection_lost()
@@ -207,7 +196,6 @@ class _AllOrNothing(ThrottrSession):
     """Drops a whole segment in which an unknown request type stands."""
 
     def data_received(self, data: bytes) -> None:
-        """See `Session`."""
         at = 0
         try:
             while at < len(data) and not self._tail:
@@ -228,46 +216,150 @@ class _SharedTail(ThrottrSession):
             self._tail = others[0]._tail
 
 
+# fmt: off
 _ORDER = (
-    mutant("purge-overtakes-a-long-answer", "The answer to PURGE stands before the long answer of a GET before it.",
-          "ROBUSTNESS-4", "ROBUSTNESS-7", session=batched(_overtaken)),
-    mutant("answers-100-and-101-exchanged", "The answers 100 and 101 to a segment of over 300 requests change places.",
-          "ROBUSTNESS-4", "ROBUSTNESS-7", session=batched(_exchanged)),
-    mutant("queries-last", "Among INSERT, UPDATE and PURGE in one segment a QUERY sees what those behind it do.",
-          "ROBUSTNESS-4", "ROBUSTNESS-7", "CONCURRENCY-2", session=batched(_reads_last)),
-    mutant("answers-of-8096-bytes", "Of a segment with INFO only 8096 bytes of answers are sent.", "ROBUSTNESS-5",
-          "ROBUSTNESS-7", session=batched(_scratch)),
-    mutant("requests-up-to-499", "Of one segment 499 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7",
-          session=_at_most(499)),
-    mutant("requests-up-to-1023", "Of one segment 1023 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7",
-          session=_at_most(1023)),
-    mutant("requests-up-to-1024", "Of one segment 1024 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7",
-          session=_at_most(1024)),
-    mutant("equal-updates-up-to-100", "Of UPDATEs that are the same and come together 100 count.", "ROBUSTNESS-5",
-          "ROBUSTNESS-7", "ROBUSTNESS-22", session=batched(_without_repeats)),
-    mutant("nothing-behind-whoami", "What stands behind WHOAMI in a long segment is lost.", "ROBUSTNESS-7",
-          "ROBUSTNESS-5", session=batched(_nothing_behind_whoami)),
-)  # fmt: skip
+    mutant("purge-overtakes-a-long-answer", "The answer to PURGE stands before the long answer of a GET before it.", "ROBUSTNESS-4", "ROBUSTNESS-7",
+           session=batched(_overtaken)),
+    mutant("answers-100-and-101-exchanged", "The answers 100 and 101 to a segment of over 300 requests change places.", "ROBUSTNESS-4",
+           "ROBUSTNESS-7", session=batched(_exchanged)),
+    mutant("queries-last", "Among INSERT, UPDATE and PURGE in one segment a QUERY sees what those behind it do.", "ROBUSTNESS-4", "ROBUSTNESS-7",
+           "CONCURRENCY-2", session=batched(_reads_last)),
+    mutant("answers-of-8096-bytes", "Of a segment with INFO only 8096 bytes of answers are sent.", "ROBUSTNESS-5", "ROBUSTNESS-7",
+           session=batched(_scratch)),
+    mutant("requests-up-to-1023", "Of one segment 1023 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7", session=_at_most(1023)),
+    mutant("requests-up-to-1024", "Of one segment 1024 requests are answered.", "ROBUSTNESS-5", "ROBUSTNESS-7", session=_at_most(1024)),
+    mutant("equal-updates-up-to-100", "Of UPDATEs that are the same and come together 100 count.", "ROBUSTNESS-5", "ROBUSTNESS-7", "ROBUSTNESS-22",
+           session=batched(_without_repeats)),
+    mutant("nothing-behind-whoami", "What stands behind WHOAMI in a long segment is lost.", "ROBUSTNESS-7", "ROBUSTNESS-5",
+           session=batched(_nothing_behind_whoami)),
+)
 _PIECES = (
-    mutant("forgets-after-10-ms", "The beginning of a request is forgotten after 10 ms.", "ROBUSTNESS-6",
-          "ROBUSTNESS-8", session=_Impatient),
-    mutant("forgets-after-six-pieces", "A request in more than six pieces is forgotten.", "ROBUSTNESS-6", "ROBUSTNESS-8",
-          session=_ThreePieces),
-    mutant("long-pieces-corrupted", "Bytes of a long request in several pieces are lost.", "ROBUSTNESS-6",
-          session=_LongPieces),
-    mutant("beginning-behind-whole-requests-lost", "The beginning of a request is lost when whole ones stand before it.",
-          "ROBUSTNESS-8", "ROBUSTNESS-6", session=_DropsRest),
-    mutant("half-close-drops-answers", "Answers not yet sent are dropped when the client ends its side.", "ROBUSTNESS-9",
-          "ROBUSTNESS-10", session=_Delaying),
-    mutant("half-close-without-end", "The server does not close when the client ends its side.", "ROBUSTNESS-9",
-          "ROBUSTNESS-10", session=_StaysOpen),
-    mutant("half-close-completes-a-request", "A request cut by a half close is filled up and carried out.",
-          "ROBUSTNESS-10", session=_CompletingAtEnd),
-    mutant("close-completes-a-request", "A request cut by closing is filled up and carried out.", "ROBUSTNESS-11",
-          session=_CompletingAtClose),
-    mutant("unknown-type-drops-the-segment", "Requests in one segment with an unknown type behind them are dropped.",
-          "ROBUSTNESS-13", session=_AllOrNothing),
-    mutant("unfinished-requests-in-one-place", "All connections gather unfinished requests in the same place.",
-          "ROBUSTNESS-22", "ROBUSTNESS-6", "ROBUSTNESS-4", "ROBUSTNESS-11", "ROBUSTNESS-19", session=_SharedTail),
-)  # fmt: skip
-MUTANTS = _ORDER + _PIECES
+    mutant("forgets-after-six-pieces", "A request in more than six pieces is forgotten.", "ROBUSTNESS-6", "ROBUSTNESS-8", session=_ThreePieces),
+    mutant("long-pieces-corrupted", "Bytes of a long request in several pieces are lost.", "ROBUSTNESS-6", session=_LongPieces),
+    mutant("beginning-behind-whole-requests-lost", "The beginning of a request is lost when whole ones stand before it.", "ROBUSTNESS-8",
+           "ROBUSTNESS-6", session=_DropsRest),
+    mutant("half-close-drops-answers", "Answers not yet sent are dropped when the client ends its side.", "ROBUSTNESS-9", "ROBUSTNESS-10",
+           session=_Delaying),
+    mutant("half-close-without-end", "The server does not close when the client ends its side.", "ROBUSTNESS-9", "ROBUSTNESS-10", session=_StaysOpen),
+    mutant("half-close-completes-a-request", "A request cut by a half close is filled up and carried out.", "ROBUSTNESS-10", session=_CompletingAtEnd),
+    mutant("close-completes-a-request", "A request cut by closing is filled up and carried out.", "ROBUSTNESS-11", session=_CompletingAtClose),
+    mutant("unknown-type-drops-the-segment", "Requests in one segment with an unknown type behind them are dropped.", "ROBUSTNESS-13",
+           session=_AllOrNothing),
+    mutant("unfinished-requests-in-one-place", "All connections gather unfinished requests in the same place.", "ROBUSTNESS-22", "ROBUSTNESS-6",
+           "ROBUSTNESS-4", "ROBUSTNESS-11", "ROBUSTNESS-19", session=_SharedTail),
+)
+# fmt: on
+SEGMENTS_MUTANTS = _ORDER + _PIECES
+
+
+REFUSABLE: tuple[type[Request], ...] = (Insert, Query, Set, Get, Purge, Update, Stat)
+
+
+class _Greeting(ThrottrSession):
+    """Says something before it is asked."""
+
+    greeting = b"\0"
+
+    def __init__(self, state: State, dispatch: Any, peer: Any, write: Any, close: Any) -> None:
+        super().__init__(state, dispatch, peer, write, close)
+        write(self.greeting)
+
+
+class _Handshake(ThrottrSession):
+    """Takes the first byte for the version that the client speaks."""
+
+    _greeted = False
+
+    def data_received(self, data: bytes) -> None:
+        if not self._greeted:
+            self._greeted, data = True, data[1:]
+        if data:
+            super().data_received(data)
+
+
+def _ends(answer: bytes, ask: Ask) -> bytes:
+    """Close the connection behind a refusal."""
+    if answer == DENIED:
+        ask.session._ended = True
+        ask.session._flows = False
+    return answer
+
+
+class _ShortLived(ThrottrSession):
+    """Closes behind the 200th segment."""
+
+    _segments = 0
+
+    def data_received(self, data: bytes) -> None:
+        self._segments += 1
+        self._ended = self._ended or self._segments >= 200
+        self._flows = self._flows and not self._ended
+        super().data_received(data)
+
+
+def _padded(answer: bytes, ask: Ask) -> bytes:
+    """Fill a request that nearly fills a block up with one byte."""
+    if 500 <= len(ask.request.channel) + len(ask.request.payload) < 512:
+        ask.session._at += 1
+    return answer
+
+
+def _characters(name: bytes) -> int:
+    """Return how many characters a name has, its bytes where it is no text."""
+    try:
+        return len(name.decode())
+    except UnicodeDecodeError:
+        return len(name)
+
+
+def _counted(kind: type[Request], field: str) -> Any:
+    """Take as many bytes of a name as it has characters."""
+
+    def change(request: Any, ask: Ask) -> Any:
+        name = getattr(request, field)
+        return changed(request, **{field: name[: _characters(name)]})
+
+    return with_request(kind, change)
+
+
+TYPES = ("STATS", "SUBSCRIBE", "UNSUBSCRIBE", "PUBLISH", "CONNECTIONS", "CONNECTION")
+TABLES = ("LIST", "STATS", "INFO", "CONNECTIONS", "CHANNELS", "WHOAMI")
+BARE = (ListReply, StatsReply, InfoReply, ConnectionsReply, ChannelsReply, WhoamiReply)
+
+
+def _moved(profile: Profile) -> Profile:
+    """Ask with 0a to 0f what is asked with 10 to 15."""
+    leads = {request: profile.leads[request][0] for request in profile.replies}
+    return profile.derive(
+        profile.name, leads={request: bytes([byte - 6]) for request, byte in leads.items() if 0x10 <= byte <= 0x15}
+    )
+
+
+def _led_by(*first: int) -> ProfilePatch:
+    """Begin the six answers without status in the document so."""
+    return lambda profile: profile.derive(profile.name, leads={reply: bytes(first) for reply in BARE})
+
+
+# fmt: off
+FRAMING_MUTANTS = (
+    mutant("numbers-big-endian", "All numbers are big-endian.", "FRAMING-1", profile=byte_order(">")),
+    mutant("greets-with-00", "A byte 00 is sent to every new connection.", "FRAMING-2", session=_Greeting),
+    mutant("takes-a-version-first", "The first byte of a connection is taken for a version.", "FRAMING-2", session=_Handshake),
+    mutant("requests-padded-to-512", "Behind a PUBLISH of 500 to 511 bytes one byte is skipped.", "FRAMING-3", "PUBLISH-5",
+           handlers=with_answer(Publish, _padded)),
+    mutant("closes-after-a-refusal", "The connection is closed behind an answer 00.", "FRAMING-4", handlers=with_answer(REFUSABLE, _ends)),
+    mutant("closes-after-200-requests", "The connection is closed behind its 200th request.", "FRAMING-4", "ROBUSTNESS-5", session=_ShortLived),
+    mutant("insert-counts-characters", "INSERT counts the characters of its key, not the bytes.", "FRAMING-11", "INSERT-5", "INSERT-6",
+           handlers=_counted(Insert, "key")),
+    mutant("types-10-to-15-are-0a-to-0f-with-event", "The request types 10 to 15 are 0a to 0f.", "FRAMING-8", *(f"{name}-1" for name in TYPES),
+           profile=_moved),
+    mutant("six-answers-without-status", "INFO, WHOAMI and the tables have no status byte, as in the document.", "FRAMING-10",
+           *(f"{name}-3" for name in TABLES), profile=_led_by()),
+)
+# fmt: on
+
+
+MUTANTS = (
+    *SEGMENTS_MUTANTS,
+    *FRAMING_MUTANTS,
+)

@@ -1,12 +1,12 @@
-"""What faults of several requests about one record have in common: numbers read wrong, keys cut, records mistreated."""
+"""What mutants of several requests have in common: numbers read wrong, records mistreated, what servers remember."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from wireproof.mutants.throttr.server.mutant import HandlerPatch, ServerMutant, mutant
-from wireproof.mutants.throttr.server.patches import Ask, changed, held, swapped, taking, with_answer, with_request
+from wireproof.mutants.throttr.server.mutant import HandlerPatch
+from wireproof.mutants.throttr.server.patches import Ask, held, with_answer, with_handler, with_request
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import TTLType
 from wireproof.protocols.throttr.requests import Insert
@@ -15,34 +15,54 @@ from wireproof.reference_server.throttr.records import Record
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, Handlers, State
 
-__all__ = [
-    "HALF_A_SECOND",
-    "WIDE",
-    "Act",
-    "asked_due",
-    "backwards",
-    "bit_7_lost",
-    "by_owner",
-    "by_prefix",
-    "cut",
-    "ends_at_zero_byte",
-    "in_seconds",
-    "lengthening",
-    "longer_after_many",
-    "low_bits_lost",
-    "making_room",
-    "missing_as_before",
-    "refused",
-    "renew",
-    "reserving",
-    "since_connected",
-    "status_inverted",
-    "ttls_misread",
-    "type_forgotten",
-    "type_less_one",
-    "undone",
-    "up_to_a_zero_byte",
-]
+
+class Remembering(State):
+    """Notes by key: the id of the connection that asked."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.owners: dict[bytes, bytes] = {}
+        self.asked: dict[bytes, bytes] = {}
+        self.gone: dict[bytes, bytes] = {}
+
+
+def keeping(notes: str, kinds: Iterable[type[Request]], if_answered: bytes) -> HandlerPatch:
+    """Note the key of each request of `kinds` that is answered so."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            answer = correct(request, session, now)
+            if answer == if_answered:
+                getattr(state, notes)[request.key] = session.id
+            return answer
+
+        return handle
+
+    return with_handler(tuple(kinds), make)
+
+
+def own(key: bytes, session: ThrottrSession, state: State) -> bool:
+    """Say whether this connection stored the record."""
+    assert isinstance(state, Remembering)
+    return state.owners.get(key) == session.id
+
+
+def eating_again(kind: type[Request]) -> HandlerPatch:
+    """Take the byte behind a request for its own when one of its kind came before it in the same segment."""
+
+    def make(correct: Handler, state: State) -> Handler:
+        last: dict[ThrottrSession, bytes] = {}
+
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            again, last[session] = last.get(session) is session._data, session._data
+            answer = correct(request, session, now)
+            session._at += again
+            return answer
+
+        return handle
+
+    return with_handler(kind, make)
+
 
 WIDE = ("uint16", "uint32", "uint64")
 SECOND = 10**9
@@ -51,30 +71,9 @@ Act = Callable[[Any, Ask], object]
 """(live record, ask): something done to the record."""
 
 
-def backwards(number: int, ask: Ask) -> int:
-    """Return a dynamic field read with its most significant byte first."""
-    return swapped(number, ask.state.value_size)
-
-
-def low_bits_lost(number: int, ask: Ask) -> int:
-    """Return the number rounded down to a multiple of 4."""
-    return number & ~3
-
-
-def up_to_a_zero_byte(number: int, ask: Ask) -> int:
-    """Return the number without what follows its first zero byte."""
-    size = ask.state.value_size
-    return int.from_bytes(number.to_bytes(size, "little").split(b"\0")[0].ljust(size, b"\0"), "little")
-
-
 def bit_7_lost(number: int, ask: Ask) -> int:
     """Return the number without the top bit of its low byte."""
     return number & ~0x80
-
-
-def ends_at_zero_byte(number: int, ask: Ask) -> int:
-    """Return 0 for a number whose low byte is zero."""
-    return number if number & 0xFF else 0
 
 
 def in_seconds(ttl: int, ask: Ask) -> int:
@@ -82,12 +81,6 @@ def in_seconds(ttl: int, ask: Ask) -> int:
     record = held(ask)
     unit = SECOND if record is None else SHOWN_UNIT[record.ttl_type]
     return ttl * unit // SECOND & ask.state.value_max
-
-
-def by_prefix(request: Any, ask: Ask) -> Request:
-    """Ask about a record whose key begins with the one asked about, where there is none under that."""
-    longer = (key for key in ask.state.store.records if key.startswith(request.key))
-    return request if held(ask) else changed(request, key=next(longer, request.key))  # type: ignore[no-any-return]
 
 
 def lengthening(answer: bytes, ask: Ask) -> bytes:
@@ -124,29 +117,11 @@ def asked_due(ask: Ask) -> int:
     return due
 
 
-def cut(kind: type[Request], most: int, *clauses: str) -> ServerMutant:
-    """Return the fault that a request takes the first `most` bytes of a longer key for the whole of it."""
-    return mutant(
-        f"{kind.NAME.lower()}-key-cut-at-{most}",
-        f"{kind.NAME} takes the first {most} bytes of a longer key for the whole of it.",
-        *(*clauses, "RECORD-3", "RECORD-6"),
-        handlers=taking(kind, key=lambda key, ask: key[:most]),
-    )
-
-
 def type_forgotten(answer: bytes, ask: Ask) -> bytes:
     """Take the TTL of what was just stored for seconds; its instant stays."""
     record = held(ask)
     if answer == ACCEPTED and record is not None:
         record.ttl_type = int(TTLType.SECONDS)
-    return answer
-
-
-def type_less_one(answer: bytes, ask: Ask) -> bytes:
-    """Tell the TTL of what was just stored in the unit before its own; its instant stays."""
-    record = held(ask)
-    if answer == ACCEPTED and record is not None:
-        record.ttl_type = record.ttl_type - 1 & 0xFF
     return answer
 
 
@@ -251,24 +226,3 @@ def longer_after_many(correct: Handler, state: State) -> Handler:
         return correct(request, session, now) + b"\0" * (number % 10 == 0)
 
     return handle
-
-
-def ttls_misread(kind: type[Request], *clauses: str) -> tuple[ServerMutant, ...]:
-    """Return faults in the TTL of what is stored; the first of the clauses is that of its bytes."""
-    name = kind.NAME
-
-    def one(what: str, description: str, *broken: str, **patches: Any) -> ServerMutant:
-        return mutant(f"{name.lower()}-ttl-{what}", description, *broken, **patches)
-
-    return (
-        one("big-endian", f"{name} reads the TTL with its most significant byte first.", clauses[0], "FRAMING-1",
-            variants=WIDE, handlers=taking(kind, ttl=backwards)),
-        one("low-bits-lost", f"{name} rounds the TTL down to a multiple of 4.", *clauses,
-            handlers=taking(kind, ttl=low_bits_lost)),
-        one("bit-7-lost", f"{name} loses the top bit of the TTL's low byte.", *clauses,
-            handlers=taking(kind, ttl=bit_7_lost)),
-        one("ends-at-zero-byte", f"{name} takes a TTL whose low byte is zero for 0.", *clauses,
-            variants=WIDE, handlers=taking(kind, ttl=ends_at_zero_byte)),
-        one("since-connected", f"{name} counts the TTL from the opening of its connection.", *clauses,
-            handlers=with_answer(kind, since_connected)),
-    )  # fmt: skip

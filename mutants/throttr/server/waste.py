@@ -136,26 +136,17 @@ class OneAtATime(ThrottrSession):
             super().eof_received()
 
 
+# fmt: off
 MUTANTS = (
-    mutant(
-        "memory-of-announced-length", "The memory of a request is taken when its length is known, before it came.",
-        "ROBUSTNESS-3", session=Eager, variants=("uint16", "uint32", "uint64"), live=True,
-    ),
-    mutant(
-        "connection-leaves-descriptor", "Each connection leaves a descriptor open behind it.", "BUDGET-1",
-        state=Hoarder, session=LeavesDescriptor, live=True,
-    ),
-    mutant(
-        "connection-leaves-buffer", "Each connection leaves a buffer of 4 KiB behind it.", "BUDGET-1",
-        state=Hoarder, session=LeavesBuffer, live=True,
-    ),
+    mutant("memory-of-announced-length", "The memory of a request is taken when its length is known, before it came.", "ROBUSTNESS-3", session=Eager,
+           variants=("uint16", "uint32", "uint64"), live=True),
+    mutant("connection-leaves-descriptor", "Each connection leaves a descriptor open behind it.", "BUDGET-1", state=Hoarder, session=LeavesDescriptor,
+           live=True),
+    mutant("connection-leaves-buffer", "Each connection leaves a buffer of 4 KiB behind it.", "BUDGET-1", state=Hoarder, session=LeavesBuffer,
+           live=True),
     mutant("busy-while-idle", "The server polls for work without a pause.", "BUDGET-2", state=Restless, live=True),
-    mutant(
-        "expired-stays-in-memory", "Expired records are gone from every answer and stay in memory.", "BUDGET-3",
-        state=Burying, live=True,
-    ),
-    mutant(
-        "one-client-at-a-time", "Only the oldest open connection is heard; the others wait for it to end.", "BUDGET-4",
-        "ROBUSTNESS-19", session=OneAtATime, live=True,
-    ),
-)  # fmt: skip
+    mutant("expired-stays-in-memory", "Expired records are gone from every answer and stay in memory.", "BUDGET-3", state=Burying, live=True),
+    mutant("one-client-at-a-time", "Only the oldest open connection is heard; the others wait for it to end.", "BUDGET-4", "ROBUSTNESS-19",
+           session=OneAtATime, live=True),
+)
+# fmt: on

@@ -1,6 +1,6 @@
-"""Channels in the model: who is subscribed to what, and which pushes are due; SUBSCRIBE to PUBLISH, CHANNELS, CHANNEL.
+"""Channels in the model: subscriptions and expected pushes; SUBSCRIBE, UNSUBSCRIBE, PUBLISH, CHANNELS, CHANNEL.
 
-Twice subscribed may mean one copy or two (T29), and a publisher may get its own message or not (T12).
+Two subscriptions may give one copy or two (T29), and a publisher may get its own message or not (T12).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["Channels"]
 
 EVERYBODY = b"*"
 Copies = Mapping[Peer, int]
-"""Connection -> how often it is subscribed."""
+"""Connection -> the number of its subscriptions."""
 
 
 @dataclass
 class Due:
-    """What a connection gets of one message, and what it got."""
+    """How often a connection must get a message, may get it, and got it."""
 
     least: int = 0
     most: int = 0
@@ -35,39 +35,39 @@ class Due:
 
 @dataclass
 class Held:
-    """A subscription: how often it was asked for, and when the server says it began."""
+    """A subscription: how often it was requested, and the beginnings that the server reported."""
 
     times: int = 1
     since: set[int] = field(default_factory=set)
 
 
 class Channels:
-    """Every channel by name, with its subscriptions, and every push that is due."""
+    """Every channel by name with its subscriptions, and every expected push."""
 
     def __init__(self, profile: Profile, variant: str, peers: Peers, *, tolerance_ns: int, shared: bool) -> None:
         self._peers, self._tolerance, self._shared = peers, tolerance_ns, shared
         self.automatic = profile.name != "7.1.0"
-        """T35."""
+        """Whether connections are subscribed automatically (T35)."""
         self._names_channel = PushedEvent in profile.pushes
         self._max = (1 << (8 * profile.variants[variant].sizes["value"])) - 1
         self._held: dict[bytes, dict[Peer, Held]] = {}
         self._named: set[bytes] = set()
         self._left: set[tuple[Peer, bytes]] = set()
-        """What was unsubscribed from before it was known to be held."""
+        """Unsubscribed before the subscription was known."""
         self._due: dict[Peer, dict[tuple[bytes, bytes], Due]] = {}
         self._sent: dict[tuple[Peer, Peer, bytes], list[bytes]] = {}
         """(subscriber, publisher, channel) -> payloads in order."""
         self._came: dict[Peer, list[bytes]] = {}
         self._published = 0
-        """When the last message was, at the latest."""
+        """The latest instant of the last PUBLISH, ns."""
 
     def connected(self, peer: Peer) -> None:
-        """Subscribe a new connection to what it holds from the start (T35)."""
+        """Add the automatic subscriptions of a new connection (T35)."""
         if self.automatic:
             self._held.setdefault(EVERYBODY, {})[peer] = Held()
 
     def named(self, peer: Peer) -> None:
-        """The id of a connection is known now, and with it its own channel, unless it left that before."""
+        """Add the subscription to the channel of a connection's id once it is known, unless it unsubscribed."""
         if self.automatic and peer.id is not None:
             name = peer.id.hex().encode()
             self._named.add(name)
@@ -77,14 +77,14 @@ class Channels:
                 self._held.setdefault(name, {})[peer] = Held()
 
     def subscribed(self, peer: Peer, request: Subscribe, reply: Message) -> Disagreement | None:
-        """Judge the answer to SUBSCRIBE: an empty name (T31) and a second time (T29) may be refused."""
+        """Judge the answer to SUBSCRIBE; an empty name (T31) and a repetition (T29) may be refused."""
         self._named.add(request.channel)
         channel = self._held.setdefault(request.channel, {})
         if is_refused(reply):
             if peer in channel or not request.channel:
                 return None
-            told = f"SUBSCRIBE to {request.channel.hex()}, not held, is refused"
-            return Disagreement(told, "SUBSCRIBE refused", "THR-SUBSCRIBE-5")
+            detail = f"SUBSCRIBE to {request.channel.hex()}, not held, is refused"
+            return Disagreement(detail, "SUBSCRIBE refused", "THR-SUBSCRIBE-5")
         if peer in channel:
             channel[peer].times += 1
         else:
@@ -92,31 +92,31 @@ class Channels:
         return None
 
     def unsubscribed(self, peer: Peer, request: Unsubscribe, reply: Message) -> Disagreement | None:
-        """Judge the answer to UNSUBSCRIBE: open for what is not held (T29) and for automatic ones (UNSUBSCRIBE-9)."""
+        """Judge the answer to UNSUBSCRIBE; open without a subscription (T29) and for automatic ones (UNSUBSCRIBE-9)."""
         channel = self._held.get(request.channel, {})
         own = (EVERYBODY, peer.id.hex().encode() if peer.id else b"")
         if not is_refused(reply):
             if channel.pop(peer, None) is None and peer.id is None:
                 self._left.add((peer, request.channel))
         elif peer in channel and not (self.automatic and request.channel in own):
-            told = f"UNSUBSCRIBE from {request.channel.hex()}, held, is refused"
-            return Disagreement(told, "UNSUBSCRIBE refused", "THR-UNSUBSCRIBE-5")
+            detail = f"UNSUBSCRIBE from {request.channel.hex()}, held, is refused"
+            return Disagreement(detail, "UNSUBSCRIBE refused", "THR-UNSUBSCRIBE-5")
         return None
 
     def published(self, peer: Peer, request: Publish, reply: Message, at: Window) -> Disagreement | None:
-        """Judge the answer to PUBLISH, and note what is due to whom."""
+        """Judge the answer to PUBLISH, and add the expected pushes."""
         sure, perhaps = self._holders(request.channel, at)
         others = [one for one in sure if one is not peer]
-        refused, told = is_refused(reply), f"PUBLISH to {request.channel.hex() or 'the empty channel'}"
+        refused, detail = is_refused(reply), f"PUBLISH to {request.channel.hex() or 'the empty channel'}"
         may_refuse = len(request.payload) in (0, self._max) or len(request.channel) == 0
         if refused and not may_refuse:
             if others:
-                return Disagreement(f"{told}, held by {others[0].name}: 00", "PUBLISH refused", "THR-PUBLISH-7")
+                return Disagreement(f"{detail}, held by {others[0].name}: 00", "PUBLISH refused", "THR-PUBLISH-7")
             if self.automatic and request.channel == EVERYBODY and sure:
-                return Disagreement(f"{told}, held by oneself: 00", "PUBLISH to * refused", "THR-PUBLISH-11")
+                return Disagreement(f"{detail}, held by oneself: 00", "PUBLISH to * refused", "THR-PUBLISH-11")
         is_ours = not self._shared or request.channel != EVERYBODY
         if not refused and not perhaps and is_ours:
-            return Disagreement(f"{told}, held by nobody: 01", "PUBLISH to nobody accepted", "THR-PUBLISH-8")
+            return Disagreement(f"{detail}, held by nobody: 01", "PUBLISH to nobody accepted", "THR-PUBLISH-8")
         self._published = at.until
         for one, times in perhaps.items():
             must = one in others and not refused
@@ -131,32 +131,32 @@ class Channels:
         due.most += most
 
     def _holders(self, name: bytes, at: Window) -> tuple[Copies, Copies]:
-        """Return who is surely subscribed to a channel, and who may be."""
+        """Return the connections that are certainly subscribed to a channel, and those that may be."""
         held = self._held.get(name, {})
         perhaps = {peer: one.times for peer, one in held.items() if self._peers.may_be_there(peer, at)}
         return {peer: times for peer, times in perhaps.items() if self._peers.is_surely_there(peer, at)}, perhaps
 
     def pushed(self, peer: Peer, push: Push) -> None:
-        """Note a push."""
+        """Count a push."""
         name: bytes = getattr(push, "channel", b"")
         payload: bytes = push.payload  # type: ignore[attr-defined]
         self._due.setdefault(peer, {}).setdefault((name, payload), Due()).came += 1
         self._came.setdefault(peer, []).append(payload)
 
     def owed(self, peer: Peer) -> str | None:
-        """Return the first push that must still come, in words."""
+        """Return a description of the first push that must still arrive; None if there is none."""
         for (name, payload), due in self._due.get(peer, {}).items():
             if due.came < due.least:
-                return f"{_told(name, payload)} to {peer.name}"
+                return f"{_described(name, payload)} to {peer.name}"
         return None
 
     def unexpected(self, at: Window) -> Disagreement | None:
-        """Judge the pushes that came; what is settled is forgotten once nothing more of it can come."""
+        """Judge the pushes that arrived; forget complete ones once nothing more of them can arrive."""
         for peer, dues in self._due.items():
             for (name, payload), due in dues.items():
                 if due.came > due.most and not (self._shared and name == EVERYBODY):
-                    told = f"{peer.name} got {_told(name, payload)} {due.came} times, at most {due.most} are due"
-                    return Disagreement(told, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
+                    detail = f"{peer.name} got {_described(name, payload)} {due.came} times, at most {due.most} are due"
+                    return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
         wrong = self._out_of_order()
         if at.since >= self._published + self._tolerance and not any(map(self.owed, self._due)):
             for settled in (self._due, self._sent, self._came):
@@ -164,14 +164,14 @@ class Channels:
         return wrong
 
     def _out_of_order(self) -> Disagreement | None:
-        """What one connection published to one channel comes in that order (PUSH-10); equal payloads tell nothing."""
+        """Judge the order of what one connection published to one channel (PUSH-10), where payloads are unique."""
         everything = Counter((peer, one) for (peer, *_), payloads in self._sent.items() for one in payloads)
         for (peer, publisher, name), payloads in self._sent.items():
             came = [one for one in self._came.get(peer, ()) if one in payloads and everything[peer, one] == 1]
             once = [one for one in payloads if everything[peer, one] == 1 and came.count(one) == 1]
             if [one for one in came if one in once] != once:
-                told = f"{peer.name} got {[one.hex() for one in came]} of {publisher.name}, who published"
-                words = f"{told} {[one.hex() for one in payloads]} to {name.hex()}"
+                detail = f"{peer.name} got {[one.hex() for one in came]} of {publisher.name}, who published"
+                words = f"{detail} {[one.hex() for one in payloads]} to {name.hex()}"
                 return Disagreement(words, "pushes out of order", "THR-PUSH-10")
         return None
 
@@ -182,63 +182,63 @@ class Channels:
         wrong = misnumbered("CHANNELS", reply.fragments) or repeated("CHANNELS", names, "THR-CHANNELS-12")
         for name in self._held:
             least, most = self._number(name, at)
-            told = rows[name].subscribed_connections if name in rows else 0
-            if wrong is None and not (least <= told <= most or (self._shared and name == EVERYBODY and told >= least)):
+            got = rows[name].subscribed_connections if name in rows else 0
+            if wrong is None and not (least <= got <= most or (self._shared and name == EVERYBODY and got >= least)):
                 clause = "THR-CHANNELS-10" if self.automatic else "THR-CHANNELS-9"
-                words = f"CHANNELS tells {told} of {name.hex()}, there are {least} to {most}"
-                wrong = Disagreement(words, "subscriptions of a channel", clause if told else "THR-CHANNELS-12")
+                words = f"CHANNELS has {got} for {name.hex()}, expected {least} to {most}"
+                wrong = Disagreement(words, "subscriptions of a channel", clause if got else "THR-CHANNELS-12")
         strange = [name for name in rows if name not in self._held and (name in self._named or not self._is_open(at))]
         if wrong is None and strange:
             wrong = Disagreement(f"CHANNELS lists {strange[0].hex()}", "channel of nobody listed", "THR-CHANNELS-13")
         return wrong
 
     def _is_open(self, at: Window) -> bool:
-        """Say whether there may be channels that the model cannot know."""
+        """Return whether there may be channels that the model cannot know."""
         unknown = (peer for peer in self._peers if peer.id is None and self._peers.may_be_there(peer, at))
         return self._shared or (self.automatic and any(unknown))
 
     def _number(self, name: bytes, at: Window) -> tuple[int, int]:
-        """Return the least and the most that may be told of one channel: connections, or subscriptions (T7, T29)."""
+        """Return the bounds of a channel's number: connections, or subscriptions (T7, T29)."""
         sure, perhaps = self._holders(name, at)
         return len(sure), sum(perhaps.values())
 
     def found(self, request: Channel, reply: Message, at: Window) -> Disagreement | None:
         """Judge the answer to CHANNEL: a row for every subscriber and nobody else."""
         sure, perhaps = self._holders(request.channel, at)
-        told = f"CHANNEL {request.channel.hex()}"
+        detail = f"CHANNEL {request.channel.hex()}"
         if not isinstance(reply, ChannelReply):
             if sure:
-                return Disagreement(f"{told}: none, held by {len(sure)}", "channel not found", "THR-CHANNEL-12")
+                return Disagreement(f"{detail}: none, held by {len(sure)}", "channel not found", "THR-CHANNEL-12")
             return None
         ids = Counter(row.connection_id for row in reply.subscribers)
         if not ids and self.automatic:
-            return Disagreement(f"{told}: 01 without rows", "channel of nobody found", "THR-CHANNEL-15")
+            return Disagreement(f"{detail}: 01 without rows", "channel of nobody found", "THR-CHANNEL-15")
         missing = [peer.name for peer in sure if peer.id is not None and not ids[peer.id]]
         if missing:
-            return Disagreement(f"{told} lacks {missing[0]}", "subscriber missing", "THR-CHANNEL-12")
+            return Disagreement(f"{detail} lacks {missing[0]}", "subscriber missing", "THR-CHANNEL-12")
         known = {peer.id: times for peer, times in perhaps.items()}
         if not (self._shared and request.channel == EVERYBODY) and None not in known:
             strange = [one for one, times in ids.items() if times > known.get(one, 0)]
             if strange:
-                words = f"{told} has {ids[strange[0]]} rows of {strange[0].hex()}"
+                words = f"{detail} has {ids[strange[0]]} rows of {strange[0].hex()}"
                 return Disagreement(words, "row of no subscriber", "THR-CHANNEL-13")
         return self._times_stand(request.channel, reply)
 
     def _times_stand(self, name: bytes, reply: ChannelReply) -> Disagreement | None:
-        """A subscription begins once (CHANNEL-8), in whatever unit (T42)."""
+        """Judge that the beginning of a subscription does not change (CHANNEL-8), in any unit (T42)."""
         by_id = {peer.id: held for peer, held in self._held.get(name, {}).items()}
         for row in reply.subscribers:
             held = by_id.get(row.connection_id)
             if held is None:
                 continue
             if row.subscribed_at not in held.since and len(held.since) >= held.times:
-                told = f"a subscription to {name.hex()} began at {held.since}, now it is {row.subscribed_at}"
-                return Disagreement(told, "subscribed at changed", "THR-CHANNEL-8")
+                detail = f"a subscription to {name.hex()} began at {held.since}, now it is {row.subscribed_at}"
+                return Disagreement(detail, "subscribed at changed", "THR-CHANNEL-8")
             held.since.add(row.subscribed_at)
         return None
 
     def counted(self, at: Window) -> dict[str, tuple[int, int]]:
-        """Return INFO's field -> the least and the most it may be (INFO-26 to INFO-28)."""
+        """Return field of INFO -> its bounds (INFO-26 to INFO-28)."""
         both = [self._holders(name, at) for name in self._held]
         most = sum(times for _, perhaps in both for times in perhaps.values())
         found = {"subscriptions": (sum(len(sure) for sure, _ in both), most)}
@@ -247,5 +247,5 @@ class Channels:
         return {} if self._is_open(at) and not self._shared else found
 
 
-def _told(name: bytes, payload: bytes) -> str:
+def _described(name: bytes, payload: bytes) -> str:
     return f"the message {payload.hex() or 'without bytes'}{f' of {name.hex()}' if name else ''}"

@@ -26,7 +26,7 @@ CLAUSES: Mapping[tuple[str, str], str] = {
     ("STAT", "nothing"): "STAT-10", ("STAT", "counter"): "STAT-9", ("STAT", "buffer"): "STAT-9",
     ("STAT", "expired"): "EXPIRY-5",
 }  # fmt: skip
-"""(request, what the key holds) -> the plainest clause."""
+"""(request, kind of record under the key) -> the most specific clause."""
 QUOTA_OF_A_BUFFER = "UPDATE-21"
 
 

@@ -1,4 +1,4 @@
-"""The whole server in the model: what each request goes to, and INFO, WHOAMI and EVENT."""
+"""The model of the whole server: passes each answer to its part; judges INFO, WHOAMI and EVENT itself."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ STANDING = ("running_since", "version")
 
 
 class DocumentModel:
-    """See `wireproof.reference_server.model.ServerModel`.
+    """The model of a whole server (`wireproof.reference_server.model.ServerModel`).
 
-    Time is exact up to `tolerance_ns`; with `shared`, others may use the server and leave records and channels there:
-    then counts have no upper bound, and names of ours are asked for by nobody else.
+    Times are compared within `tolerance_ns`. With `shared`, others may use the server: then counts have no upper
+    bound, and nobody else uses our names.
     """
 
     push_clause = "THR-PUSH-4"
@@ -54,44 +54,44 @@ class DocumentModel:
         self._standing: dict[str, object] = {}
 
     def greeting(self) -> tuple[Request, ...]:
-        """See `ServerModel`."""
+        """Return the first requests of a connection."""
         return (Whoami(),)
 
     def connect(self, connection: str, at: Window, port: int | None) -> None:
-        """See `ServerModel`."""
+        """Report a new connection; `port` is the client's, if there is one."""
         self.channels.connected(self.peers.open(connection, at, port))
 
     def disconnect(self, connection: str, at: Window) -> None:
-        """See `ServerModel`."""
+        """Report that either side closed a connection."""
         self.peers.close(connection, at)
 
     def sent(self, connection: str, request: Request) -> None:
-        """See `ServerModel`."""
+        """Report a request when it is written."""
         self.peers.by_name[connection].pending[request.NAME] += 1
 
     def answered(self, connection: str, request: Request, reply: Message, at: Window) -> Disagreement | None:
-        """See `ServerModel`."""
+        """Judge the reply to the oldest pending request of a connection; None if it is allowed."""
         peer = self.peers.by_name[connection]
         found = self._judged(peer, request, reply, at)
-        peer.heard = True
+        peer.is_known = True
         peer.pending[request.NAME] -= 1
         peer.answered[request.NAME] += 1
         return found
 
     def pushed(self, connection: str, push: Push) -> None:
-        """See `ServerModel`."""
+        """Report a push."""
         self.channels.pushed(self.peers.by_name[connection], push)
 
     def owed(self, connection: str) -> str | None:
-        """See `ServerModel`."""
+        """Return a description of the first push that must still arrive; None if there is none."""
         return self.channels.owed(self.peers.by_name[connection])
 
     def unexpected(self, at: Window) -> Disagreement | None:
-        """See `ServerModel`."""
+        """Judge the pushes once every request is answered; None if they are allowed."""
         return self.channels.unexpected(at)
 
     def instants(self) -> list[int]:
-        """See `ServerModel`."""
+        """Return the instants, in ns and ascending, at which records expire."""
         return self.records.instants()
 
     def _judged(self, peer: Peer, request: Request, reply: Message, at: Window) -> Disagreement | None:
@@ -101,10 +101,10 @@ class DocumentModel:
             case InfoReply():
                 return self._info(reply, at)
             case WhoamiReply():
-                return self._told_id(peer, reply)
+                return self._judged_id(peer, reply)
         return self._judged_rows(reply, at) or self._judged_channel(peer, request, reply, at)
 
-    def _told_id(self, peer: Peer, reply: WhoamiReply) -> Disagreement | None:
+    def _judged_id(self, peer: Peer, reply: WhoamiReply) -> Disagreement | None:
         is_news, found = peer.id is None, self.peers.whoami(peer, reply)
         if is_news:
             self.channels.named(peer)
@@ -115,7 +115,7 @@ class DocumentModel:
             case ListReply():
                 return self.records.listed(reply, at)
             case StatsReply():
-                return self.records.told_of_all(reply, at)
+                return self.records.stats_listed(reply, at)
             case ConnectionsReply():
                 return self.peers.listed(reply, at)
             case ChannelsReply():
@@ -139,7 +139,7 @@ class DocumentModel:
         return None
 
     def _carried(self, peer: Peer, event: Event, reply: Message, at: Window) -> Disagreement | None:
-        """Judge what an EVENT carried; refused, it may have been whole all the same (T36)."""
+        """Judge the answer to the request inside an EVENT; a refused one may have been valid, too (T36)."""
         try:
             inner = self._codec.whole_request(event.payload)
         except MalformedFrameError:
@@ -148,19 +148,19 @@ class DocumentModel:
         return self._judged(peer, inner, reply.reply, at) if isinstance(reply, EventReply) else None
 
     def _info(self, reply: InfoReply, at: Window) -> Disagreement | None:
-        """Judge INFO: totals, counts and what stands; instants, bytes and minutes are open (T24, T27, T34, INFO-18)."""
+        """Judge totals, counts and constants of INFO; instants, bytes and minutes are open (T24, T27, T34, INFO-18)."""
         counts = {**self.records.counted(at), **self.channels.counted(at), "connections": self.peers.number(at)}
         counts |= {f"total_{kind.lower()}": self.peers.totals(kind) for kind in COUNTED}
         counts["total_requests"] = self._total()
         for name, (least, most) in counts.items():
-            told = getattr(reply, name)
-            if told < least or (told > most and not self._shared):
-                words = f"INFO: {name} is {told}, expected {least} to {most}"
+            got = getattr(reply, name)
+            if got < least or (got > most and not self._shared):
+                words = f"INFO: {name} is {got}, expected {least} to {most}"
                 return Disagreement(words, f"INFO {name}", "THR-EXPIRY-8" if name == "keys" else None)
         for name in STANDING:
-            told, before = getattr(reply, name), self._standing.setdefault(name, getattr(reply, name))
-            if told != before:
-                return Disagreement(f"INFO: {name} was {before!r}, is {told!r}", f"INFO {name} changed", "THR-INFO-29")
+            got, before = getattr(reply, name), self._standing.setdefault(name, getattr(reply, name))
+            if got != before:
+                return Disagreement(f"INFO: {name} was {before!r}, is {got!r}", f"INFO {name} changed", "THR-INFO-29")
         return None
 
     def _total(self) -> tuple[int, int]:

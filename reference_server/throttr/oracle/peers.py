@@ -1,6 +1,6 @@
-"""Connections in the model: who is there, under which id, what each asked; CONNECTIONS, CONNECTION, WHOAMI.
+"""Connections in the model: which exist, their ids and counts; judges CONNECTIONS, CONNECTION and WHOAMI.
 
-A connection that was opened or closed less than the tolerance ago may be there or not, unless it was answered already.
+A connection that was opened or closed less than the tolerance ago may be listed or not, unless it was answered already.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COUNTED = (
     "INSERT", "SET", "QUERY", "GET", "UPDATE", "PURGE", "LIST", "INFO", "STAT", "STATS", "PUBLISH", "SUBSCRIBE",
     "UNSUBSCRIBE", "CONNECTIONS", "CONNECTION", "CHANNELS", "CHANNEL", "WHOAMI",
 )  # fmt: skip
-"""The requests that rows and INFO have a total for."""
+"""The requests that have a total in rows and in INFO."""
 
 
 @dataclass(eq=False)
@@ -33,16 +33,16 @@ class Peer:
     opened: Window
     port: int | None
     id: bytes | None = None
-    """Once WHOAMI told it."""
+    """Known after WHOAMI."""
     closed: Window | None = None
-    heard: bool = False
-    """It was answered, so the server knows of it."""
+    is_known: bool = False
+    """Whether it was answered, so that the server certainly knows it."""
     connected_at: int | None = None
     answered: Counter[str] = field(default_factory=Counter)
     pending: Counter[str] = field(default_factory=Counter)
-    """Asked and not answered yet: may be counted or not (T45)."""
+    """Sent and not answered yet: may be counted or not (T45)."""
     carried: Counter[str] = field(default_factory=Counter)
-    """Asked inside an EVENT: may be counted or not (T36)."""
+    """Sent inside an EVENT: may be counted or not (T36)."""
 
 
 class Peers:
@@ -65,37 +65,37 @@ class Peers:
         return peer
 
     def close(self, name: str, at: Window) -> None:
-        """A connection is gone; what it was not answered may have been done or not."""
+        """Report that a connection is gone; its pending requests may have been handled or not."""
         self.by_name.pop(name).closed = at
         self._places.clear()
 
     def __iter__(self) -> Iterator[Peer]:
-        """Every connection there ever was."""
+        """Yield every connection, closed ones too."""
         return iter(self._all)
 
     def is_surely_there(self, peer: Peer, at: Window) -> bool:
-        """Say whether the server must know a connection."""
-        return peer.closed is None and (peer.heard or peer.opened.until + self._tolerance <= at.since)
+        """Return whether the server must know a connection."""
+        return peer.closed is None and (peer.is_known or peer.opened.until + self._tolerance <= at.since)
 
     def may_be_there(self, peer: Peer, at: Window) -> bool:
-        """Say whether the server may know a connection."""
+        """Return whether the server may know a connection."""
         return peer.closed is None or peer.closed.until + self._tolerance > at.since
 
     def number(self, at: Window) -> tuple[int, int]:
-        """Return how many connections there are, at the least and at the most."""
+        """Return the bounds of the number of open connections."""
         sure = sum(self.is_surely_there(peer, at) for peer in self._all)
         return sure, sum(self.may_be_there(peer, at) for peer in self._all)
 
     def whoami(self, peer: Peer, reply: WhoamiReply) -> Disagreement | None:
-        """Judge the answer to WHOAMI; the first one tells the id."""
+        """Judge the answer to WHOAMI; the first one gives the id."""
         if peer.id not in (None, reply.id):
             assert peer.id is not None
-            told = f"WHOAMI of {peer.name} is {reply.id.hex()}, was {peer.id.hex()}"
-            return Disagreement(told, "id changed", "THR-WHOAMI-4")
+            detail = f"WHOAMI of {peer.name} is {reply.id.hex()}, was {peer.id.hex()}"
+            return Disagreement(detail, "id changed", "THR-WHOAMI-4")
         other = next((one for one in self.by_name.values() if one is not peer and one.id == reply.id), None)
         if other is not None:
-            told = f"WHOAMI of {peer.name} and of {other.name} is {reply.id.hex()}"
-            return Disagreement(told, "id given twice", "THR-WHOAMI-5")
+            detail = f"WHOAMI of {peer.name} and of {other.name} is {reply.id.hex()}"
+            return Disagreement(detail, "id given twice", "THR-WHOAMI-5")
         peer.id = reply.id
         return None
 
@@ -113,12 +113,12 @@ class Peers:
         ids = {row.id for row in rows}
         for peer in self._all:
             if peer.id is not None and peer.id not in ids and self.is_surely_there(peer, at):
-                told = f"CONNECTIONS lacks {peer.name}, {peer.id.hex()}"
-                return Disagreement(told, "connection not listed", "THR-CONNECTIONS-27")
+                detail = f"CONNECTIONS lacks {peer.name}, {peer.id.hex()}"
+                return Disagreement(detail, "connection not listed", "THR-CONNECTIONS-27")
         least, most = self.number(at)
         if len(rows) < least or (len(rows) > most and not self._shared):
-            told = f"CONNECTIONS has {len(rows)} rows, there are {least} to {most}"
-            return Disagreement(told, "number of connections", "THR-CONNECTIONS-27")
+            detail = f"CONNECTIONS has {len(rows)} rows, there are {least} to {most}"
+            return Disagreement(detail, "number of connections", "THR-CONNECTIONS-27")
         return None
 
     def found(self, request: Request, reply: Message, at: Window) -> Disagreement | None:
@@ -129,7 +129,7 @@ class Peers:
         named = [peer for peer in self._all if peer.id == request.id]
         if isinstance(reply, ConnectionRow):
             if reply.id != request.id:
-                return Disagreement("CONNECTION tells of another id", "another connection", "THR-CONNECTION-11")
+                return Disagreement("CONNECTION has another id", "another connection", "THR-CONNECTION-11")
             if not named and not self._shared and all(peer.id for peer in self._all):
                 return Disagreement(f"CONNECTION finds {request.id.hex()}", "unknown id found", "THR-CONNECTION-8")
             return self._row("CONNECTION", reply, at)
@@ -141,8 +141,8 @@ class Peers:
         least, most = self.number(at)
         if isinstance(reply, ConnectionRow):
             if index >= most and not self._shared:
-                told = f"CONNECTION {index} of {most}"
-                return Disagreement(told, "index too large found", "THR-CONNECTION-7")
+                detail = f"CONNECTION {index} of {most}"
+                return Disagreement(detail, "index too large found", "THR-CONNECTION-7")
             return self._row("CONNECTION", reply, at) or self._at_place(index, reply.id)
         if index < least:
             return Disagreement(f"no CONNECTION {index} of {least}", "index not found", "THR-CONNECTION-9")
@@ -155,8 +155,8 @@ class Peers:
         taken = {one: at for at, one in self._places.items()}
         if self._places.setdefault(place, found) == found and taken.get(found, place) == place:
             return None
-        told = f"position {place} is {found.hex()}; before: { {at: one.hex() for at, one in self._places.items()} }"
-        return Disagreement(told, "position changed", "THR-CONNECTION-9")
+        detail = f"position {place} is {found.hex()}; before: { {at: one.hex() for at, one in self._places.items()} }"
+        return Disagreement(detail, "position changed", "THR-CONNECTION-9")
 
     def _row(self, name: str, row: ConnectionRow, at: Window) -> Disagreement | None:
         """Judge one row; bytes, times and addresses are open (T25, T42, T43, T46), but times stand."""
@@ -166,37 +166,37 @@ class Peers:
         if peer is None:
             return None
         if not self.may_be_there(peer, at):
-            told = f"{name} still has {peer.name}, {row.id.hex()}, which is gone"
-            return Disagreement(told, "gone connection listed", "THR-CONNECTIONS-28")
+            detail = f"{name} still has {peer.name}, {row.id.hex()}, which is gone"
+            return Disagreement(detail, "gone connection listed", "THR-CONNECTIONS-28")
         if peer.port not in (None, row.port):
-            told = f"{name}: port of {peer.name} is {peer.port}, told is {row.port}"
-            return Disagreement(told, "port", "THR-CONNECTIONS-11")
+            detail = f"{name}: port of {peer.name} is {peer.port}, got {row.port}"
+            return Disagreement(detail, "port", "THR-CONNECTIONS-11")
         if peer.connected_at not in (None, row.connected_at):
-            told = f"{name}: {peer.name} was connected at {peer.connected_at}, now it is {row.connected_at}"
-            return Disagreement(told, "connected at changed", "THR-CONNECTIONS-13")
+            detail = f"{name}: {peer.name} was connected at {peer.connected_at}, now it is {row.connected_at}"
+            return Disagreement(detail, "connected at changed", "THR-CONNECTIONS-13")
         peer.connected_at = row.connected_at
         return self._totals(name, row, peer)
 
     def _totals(self, name: str, row: ConnectionRow, peer: Peer) -> Disagreement | None:
         for kind in COUNTED:
-            told = getattr(row, f"{kind.lower()}_requests")
+            got = getattr(row, f"{kind.lower()}_requests")
             least, most = bounds([peer], kind)
-            if not least <= told <= most:
-                words = f"{name}: {peer.name} asked {kind} {least} to {most} times, told is {told}"
+            if not least <= got <= most:
+                words = f"{name}: {peer.name} asked {kind} {least} to {most} times, got {got}"
                 return Disagreement(words, f"{kind} total of a connection", "THR-CONNECTIONS-22")
         return None
 
     def totals(self, kind: str) -> tuple[int, int]:
-        """Return how many requests of a type all connections asked, closed ones too."""
+        """Return the bounds of the requests of a type from all connections, closed ones too."""
         return bounds(self._all, kind)
 
 
 def bounds(peers: Iterable[Peer], kind: str) -> tuple[int, int]:
-    """Return how often connections asked something, at the least and at the most."""
+    """Return the bounds of the requests of a type from some connections."""
     least = sum(one.answered[kind] for one in peers)
     return least, least + sum(one.pending[kind] + one.carried[kind] for one in peers)
 
 
 def is_refused(reply: Message) -> bool:
-    """Say whether a reply is 00."""
+    """Return whether a reply is 00."""
     return isinstance(reply, Status) and not reply.ok

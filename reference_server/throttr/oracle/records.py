@@ -1,4 +1,4 @@
-"""Records in the model: what each key may hold, narrowed by every answer, and what LIST, STATS and INFO say of them."""
+"""Records in the model: the possible states of each key, narrowed by every answer; judges LIST, STATS and INFO."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from wireproof.reference_server.throttr.oracle.timed import TimedModel
 __all__ = ["Records"]
 
 CLAMPED = 1 << 63
-"""Instants beyond are not compared: a time point may be cut at 64 bits (TTL-14)."""
+"""Later instants are not compared: a time point may be limited to 64 bits (TTL-14)."""
 MOVED = 2 * 10**9
-"""Nanoseconds by which an expiry moves so that its time point must, in whatever unit (T23)."""
+"""The change of an expiry, in ns, that must show in its time point in any unit (T23)."""
 
 
 class Records:
-    """Every key that was named, with the states it may be in."""
+    """Every used key with its possible states."""
 
     def __init__(self, profile: Profile, variant: str, *, tolerance_ns: int, shared: bool) -> None:
         self._rules = TimedModel(profile, variant, tolerance_ns)
@@ -32,10 +32,10 @@ class Records:
         self._tells_key_type = profile.name != "7.1.0"
         self._states: dict[bytes, States] = {}
         self._points: dict[bytes, tuple[int, Due]] = {}
-        """Key -> the time point LIST told last, and when the record was due then."""
+        """Key -> (the last time point in LIST, the expiry at that time)."""
 
     def is_about_one(self, request: Request) -> bool:
-        """Say whether a request is about one record."""
+        """Return whether a request is about one record."""
         try:
             self._rules.key(request)
         except ValueError:
@@ -60,11 +60,11 @@ class Records:
             self._states[key] = states
 
     def _wrong(self, request: Request, reply: Message, held: States) -> Disagreement:
-        told = " or ".join(dict.fromkeys(map(self._told, held)))
+        detail = " or ".join(dict.fromkeys(map(self._described, held)))
         kinds = " or ".join(sorted({self._kind(state) for state in held}))
         answer = f"{reply.NAME} {int(reply.ok)}" if isinstance(reply, Status) else reply.NAME
         clause = clause_of(request, self._kind(held[0])) if len({self._kind(one) for one in held}) == 1 else None
-        return Disagreement(f"{request.NAME} with {told}", f"{kinds} > {request.NAME} > {answer}", clause)
+        return Disagreement(f"{request.NAME} with {detail}", f"{kinds} > {request.NAME} > {answer}", clause)
 
     def _kind(self, state: Record | None) -> str:
         if state is None:
@@ -73,12 +73,12 @@ class Records:
             return "expired"
         return "counter" if state.is_counter else "buffer"
 
-    def _told(self, state: Record | None) -> str:
-        told = self._rules.tell(state)
+    def _described(self, state: Record | None) -> str:
+        detail = self._rules.tell(state)
         if state is None or state.due is None:
-            return told
+            return detail
         left = state.due.last - self._rules.at.since
-        return f"{told}, {'expired' if self._kind(state) == 'expired' else 'due'} in {left} ns"
+        return f"{detail}, {'expired' if self._kind(state) == 'expired' else 'due'} in {left} ns"
 
     def listed(self, reply: ListReply, at: Window) -> Disagreement | None:
         """Judge the answer to LIST."""
@@ -89,12 +89,12 @@ class Records:
             if found:
                 self._keep(key, tuple(found))
             elif any(self._seen(key)):
-                told = " or ".join(map(self._told, self._seen(key)))
-                return Disagreement(f"LIST has {row} for {told}", "LIST row wrong", "THR-LIST-7")
+                detail = " or ".join(map(self._described, self._seen(key)))
+                return Disagreement(f"LIST has {row} for {detail}", "LIST row wrong", "THR-LIST-7")
         return self._names("LIST", reply, rows) or self._points_moved(rows)
 
-    def told_of_all(self, reply: StatsReply, at: Window) -> Disagreement | None:
-        """Judge the answer to STATS: its keys, not its metrics (T27, T34, T47)."""
+    def stats_listed(self, reply: StatsReply, at: Window) -> Disagreement | None:
+        """Judge the keys in the answer to STATS, not its metrics (T27, T34, T47)."""
         self._rules.at = at
         return self._names("STATS", reply, [row for fragment in reply.fragments for row in fragment.rows])
 
@@ -103,7 +103,7 @@ class Records:
         return tuple(dict.fromkeys(one for state in held for one in self._rules.seen(state)))
 
     def _fits(self, state: Record, row: ListRow) -> bool:
-        """Say whether a row may be this record's; its key type is only told from 7.3.2 on (T28)."""
+        """Return whether a row may be this record's; its key type counts only since 7.3.2 (T28)."""
         kind = KeyType.COUNTER if state.is_counter else KeyType.BUFFER
         if row.ttl_type != state.ttl_type or (self._tells_key_type and row.key_type != kind):
             return False
@@ -114,7 +114,7 @@ class Records:
     def _names(
         self, name: str, reply: ListReply | StatsReply, rows: Iterable[ListRow | StatsRow]
     ) -> Disagreement | None:
-        """Judge whose rows there are: those of every live record, once each; of other clients' records too, perhaps."""
+        """Judge that every live record has one row, and that others have none unless other clients use the server."""
         keys = [row.key for row in rows]
         clauses = {"LIST": ("THR-LIST-13", "THR-EXPIRY-6"), "STATS": ("THR-STATS-11", "THR-EXPIRY-7")}[name]
         wrong = misnumbered(name, reply.fragments) or repeated(name, keys, clauses[0])
@@ -122,17 +122,19 @@ class Records:
             return wrong
         for key in keys:
             if not any(self._seen(key)) and (key in self._states or not self._shared):
-                was = " or ".join(map(self._told, self._states.get(key, (ABSENT,))))
-                told = f"{name} has a row for {key.hex() or 'the empty key'}, with {was}"
-                return Disagreement(told, f"{name} row for nothing", clauses[1] if key in self._states else clauses[0])
+                was = " or ".join(map(self._described, self._states.get(key, (ABSENT,))))
+                detail = f"{name} has a row for {key.hex() or 'the empty key'}, with {was}"
+                return Disagreement(
+                    detail, f"{name} row for nothing", clauses[1] if key in self._states else clauses[0]
+                )
         for key in list(self._states):
             if key not in keys and ABSENT not in self._seen(key):
-                told = f"{name} lacks {key.hex()}, with {' or '.join(map(self._told, self._states[key]))}"
-                return Disagreement(told, f"{name} row missing", clauses[0])
+                detail = f"{name} lacks {key.hex()}, with {' or '.join(map(self._described, self._states[key]))}"
+                return Disagreement(detail, f"{name} row missing", clauses[0])
         return None
 
     def _points_moved(self, rows: Iterable[ListRow]) -> Disagreement | None:
-        """A time point is later than the last one told where the expiry is later, earlier where it is (LIST-8)."""
+        """Judge that a time point moved in the direction of its expiry since the last LIST (LIST-8)."""
         for row in rows:
             states = self._states.get(row.key, ())
             if len(states) != 1 or states[0] is None or states[0].due is None or states[0].due.last >= CLAMPED:
@@ -143,12 +145,12 @@ class Records:
             if (now.first > then.last + MOVED and row.time_point <= point) or (
                 now.last < then.first - MOVED and row.time_point >= point
             ):
-                told = f"LIST: time point of {row.key.hex()} was {point}, is {row.time_point}; it is due {now}"
-                return Disagreement(f"{told}, was {then}", "time point stands", "THR-LIST-8")
+                detail = f"LIST: time point of {row.key.hex()} was {point}, is {row.time_point}; it is due {now}"
+                return Disagreement(f"{detail}, was {then}", "time point stands", "THR-LIST-8")
         return None
 
     def counted(self, at: Window) -> dict[str, tuple[int, int]]:
-        """Return INFO's field -> the least and the most it may be."""
+        """Return field of INFO -> its bounds."""
         self._rules.at = at
         sums = {"keys": [0, 0], "counters": [0, 0], "buffers": [0, 0]}
         for key in list(self._states):
@@ -159,5 +161,5 @@ class Records:
         return {field: (least, most) for field, (least, most) in sums.items()}
 
     def instants(self) -> list[int]:
-        """Return when records are due, ascending."""
+        """Return the latest expiries of all records, in ns and ascending."""
         return sorted({state.due.last for states in self._states.values() for state in states if state and state.due})

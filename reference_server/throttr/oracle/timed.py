@@ -1,4 +1,4 @@
-"""The sequential model of one key, in time: a record is there until it is due, and its TTL counts down."""
+"""The sequential model of one key with a clock: a record exists until it is due, and its TTL counts down."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from wireproof.reference_server.throttr.model import (
 __all__ = ["TimedModel"]
 
 WRAPS = 1 << 63
-"""Nanoseconds from which on a TTL may wrap where TTL-13 is a MAY."""
+"""Nanoseconds from which a TTL may wrap where TTL-13 is MAY."""
 MUST_COUNT_DOWN = {"7.1.0": False, "7.3.2": True}
-"""TTL-11: whether a returned TTL counts down, or may stay what it was given."""
+"""TTL-11: whether a returned TTL must count down, or may stay as it was given."""
 MAY_WRAP = {"7.1.0": False, "7.3.2": True}
 """TTL-13."""
 
 
 class TimedModel(ThrottrModel):
-    """`at` is when the next steps happen; a record within `tolerance_ns` of its expiry may be there or not (T20)."""
+    """The model at the time `at`; a record within `tolerance_ns` of its expiry may exist or not (T20)."""
 
     def __init__(self, profile: Profile, variant: str, tolerance_ns: int) -> None:
         super().__init__(profile, variant)
@@ -42,7 +42,7 @@ class TimedModel(ThrottrModel):
         self._wraps = MAY_WRAP[profile.name]
 
     def seen(self, state: State) -> States:
-        """See `ThrottrModel`; a record whose time is open may be there or not."""
+        """Return the states that a request may find; a record with an open expiry may exist or not."""
         if state is None:
             return (ABSENT,)
         if state.due is None:
@@ -52,7 +52,7 @@ class TimedModel(ThrottrModel):
         return (ABSENT,) if state.due.last + self._tolerance <= self.at.since else (state, ABSENT)
 
     def step(self, state: Hashable, request: Request, reply: Message | None) -> States:
-        """See `Model`; what was refused while its time is nearly up may yet be found by another request."""
+        """Return the possible states; a record close to its expiry may be refused now and found later."""
         found = super().step(state, request, reply)
         nearly = isinstance(state, Record) and state.due is not None and len(self.seen(state)) > 1
         if nearly and ABSENT in found and isinstance(reply, Status) and not reply.ok:
@@ -73,14 +73,14 @@ class TimedModel(ThrottrModel):
         return then._replace(due=None if open_ else Due(state.due.first + span, state.due.last + span))
 
     def _due_in(self, ttl_type: int, ttl: int) -> Due | None:
-        """Return when a record is due that gets this TTL now; None for types outside their table (T17)."""
+        """Return the expiry of a record with this TTL from now; None for types outside their table (T17)."""
         span = ttl * UNITS.get(ttl_type, 0)
         if ttl_type not in UNITS or (self._wraps and span >= WRAPS):
             return None
         return Due(self.at.since + span, self.at.until + span)
 
     def _may_read(self, state: Record, ttl: int) -> bool:
-        """Say whether a TTL may be read: rounded either way, never above what was given (TTL-11, TTL-12, WIDTH-13)."""
+        """Return whether a TTL is possible: rounded either way, at most the given one (TTL-11, TTL-12, WIDTH-13)."""
         if state.due is None or state.ttl is None or state.ttl > self._max:
             return True
         unit = UNITS[state.ttl_type]

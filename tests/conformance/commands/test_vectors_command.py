@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from tests.conformance.scripted import CLAUSE, make_case
 from wireproof.conformance.commands import vectors as command_module
-from wireproof.conformance.model.outcome import Note
-from wireproof.conformance.report.derived_vectors import DeriveError, Deriver, canonical
+from wireproof.conformance.report import vector_archive, vector_store
+from wireproof.conformance.report.derived_vectors import DeriveError, Deriver
 from wireproof.conformance.suite.cases import Frame, Suite, load_suite, vectors_root
 
 REAL = load_suite("throttr")
@@ -42,9 +43,15 @@ SMALL = suite(
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Return a caller of the command over a copy of the folder with a small suite."""
     shutil.copytree(vectors_root() / "schema", tmp_path / "schema")
+    shutil.copytree(vectors_root() / "examples", tmp_path / "examples")
     (tmp_path / "throttr").mkdir()
-    monkeypatch.setattr(command_module, "vectors_root", lambda: tmp_path)
-    monkeypatch.setattr(command_module, "load_suite", lambda name: SMALL)
+    shutil.copy(vectors_root() / "throttr" / "clauses.yaml", tmp_path / "throttr")
+    for module in (command_module, vector_store, vector_archive):
+        monkeypatch.setattr(module, "vectors_root", lambda: tmp_path)
+    for module in (command_module, vector_store):
+        monkeypatch.setattr(module, "load_suite", lambda name: SMALL)
+    monkeypatch.setattr(command_module, "protocol_names", lambda: ["throttr"])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def called(*arguments: str) -> Result:
         result = CliRunner().invoke(command_module.command, arguments)
@@ -54,26 +61,37 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     return called
 
 
-def test_building_writes_a_file_of_each_topic_profile_and_variant(call: Call, tmp_path: Path) -> None:
-    assert call("build", "throttr").output == "throttr: 8 files, 8 written, 0 removed\n"
-    assert len(list(tmp_path.glob("throttr/*/*/made.json"))) == 8
+MADE = "throttr/derived/made.json"
+
+
+def test_building_writes_one_file_of_each_topic(call: Call, tmp_path: Path) -> None:
+    assert call("build", "throttr").output == "throttr: 1 files, 1 written, 0 removed\n"
+    assert [*tmp_path.glob("throttr/**/*.json")] == [tmp_path / MADE]
 
 
 def test_building_twice_changes_nothing(call: Call, tmp_path: Path) -> None:
     call("build")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
 
-    assert call("build", "throttr").output == "throttr: 8 files, 0 written, 0 removed\n"
+    assert call("build", "throttr").output == "throttr: 1 files, 0 written, 0 removed\n"
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
+
+
+def test_building_elsewhere_leaves_the_vectors_as_they_are(call: Call, tmp_path: Path) -> None:
+    assert call("build", "--out", str(tmp_path / "out")).exit_code == 0
+    assert (tmp_path / "out" / MADE).is_file()
+    assert not (tmp_path / MADE).exists()
 
 
 def test_what_is_built_is_right_by_the_published_schema(call: Call, tmp_path: Path) -> None:
     call("build")
     rules = json.loads((tmp_path / "schema" / "vectors.schema.json").read_text(encoding="utf-8"))
-    document = json.loads((tmp_path / "throttr/7.1.0/uint8/made.json").read_text(encoding="utf-8"))
+    document = json.loads((tmp_path / MADE).read_text(encoding="utf-8"))
 
     jsonschema_rs.Draft202012Validator(rules).validate(document)
-    assert [one["id"] for one in document["conversations"]] == ["made/one", "made/eight-bits"]
+    assert [(one["id"], one.get("in")) for one in document["conversations"]] == [
+        ("made/one", None), ("made/eight-bits", "ae"),
+    ]  # fmt: skip
     assert [step["do"] for step in document["conversations"][0]["steps"]] == [
         "connect", "send", "receive", "wait", "half_close", "closed",
     ]  # fmt: skip
@@ -82,50 +100,77 @@ def test_what_is_built_is_right_by_the_published_schema(call: Call, tmp_path: Pa
 def test_checking_fresh_files_passes(call: Call) -> None:
     call("build")
 
-    assert (call("check").exit_code, call("check", "throttr").output) == (0, "throttr: 8 files\n")
+    assert (call("check").exit_code, call("check", "throttr").output) == (0, "throttr: 1 files\n")
 
 
-def test_checking_finds_what_is_stale_missing_and_left_over(call: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [("made", "{}", "stale"), ("made", None, "missing"), ("old", "{}", "left over")],
+)
+def test_checking_finds_what_is_stale_missing_and_left_over_and_building_mends_it(
+    file: str, text: str | None, complaint: str, call: Call, tmp_path: Path
+) -> None:
     call("build")
-    (tmp_path / "throttr/7.1.0/uint8/made.json").write_text("{}")
-    (tmp_path / "throttr/7.1.0/uint16/made.json").unlink()
-    (tmp_path / "throttr/7.3.2/uint8/old.json").write_text("{}")
+    victim = tmp_path / "throttr" / "derived" / f"{file}.json"
+    victim.unlink() if text is None else victim.write_text(text)
     result = call("check")
 
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        "missing: vectors/throttr/7.1.0/uint16/made.json",
-        "stale: vectors/throttr/7.1.0/uint8/made.json",
-        "left over: vectors/throttr/7.3.2/uint8/old.json",
+        f"{complaint}: vectors/throttr/derived/{file}.json",
         "Error: run 'wireproof vectors build' and commit what it writes",
     ]
+    assert call("build").exit_code == call("check").exit_code == 0
 
 
-def test_building_mends_what_checking_found(call: Call, tmp_path: Path) -> None:
-    call("build")
-    (tmp_path / "throttr/7.1.0/uint8/made.json").write_text("{}")
-    (tmp_path / "throttr/7.3.2/uint8/old.json").write_text("{}")
-
-    assert call("build", "throttr").output == "throttr: 8 files, 1 written, 1 removed\n"
-    assert call("check").exit_code == 0
-
-
-def test_showing_a_vector_prints_it_with_its_file(call: Call) -> None:
-    call("build")
+@pytest.mark.parametrize("built", [True, False])
+def test_showing_a_vector_prints_it_with_its_file(built: bool, call: Call) -> None:
+    if built:
+        call("build")
     shown = call("show", "made/one", "--profile", "7.1.0", "--variant", "uint8").output
 
-    assert shown.startswith("# vectors/throttr/7.1.0/uint8/made.json\n")
+    assert shown.startswith("# vectors/throttr/derived/made.json: 7.1.0 uint8\n")
     assert json.loads(shown.partition("\n")[2])["id"] == "made/one"
     assert call("show", "made/query").output.count("# vectors/") == 8
 
 
 @pytest.mark.parametrize("arguments", [("made/none",), ("made/one", "--profile", "9"), ("made/one", "--variant", "u1")])
 def test_showing_what_is_not_there_is_told(call: Call, arguments: tuple[str, ...]) -> None:
-    call("build")
     result = call("show", *arguments)
 
     assert result.exit_code == 1
     assert "Error: no vector 'made/" in result.stderr
+
+
+def test_an_archive_is_the_same_from_files_and_from_cases(call: Call, tmp_path: Path) -> None:
+    wanted = ("export", "throttr", "--profile", "7.3.2", "--variant", "uint32", "--out")
+    call(*wanted, str(tmp_path / "derived.zip"))
+    call("build")
+    shown = call(*wanted, str(tmp_path / "stored.zip")).output
+
+    packed = tmp_path / "stored.zip"
+    assert shown == f"{packed}: 7 files, {packed.stat().st_size} bytes\n"
+    assert packed.read_bytes() == (tmp_path / "derived.zip").read_bytes()
+    with zipfile.ZipFile(packed) as archive:
+        texts = {name.partition("/")[2]: archive.read(name).decode() for name in archive.namelist()}
+    assert json.loads(texts["vectors/made.json"])["configurations"]["a"]["sizes"] == {"value": 4}
+    assert CLAUSE in [one["id"] for one in json.loads(texts["clauses.json"])["clauses"]]
+    assert "2 frames and 1 conversations" in texts["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--profile", "9", "--out", "x.zip"), "7.1.0, 7.3.2"),
+        (("--profile", "7.1.0", "--variant", "u1", "--out", "x.zip"), "uint8, uint16"),
+        (("--profile", "7.1.0", "--out", "x.rar"), ".zip, .tar.gz, .tgz"),
+    ],
+)
+def test_an_archive_of_nothing_known_is_refused(arguments: tuple[str, ...], complaint: str, call: Call) -> None:
+    result = call("export", "throttr", *arguments)
+
+    assert result.exit_code != 0
+    assert complaint in result.stderr
 
 
 def test_messages_are_listed_with_their_fields(call: Call) -> None:
@@ -162,17 +207,6 @@ def test_what_cannot_be_derived_is_told_with_its_id(wrong: str, call: Call, monk
     assert result.stderr.startswith(("Error: made/up under 7.1.0 uint8: ", "Error: m/x under 7.1.0 uint8: "))
 
 
-def test_deriving_is_the_same_each_time() -> None:
-    first, second = (Deriver(SMALL, "7.3.2", "uint32").documents() for _ in range(2))
-
-    assert canonical(first["made"]) == canonical(second["made"])
+def test_a_case_the_reference_does_not_pass_is_refused() -> None:
     with pytest.raises(DeriveError, match="does not pass"):
         Deriver(suite(), "7.1.0", "uint8").conversation(make_case({**REFUSED, "expect": "ok"}))
-
-
-def test_a_canonical_file_has_one_step_a_line() -> None:
-    text = canonical(Deriver(SMALL, "7.1.0", "uint16").documents()["made"])
-
-    assert json.loads(text)["topic"] == "made"
-    assert sum(line.startswith('{"do": ') for line in text.splitlines()) == 6
-    assert Note("send", "a").data == b""

@@ -1,10 +1,10 @@
-"""The tap lets pass what crossed, and nothing else: a driver that loses bytes is told from a target that does."""
+"""The audit lets pass what crossed, and nothing else: a driver that loses bytes is told from a target that does."""
 
 from __future__ import annotations
 
 import pytest
 
-from wireproof.conformance.drivers.io_audit import Tap, TapError
+from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError
 from wireproof.conformance.model.actions import Answer, Read, Write
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
@@ -18,56 +18,56 @@ def received(data: bytes) -> Answer:
 
 
 def test_what_came_is_let_pass_in_any_pieces() -> None:
-    tap = Tap()
-    tap.came(b"ab")
-    tap.came(b"cd")
+    audit = IoAudit()
+    audit.came(b"ab")
+    audit.came(b"cd")
 
     for piece in (b"a", b"bc", b"d"):
-        assert tap.held(READ, received(piece)).data == piece
+        assert audit.checked(READ, received(piece)).data == piece
     for kind in QUIET:
-        assert tap.held(READ, Answer(kind, 1.0, b"why")).kind is kind
+        assert audit.checked(READ, Answer(kind, 1.0, b"why")).kind is kind
 
 
 @pytest.mark.parametrize("given", [b"b", b"ba", b"aa", b"abc", b"ab\0"])
 def test_bytes_lost_turned_or_doubled_are_told(given: bytes) -> None:
-    tap = Tap()
-    tap.came(b"xab")
-    tap.held(READ, received(b"x"))
+    audit = IoAudit()
+    audit.came(b"xab")
+    audit.checked(READ, received(b"x"))
 
-    with pytest.raises(TapError, match="other bytes than came") as told:
-        tap.held(READ, received(given))
+    with pytest.raises(IoAuditError, match="other bytes than came") as told:
+        audit.checked(READ, received(given))
     assert (told.value.connection, told.value.stream, told.value.offset) == ("a", Guilty.TARGET, 1)
     assert told.value.at_us == 500_000
 
 
 @pytest.mark.parametrize("kind", QUIET)
 def test_bytes_kept_from_the_player_are_told(kind: Kind) -> None:
-    tap = Tap()
-    tap.came(b"abc")
+    audit = IoAudit()
+    audit.came(b"abc")
 
-    with pytest.raises(TapError, match="3 bytes came and were kept"):
-        tap.held(READ, Answer(kind, 1.0))
+    with pytest.raises(IoAuditError, match="3 bytes came and were kept"):
+        audit.checked(READ, Answer(kind, 1.0))
 
 
 @pytest.mark.parametrize("left", [(), (b"a",), (b"ab", b"ab"), (b"b", b"a")])
 def test_bytes_that_did_not_leave_as_given_are_told(left: tuple[bytes, ...]) -> None:
-    tap = Tap()
+    audit = IoAudit()
     for data in left:
-        tap.left(data)
+        audit.left(data)
 
-    with pytest.raises(TapError, match="other bytes were sent") as told:
-        tap.held(Write("b", b"ab"), Answer(Kind.SENT, 1.0))
+    with pytest.raises(IoAuditError, match="other bytes were sent") as told:
+        audit.checked(Write("b", b"ab"), Answer(Kind.SENT, 1.0))
     assert (told.value.connection, told.value.stream, told.value.offset) == ("b", Guilty.HARNESS, 0)
 
 
 def test_each_write_is_held_by_itself_and_a_failed_one_is_not() -> None:
-    tap = Tap()
+    audit = IoAudit()
     for data, kind in ((b"ab", Kind.SENT), (b"cd", Kind.RESET), (b"", Kind.SENT)):
-        tap.left(data[:1])
-        tap.left(data[1:])
-        assert tap.held(Write("a", data), Answer(kind, 1.0)).kind is kind
-    tap.left(b"x")
+        audit.left(data[:1])
+        audit.left(data[1:])
+        assert audit.checked(Write("a", data), Answer(kind, 1.0)).kind is kind
+    audit.left(b"x")
 
-    with pytest.raises(TapError) as told:
-        tap.held(Write("a", b"y"), Answer(Kind.SENT, 1.0))
+    with pytest.raises(IoAuditError) as told:
+        audit.checked(Write("a", b"y"), Answer(Kind.SENT, 1.0))
     assert told.value.offset == 4

@@ -1,24 +1,24 @@
-"""The gate: never more inside than there are places, unless somebody wakes up."""
+"""The limiter: never more inside than there are places, unless somebody wakes up."""
 
 import asyncio
 
-from wireproof.conformance.drivers.limiter import Ahead, Gate
+from wireproof.conformance.drivers.limiter import Ahead, Limiter
 
 
 def test_no_more_inside_than_places() -> None:
     most = 0
 
     async def main() -> None:
-        gate = Gate(3)
+        limiter = Limiter(3)
 
         async def one() -> None:
             nonlocal most
-            async with gate:
-                most = max(most, gate.inside)
+            async with limiter:
+                most = max(most, limiter.inside)
                 await asyncio.sleep(0)
 
         await asyncio.gather(*[one() for _ in range(20)])
-        assert gate.inside == 0
+        assert limiter.inside == 0
 
     asyncio.run(main())
 
@@ -29,10 +29,10 @@ def test_places_are_taken_in_the_order_of_asking() -> None:
     order: list[int] = []
 
     async def main() -> None:
-        gate = Gate(1)
+        limiter = Limiter(1)
 
         async def one(number: int) -> None:
-            async with gate:
+            async with limiter:
                 order.append(number)
                 await asyncio.sleep(0)
 
@@ -47,24 +47,24 @@ def test_who_wakes_is_not_queued_behind_those_who_did_not_begin() -> None:
     order: list[str] = []
 
     async def main() -> None:
-        gate, woken = Gate(1), asyncio.Event()
+        limiter, woken = Limiter(1), asyncio.Event()
 
         async def sleeper() -> None:
-            async with gate:
-                gate.step_out()
+            async with limiter:
+                limiter.step_out()
                 await woken.wait()
-                gate.step_in()
-                order.append(f"woken with {gate.inside} inside")
+                limiter.step_in()
+                order.append(f"woken with {limiter.inside} inside")
 
         async def other(number: int) -> None:
-            async with gate:
+            async with limiter:
                 woken.set()
                 order.append(f"{number}")
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
 
         await asyncio.gather(sleeper(), other(1), other(2))
-        assert gate.inside == 0
+        assert limiter.inside == 0
 
     asyncio.run(main())
 
@@ -73,10 +73,10 @@ def test_who_wakes_is_not_queued_behind_those_who_did_not_begin() -> None:
 
 def test_a_place_is_not_lost_with_who_gives_up() -> None:
     async def main() -> None:
-        gate, entered = Gate(1), asyncio.Event()
+        limiter, entered = Limiter(1), asyncio.Event()
 
         async def one() -> None:
-            async with gate:
+            async with limiter:
                 entered.set()
                 await asyncio.sleep(3600)
 
@@ -89,9 +89,9 @@ def test_a_place_is_not_lost_with_who_gives_up() -> None:
         second.cancel()
         await asyncio.gather(inside, first, second, return_exceptions=True)
 
-        assert gate.inside == 0
-        async with gate:
-            assert gate.inside == 1
+        assert limiter.inside == 0
+        async with limiter:
+            assert limiter.inside == 1
 
     asyncio.run(main())
 
@@ -100,17 +100,17 @@ def test_who_comes_ahead_takes_the_next_place_and_leaves_it_to_the_others() -> N
     order: list[str] = []
 
     async def main() -> None:
-        gate = Gate(1)
+        limiter = Limiter(1)
 
-        async def one(name: str, place: Gate | Ahead) -> None:
+        async def one(name: str, place: Limiter | Ahead) -> None:
             async with place:
                 order.append(name)
                 await asyncio.sleep(0)
 
-        usual = [one(name, gate) for name in ("first", "second", "third")]
-        early = [one(name, gate.ahead) for name in ("early", "too")]
+        usual = [one(name, limiter) for name in ("first", "second", "third")]
+        early = [one(name, limiter.ahead) for name in ("early", "too")]
         await asyncio.gather(*usual, *early)
-        assert gate.inside == 0
+        assert limiter.inside == 0
 
     asyncio.run(main())
 
@@ -118,9 +118,9 @@ def test_who_comes_ahead_takes_the_next_place_and_leaves_it_to_the_others() -> N
 
 
 def test_slow_deliveries_have_places_of_their_own_and_others_come_ahead() -> None:
-    gate = Gate(3)
+    limiter = Limiter(3)
 
-    assert gate.place("whole") is gate
-    assert gate.place("dripped") is gate.aside
-    assert (gate.aside.places, gate.aside.inside) == (3, 0)
-    assert {id(gate.place(name)) for name in ("bytes", "joined", "half-closed")} == {id(gate.ahead)}
+    assert limiter.place("whole") is limiter
+    assert limiter.place("dripped") is limiter.aside
+    assert (limiter.aside.places, limiter.aside.inside) == (3, 0)
+    assert {id(limiter.place(name)) for name in ("bytes", "joined", "half-closed")} == {id(limiter.ahead)}

@@ -11,7 +11,7 @@ import pytest
 from tests.conformance import servers
 from tests.conformance.scripted import ASK, INSERT, make_case, make_symbols
 from wireproof.conformance.drivers import sockets, streams
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.sockets import SocketDriver, connect
 from wireproof.conformance.model.actions import Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
@@ -253,12 +253,12 @@ def test_a_waiting_case_leaves_its_place_to_another() -> None:
     order: list[str] = []
 
     async def main() -> None:
-        gate = Gate(1)
+        limiter = Limiter(1)
         async with servers.reference() as address:
-            driver = SocketDriver(address, gate=gate)
+            driver = SocketDriver(address, limiter=limiter)
 
             async def one(name: str, *steps: Any) -> None:
-                async with gate:
+                async with limiter:
                     order.append(f"{name} begins")
                     await driver.play(player(*steps, timeout=5.0))
                 order.append(f"{name} ends")

@@ -16,7 +16,7 @@ from tests.conformance.scripted import ASK, INSERT, make_case, make_symbols
 from tests.reports.test_schemas import validator
 from wireproof.conformance.drivers import tcp_segments
 from wireproof.conformance.drivers.sockets import SocketDriver
-from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed, sending
+from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed, send_state
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.verdict import Guilty, Verdict
@@ -134,13 +134,13 @@ def test_unix_sockets_tell_nothing_and_nothing_is_claimed(tmp_path: Path) -> Non
 def test_another_system_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcp_segments.sys, "platform", "darwin")
     with socket.socket() as sock:
-        assert sending(sock) is None
+        assert send_state(sock) is None
 
 
 @linux
 def test_what_is_no_tcp_connection_tells_nothing() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        assert sending(sock) is None
+        assert send_state(sock) is None
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from wireproof.conformance.interop.proxy import Between, between
+from wireproof.conformance.interop.proxy import Proxy, proxied
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.monitor.monitor import Monitor
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.registry import protocol
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -18,19 +19,24 @@ def monitor() -> Monitor:
     return Monitor(protocol("throttr"), "7.1.0", "uint16")
 
 
+def dissection() -> Dissection:
+    known = protocol("throttr")
+    return Dissection(known.link, known.codec(known.profiles["7.1.0"], "uint16"))
+
+
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(1000):
         writer.write(data.upper())
     writer.close()
 
 
-def tapped(serve: Serve, use: Callable[[Between], Awaitable[None]]) -> Between:
+def tapped(serve: Serve, use: Callable[[Proxy], Awaitable[None]]) -> Proxy:
     """Return the tap once `use` went through it."""
 
-    async def run() -> Between:
+    async def run() -> Proxy:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         address = Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
-        async with server, between(address, monitor) as tap:
+        async with server, proxied(address, monitor, dissection) as tap:
             tap.name = "a"
             await use(tap)
         return tap
@@ -39,7 +45,7 @@ def tapped(serve: Serve, use: Callable[[Between], Awaitable[None]]) -> Between:
 
 
 def test_both_directions_are_handed_on_and_noted() -> None:
-    async def use(tap: Between) -> None:
+    async def use(tap: Proxy) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", tap.port)
         writer.write(b"abc")
         assert await reader.readexactly(3) == b"ABC"
@@ -49,11 +55,11 @@ def test_both_directions_are_handed_on_and_noted() -> None:
 
     tap = tapped(echo, use)
 
-    assert [one.name for one in tap.crossings] == ["a"]
-    assert (tap.crossings[0].sent, tap.crossings[0].received) == (b"abc", b"ABC")
+    assert [one.name for one in tap.connections] == ["a"]
+    assert (tap.connections[0].sent, tap.connections[0].received) == (b"abc", b"ABC")
     kinds = [one.kind for one in tap.trace]
     assert kinds == [Kind.OPENED, Kind.SENT, Kind.RECEIVED, Kind.HALF_CLOSED]
-    assert tap.crossings[0].over is Kind.HALF_CLOSED
+    assert tap.connections[0].over is Kind.HALF_CLOSED
 
 
 def test_the_end_from_the_server_is_told_as_such_and_connections_are_numbered() -> None:
@@ -61,7 +67,7 @@ def test_the_end_from_the_server_is_told_as_such_and_connections_are_numbered() 
         await reader.read(1)
         writer.close()
 
-    async def use(tap: Between) -> None:
+    async def use(tap: Proxy) -> None:
         for _ in range(2):
             reader, writer = await asyncio.open_connection("127.0.0.1", tap.port)
             writer.write(b"x")
@@ -70,14 +76,14 @@ def test_the_end_from_the_server_is_told_as_such_and_connections_are_numbered() 
 
     tap = tapped(hang_up, use)
 
-    assert [one.name for one in tap.crossings] == ["a", "a#2"]
-    assert [one.over for one in tap.crossings] == [Kind.ENDED, Kind.ENDED]
-    assert tap.of("a") is tap.crossings[1]
+    assert [one.name for one in tap.connections] == ["a", "a#2"]
+    assert [one.over for one in tap.connections] == [Kind.ENDED, Kind.ENDED]
+    assert tap.of("a") is tap.connections[1]
 
 
 def test_a_server_that_takes_no_connection_is_told() -> None:
-    async def run() -> Between:
-        async with between(Address("tcp", "127.0.0.1", 1), monitor) as tap:
+    async def run() -> Proxy:
+        async with proxied(Address("tcp", "127.0.0.1", 1), monitor, dissection) as tap:
             reader, writer = await asyncio.open_connection("127.0.0.1", tap.port)
             assert await reader.read() == b""
             writer.close()

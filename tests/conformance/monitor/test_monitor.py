@@ -9,7 +9,7 @@ from wireproof.conformance.model.intended import Meant
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import MISREAD, NOT_MEANT, Violation
-from wireproof.conformance.monitor.monitor import Monitor, Report
+from wireproof.conformance.monitor.monitor import Monitor, MonitorReport
 from wireproof.protocols import Message
 from wireproof.protocols.throttr import OK, REFUSED
 from wireproof.protocols.throttr.replies import PushedEvent, PushedMessage, QueryReply, WhoamiReply
@@ -21,7 +21,7 @@ PUSH = PushedMessage(b"p")
 ENDS = [Kind.ENDED, Kind.RESET]
 
 
-def guilty_of(report: Report) -> Violation:
+def guilty_of(report: MonitorReport) -> Violation:
     assert report.first is not None
     return report.first
 

@@ -1,4 +1,4 @@
-"""Faults of clients are killed for a right clause; one that changes nothing, or breaks what no case asks, survives."""
+"""Mutants of clients are killed for a clause they break; one that changes nothing, or is blamed elsewhere, survives."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from click.testing import CliRunner
 
 from wireproof.conformance.commands.mutation import command
 from wireproof.conformance.mutation import clients
-from wireproof.conformance.mutation.clients import ClientCheck
+from wireproof.conformance.mutation.clients import ClientMutationRun
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.mutants.registry import client_mutants
 from wireproof.mutants.throttr.client.mutant import mutant
 from wireproof.reference_client.throttr import Client
 
-CHECK = ClientCheck("throttr", "7.3.2", "uint32")
+RUN = ClientMutationRun("throttr", "7.3.2", "uint32")
 
 
 def few(suite: Suite, profile: str, variant: str) -> Iterator[Case]:
@@ -39,17 +39,17 @@ def _only_a_few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
         ("dies-of-unknown-status", "THR-CLIENT-6"),
     ],
 )
-def test_a_wrong_client_is_killed_for_a_clause_it_breaks(name: str, blamed: str) -> None:
-    trial = CHECK.run(client_mutants("throttr")[name])
+def test_a_mutant_is_killed_for_a_clause_it_breaks(name: str, blamed: str) -> None:
+    result = RUN.result(client_mutants("throttr")[name])
 
-    assert (trial.blamed, bool(trial.killer)) == (blamed, True)
+    assert (result.blamed, bool(result.killer)) == (blamed, True)
 
 
 def test_the_reference_client_fails_nothing() -> None:
-    assert CHECK.alarms() == []
+    assert RUN.false_alarms() == []
 
 
-def test_what_is_not_wrong_and_what_is_blamed_elsewhere_survives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_conforms_and_what_is_blamed_elsewhere_survives(monkeypatch: pytest.MonkeyPatch) -> None:
     known = dict(client_mutants("throttr"))
     swapped = known["got-quota-and-ttl-swapped"]
     known["harmless"] = mutant("harmless", "Nothing.", "QUERY-6", client=Client)
@@ -59,20 +59,20 @@ def test_what_is_not_wrong_and_what_is_blamed_elsewhere_survives(monkeypatch: py
 
     result = CliRunner().invoke(
         command,
-        ["throttr", "--role", "client", "--variant", "uint32", "--fault", "harmless", "--fault", "elsewhere"],
+        ["throttr", "--role", "client", "--variant", "uint32", "--mutant", "harmless", "--mutant", "elsewhere"],
     )
 
     assert result.exit_code == 1
     assert "survives: harmless" in result.output
     assert "blamed elsewhere: sdk-query/reply.whole [THR-QUERY-6]" in result.output
-    assert "0 of 2 wrong clients found out" in result.output
+    assert "0 of 2 mutants of the client killed" in result.output
 
 
 def test_one_that_is_killed_exits_0_and_one_that_is_unknown_is_a_usage_error() -> None:
-    arguments = ["throttr", "--role", "client", "--variant", "uint32", "--details", "--fault"]
+    arguments = ["throttr", "--role", "client", "--variant", "uint32", "--details", "--mutant"]
 
     right = CliRunner().invoke(command, [*arguments, "long-names-cut"])
-    unknown = CliRunner().invoke(command, [*arguments, "no-such-fault"])
+    unknown = CliRunner().invoke(command, [*arguments, "no-such-mutant"])
 
     assert (right.exit_code, unknown.exit_code) == (0, 2)
     assert "long-names-cut: sdk-refused/key-too-long.256 THR-CLIENT-2" in right.output

@@ -1,4 +1,4 @@
-"""The self-check itself: tapes agree exactly when the server does, and every complaint can be made."""
+"""Mutation runs: recordings agree exactly when the server does, and every complaint can be made."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from wireproof.conformance.commands.mutation import command
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.mutation import kill_matrix_page
 from wireproof.conformance.mutation.applicable import applicable, profiles_of
-from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix, Trial
-from wireproof.conformance.mutation.mutant_result import Finding, factory_of
-from wireproof.conformance.mutation.mutation_run import Check, FaultlessError
+from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix
+from wireproof.conformance.mutation.mutant_result import Finding, MutantResult
+from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
+from wireproof.conformance.mutation.recorded_suite import factory_of
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
 from wireproof.reference_server.clock import VirtualClock
@@ -30,47 +32,65 @@ LOW_BYTE = server_mutants("throttr")["quota-low-byte"]
 CASES = [replace(SUITE.cases[0], id=name, no_fault="") for name in ("one", "two", "three")]
 
 
-def matrix(*trials: Trial, levels: tuple[Level, Level, Level] = (Level.MUST, Level.SHOULD, Level.MAY)) -> KillMatrix:
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def matrix(
+    *results: MutantResult, levels: tuple[Level, Level, Level] = (Level.MUST, Level.SHOULD, Level.MAY)
+) -> KillMatrix:
     named = {case.id: level for case, level in zip(CASES, levels, strict=True)}
-    return KillMatrix("7.1.0", "uint16", SUITE, CASES, named, trials)
+    return KillMatrix("7.1.0", "uint16", SUITE, CASES, named, results)
 
 
-def trial(*kills: tuple[str, str], clauses: tuple[str, ...] = ("THR-QUERY-6",), error: str | None = None) -> Trial:
+def result(
+    *kills: tuple[str, str], clauses: tuple[str, ...] = ("THR-QUERY-6",), error: str | None = None
+) -> MutantResult:
     findings = [Finding(case, Verdict.FAIL, blamed, "x") for case, blamed in kills]
-    return Trial(Mutant(name="wrong", description="Is wrong.", clauses=clauses), findings, error)
+    return MutantResult(Mutant(name="wrong", description="Is wrong.", clauses=clauses), findings, error)
 
 
 GOOD = (("one", "THR-QUERY-6"), ("two", "THR-QUERY-6"))
 
 
 @pytest.mark.parametrize(
-    ("trials", "complaint"),
+    ("results", "complaint"),
     [
-        ([trial(*GOOD)], None),
-        ([trial(*GOOD), trial()], "wrong survives: Is wrong. (THR-QUERY-6)"),
-        ([trial(*GOOD), trial(("one", "x"), clauses=())], "wrong is legal and failed by one: x"),
-        ([trial(*GOOD), trial(error="KeyError: 1")], "wrong could not be tried: KeyError: 1"),
-        ([trial(("one", "THR-QUERY-6"))], "two kills nothing and does not say why (no_fault)"),
-        ([trial(("one", "THR-QUERY-6"), ("two", "other"))], "only 1 of 2 kills blame a broken clause; wanted 95%"),
+        ([result(*GOOD)], None),
+        ([result(*GOOD), result()], "wrong survives: Is wrong. (THR-QUERY-6)"),
+        ([result(*GOOD), result(("one", "x"), clauses=())], "wrong conforms and one fails it: x"),
+        ([result(*GOOD), result(error="KeyError: 1")], "wrong could not be run: KeyError: 1"),
+        ([result(("one", "THR-QUERY-6"))], "two kills no mutant and gives no reason (no_fault)"),
+        ([result(("one", "THR-QUERY-6"), ("two", "other"))], "only 1 of 2 kills blame a broken clause; wanted 95%"),
     ],
 )
-def test_each_complaint(trials: list[Trial], complaint: str | None) -> None:
-    assert [one.told for one in matrix(*trials).complaints()] == ([complaint] if complaint else [])
+def test_each_complaint(results: list[MutantResult], complaint: str | None) -> None:
+    assert [one.message for one in matrix(*results).complaints()] == ([complaint] if complaint else [])
 
 
-def test_a_case_may_say_why_it_kills_nothing_and_complaints_keep_to_their_groups() -> None:
-    found = matrix(trial(("one", "THR-QUERY-6")))
+def test_a_case_may_say_why_it_kills_no_mutant_and_complaints_keep_to_their_groups() -> None:
+    found = matrix(result(("one", "THR-QUERY-6")))
     group = SUITE.clauses[CASES[0].clauses[0]].group
 
-    assert [case.id for case in found.toothless] == ["two"]
+    assert [case.id for case in found.kills_no_mutant] == ["two"]
     assert not list(found.complaints(groups=["NONE"]))
     assert len(list(found.complaints(groups=[group]))) == 1
-    told = [CASES[0], replace(CASES[1], no_fault="for a reason"), CASES[2]]
-    assert not replace(found, cases=told).toothless
+    excused = [CASES[0], replace(CASES[1], no_fault="for a reason"), CASES[2]]
+    assert not replace(found, cases=excused).kills_no_mutant
+
+
+def test_a_value_of_foreach_that_kills_nothing_is_no_complaint_where_another_one_kills() -> None:
+    sweep = [replace(CASES[0], id=f"one.{m}", variables={"m": m}) for m in (1, 2)]
+    levels = dict.fromkeys(("one.1", "one.2"), Level.MUST)
+
+    killed = KillMatrix("7.1.0", "uint16", SUITE, sweep, levels, [result(("one.2", "THR-QUERY-6"))])
+    assert not killed.kills_no_mutant
+    assert [case.id for case in replace(killed, results=[result()]).kills_no_mutant] == ["one.1", "one.2"]
 
 
 def test_what_is_untestable_is_no_kill() -> None:
-    found = trial(*GOOD)
+    found = result(*GOOD)
     found = replace(found, findings=[*found.findings, Finding("three", Verdict.UNTESTABLE, "other", "x")])
 
     assert [one.case for one in found.kills] == ["one", "two"]
@@ -78,54 +98,56 @@ def test_what_is_untestable_is_no_kill() -> None:
 
 
 def test_two_runs_differ_by_one_finding() -> None:
-    assert matrix(trial(*GOOD)).differs_from(matrix(trial(*GOOD))) == ""
-    assert matrix(trial(*GOOD)).differs_from(matrix(trial(GOOD[0]))) == "wrong"
+    assert matrix(result(*GOOD)).differs_from(matrix(result(*GOOD))) == ""
+    assert matrix(result(*GOOD)).differs_from(matrix(result(GOOD[0]))) == "wrong"
 
 
-def test_a_tape_agrees_with_the_same_server_and_not_with_another() -> None:
-    ground = Check(FEW, "7.1.0", "uint16").ground
+def test_a_recording_agrees_with_the_same_server_and_not_with_another() -> None:
+    suite = MutationRun(FEW, "7.1.0", "uint16").recorded
+    mutant = factory_of(suite.plan, "quota-low-byte")
 
-    right = [tape.agrees(factory_of(ground.plan, None)) for _, tape in ground.tapes]
-    wrong = {case.id for case, tape in ground.tapes if not tape.agrees(factory_of(ground.plan, "quota-low-byte"))}
+    same = [recording.agrees(factory_of(suite.plan, None)) for _, recording in suite.recordings]
+    other = {case.id for case, recording in suite.recordings if not recording.agrees(mutant)}
 
-    assert all(right)
-    assert wrong
-    assert {one.case for one in ground.try_out("quota-low-byte")} <= wrong
+    assert all(same)
+    assert other
+    assert {one.case for one in suite.findings("quota-low-byte")} <= other
 
 
-def test_only_tapes_that_ask_what_a_fault_touches_are_played_again() -> None:
-    ground = Check(SUITE, "7.1.0", "uint16").ground
-    factory = factory_of(ground.plan, "quota-low-byte")
+def test_only_recordings_with_a_request_that_the_mutant_touches_are_replayed() -> None:
+    some = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in ("query", "purge", "list")))
+    suite = MutationRun(some, "7.1.0", "uint16").recorded
+    factory = factory_of(suite.plan, "quota-low-byte")
     touched = factory(VirtualClock()).touched
-    spared = [(case, tape) for case, tape in ground.tapes if not tape.may_show(touched)]
+    spared = [recording for _, recording in suite.recordings if not recording.may_differ(touched)]
 
     assert touched == {"QUERY", "EVENT"}
-    assert len(spared) > 100
-    assert all(tape.agrees(factory) for _, tape in spared)
-    assert factory_of(ground.plan, None)(VirtualClock()).touched is None
+    assert len(spared) > 10
+    assert all(recording.agrees(factory) for recording in spared)
+    assert factory_of(suite.plan, None)(VirtualClock()).touched is None
 
 
-def test_a_suite_that_the_faultless_server_fails_proves_nothing() -> None:
-    steps = ({"send": "WHOAMI", "expect": {"WHOAMI_REPLY": {"id": {"hex": "00"}}}},)
+def test_a_suite_that_the_reference_server_fails_proves_nothing() -> None:
+    steps = steps_of([{"send": "WHOAMI", "expect": {"WHOAMI_REPLY": {"id": {"hex": "00"}}}}])
     broken = replace(FEW, cases=(replace(FEW.cases[0], id="query/broken", steps=steps),))
 
-    with pytest.raises(FaultlessError, match="the faultless server does not pass query/broken: fail"):
-        Check(broken, "7.1.0", "uint16").ground.try_out("quota-low-byte")
+    with pytest.raises(ReferenceFailsError, match="the reference server does not pass query/broken: fail"):
+        MutationRun(broken, "7.1.0", "uint16").recorded.findings("quota-low-byte")
 
 
-def test_where_a_departure_shows() -> None:
-    legal = Mutant(name="legal-x", description="Is odd.")
+def test_where_a_mutant_differs() -> None:
+    variant = Mutant(name="legal-x", description="Is odd.")
     low = replace(LOW_BYTE, profiles=("7.3.2",))
 
     assert profiles_of(LOW_BYTE, SUITE, []) == ["7.1.0", "7.3.2"]
-    assert profiles_of(legal, SUITE, ["p", "q"]) == ["p", "q"]
-    assert applicable([LOW_BYTE, legal, low], SUITE, "7.1.0", "uint8") == [legal]
-    assert applicable([LOW_BYTE, legal, low], SUITE, "7.1.0", "uint16") == [LOW_BYTE, legal]
+    assert profiles_of(variant, SUITE, ["p", "q"]) == ["p", "q"]
+    assert applicable([LOW_BYTE, variant, low], SUITE, "7.1.0", "uint8") == [variant]
+    assert applicable([LOW_BYTE, variant, low], SUITE, "7.1.0", "uint16") == [LOW_BYTE, variant]
 
 
 def test_the_published_matrix_keeps_its_schema_and_the_page_shows_it(tmp_path: Path) -> None:
-    check = Check(FEW, "7.1.0", "uint16")
-    found = kill_matrix_page.document(FEW, check.run([LOW_BYTE, Mutant(name="legal-x", description="Is <odd>.")]))
+    run = MutationRun(FEW, "7.1.0", "uint16")
+    found = kill_matrix_page.document(FEW, run.kill_matrix([LOW_BYTE, Mutant(name="legal-x", description="Is <odd>.")]))
     kill_matrix_page.write(tmp_path, found)
 
     jsonschema_rs.validator_for(json.loads(SCHEMA.read_text())).validate(
@@ -137,24 +159,25 @@ def test_the_published_matrix_keeps_its_schema_and_the_page_shows_it(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
-        (["--fault", "no-such"], 2, "no fault of no-such shows in 7.1.0 uint16; see 'wireproof impostor --list'"),
+        (["--mutant", "no-such"], 2, "no mutant of no-such differs in 7.1.0 uint16; see 'wireproof mutant --list'"),
         (["--profile", "9"], 2, "unknown profile '9': expected 7.1.0 or 7.3.2"),
     ],
 )
-def test_the_command_says_what_is_wrong(arguments: list[str], code: int, told: str) -> None:
-    result = CliRunner().invoke(command, ["throttr", *arguments])
+def test_the_command_names_what_is_unknown(arguments: list[str], code: int, message: str) -> None:
+    done = CliRunner().invoke(command, ["throttr", *arguments])
 
-    assert result.exit_code == code
-    assert told in result.output.replace("\n", " ")
+    assert done.exit_code == code
+    assert message in done.output.replace("\n", " ")
 
 
 @pytest.mark.parametrize(("warned", "code"), [((), 1), (("--warn", "blame"), 0)])
-def test_a_complaint_may_be_told_only(warned: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    complaints = (Complaint("blame", "only 1 of 9 is right"), Complaint("toothless", "this/one kills nothing"))
+def test_a_complaint_may_be_a_warning(warned: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    complaints = (Complaint("blame", "only 1 of 9 is right"), Complaint("kills-nothing", "this/one kills no mutant"))
     monkeypatch.setattr(KillMatrix, "complaints", lambda self, groups: iter(complaints))
-    result = CliRunner().invoke(command, ["throttr", "--fault", "quota-low-byte", "--group", "QUERY", *warned])
+    monkeypatch.setattr("wireproof.conformance.commands.mutation.load_suite", lambda name: FEW)
+    done = CliRunner().invoke(command, ["throttr", "--mutant", "quota-low-byte", "--group", "QUERY", *warned])
 
-    assert (result.exit_code, "only 1 of 9 is right" in result.output) == (code, True)
-    assert "kills nothing" not in result.output, "of some faults only, nothing follows for a case"
+    assert (done.exit_code, "only 1 of 9 is right" in done.output) == (code, True)
+    assert "kills no mutant" not in done.output, "of some mutants only, nothing follows for a case"

@@ -1,4 +1,4 @@
-"""Automatic mutants: every edit is what it says, nothing invisible is edited, and wrong code is found out."""
+"""Random edits: every edit is what it says, nothing invisible is edited, and wrong code is killed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof.conformance.mutation.mutation_run import Check
-from wireproof.conformance.mutation.random_edits import Fate, Mutant, sample, try_mutants
-from wireproof.conformance.mutation.source_edits import mutated, mutations
+from wireproof.conformance.mutation.edit_score import EditScore, Explanation, Kind, explanations, place_of, stale
+from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
+from wireproof.conformance.mutation.mutation_run import MutationRun
+from wireproof.conformance.mutation.random_edits import EditResult, Sample, Status, draw, run_edits
+from wireproof.conformance.mutation.source_edits import edited, source_edits
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.reference_server.registry import served_protocols, server_packages
 
 SUITE = load_suite("throttr")
 FEW = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in ("purge", "whoami")))
+PACKAGES = server_packages("throttr")
 
 
 @pytest.mark.parametrize(
@@ -34,47 +38,99 @@ FEW = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in (
     ],
 )
 def test_each_edit(source: str, after: list[str]) -> None:
-    assert [ast.unparse(mutated(source, one)) for one in mutations(source)] == after
+    assert [ast.unparse(edited(source, one)) for one in source_edits(source)] == after
 
 
 @pytest.mark.parametrize(
     "source",
     [
         '"""Words."""', "x: Literal[1]", "@cache(size=1)\ndef f() -> Literal[2]: ...", "class A(B, frozen=True): ...",
-        "__all__ = ['a' + 'b']", "raise E(1 + 2)", "log.info(1)", "x = f'{a + b}'",
+        "__all__ = ['a' + 'b']", "raise E(1 + 2)", "log.info(x)", "x = f'{a + b}'", "def __repr__(self): return 1 + 2",
     ],
 )  # fmt: skip
-def test_what_nobody_can_see_is_left_alone(source: str) -> None:
-    assert [str(one) for one in mutations(source) if "log" not in source] == []
-    assert not any(one.after == "pass" for one in mutations(source))
+def test_what_no_behaviour_depends_on_is_left_alone(source: str) -> None:
+    assert source_edits(source) == []
 
 
-def test_the_same_seed_gives_the_same_mutants() -> None:
-    packages = ["wireproof.reference_server.throttr"]
+def test_an_edit_is_named_by_its_function_and_its_statement() -> None:
+    (one,) = source_edits("class A:\n    def f(self):\n        return g(a,\n                 b < c)")
 
-    assert sample(packages, 5, 1) == sample(packages, 5, 1) != sample(packages, 5, 2)
-    assert not any("faults" in one.module or "tracing" in one.module for one in sample(packages, 500, 1))
-
-
-def mutant(module: str, before: str, line_holds: str) -> Mutant:
-    from importlib import import_module
-    from pathlib import Path
-
-    file = import_module(module).__file__
-    assert file is not None
-    source = Path(file).read_text(encoding="utf-8")
-    lines = source.splitlines()
-    found = [one for one in mutations(source) if one.before == before and line_holds in lines[one.line - 1]]
-    return Mutant(module, found[0])
+    assert (one.function, one.statement, one.text) == ("A.f", "return g(a, b < c)", "b < c -> b <= c")
+    assert (one.statement_line, one.line) == (3, 4)
 
 
-def test_wrong_code_is_killed_by_a_case_and_code_no_case_runs_survives() -> None:
-    ground = Check(FEW, "7.1.0", "uint16").ground
-    purge = mutant("wireproof.reference_server.throttr.record_requests", "self._store.remove(record)", "remove(record)")
-    limit = mutant("wireproof.reference_server.throttr.session", "self._pushes.clear()", "clear")
+def code_edit(module: str, text: str) -> CodeEdit:
+    return next(one for one in all_edits(PACKAGES) if one.module.endswith(module) and one.edit.text == text)
 
-    killed, survived = try_mutants(ground, [purge, limit])
 
-    assert (killed.fate, killed.case.partition("/")[0]) == (Fate.KILLED, "purge")
-    assert survived.fate is Fate.SURVIVED
-    assert str(killed.mutant).startswith("reference_server/throttr/record_requests.py:")
+@pytest.fixture(scope="module")
+def run() -> MutationRun:
+    return MutationRun(FEW, "7.1.0", "uint16")
+
+
+def test_edits_are_drawn_from_lines_that_a_recording_reaches_the_same_for_the_same_seed(run: MutationRun) -> None:
+    cases = run.recorded.plan.cases
+    first, again = draw(run.recorded, PACKAGES, 20, 1, jobs=1), draw(run.recorded, PACKAGES, 20, 1, jobs=1)
+    other = draw(run.recorded, PACKAGES, 20, 2, jobs=1)
+    subscribes = code_edit("channel_requests", "delivered += 1 -> pass")
+    removes = code_edit("record_requests", "self._store.remove(record) -> pass")
+
+    assert list(first.edits) == list(again.edits) != list(other.edits)
+    assert first.reached + first.unreached == len(all_edits(PACKAGES))
+    assert first.unreached > 100, "PURGE and WHOAMI reach little"
+    assert first.lines.reaching(subscribes) == []
+    reaching = [cases[number].id for number in first.lines.reaching(removes)]
+    assert reaching
+    assert not any(name.startswith("whoami/") for name in reaching)
+
+
+def test_wrong_code_is_killed_and_code_that_cannot_be_loaded_is_stillborn(run: MutationRun) -> None:
+    lines = draw(run.recorded, PACKAGES, 1, 1, jobs=1).lines
+    edits = [
+        code_edit("record_requests", "self._store.remove(record) -> pass"),
+        code_edit("session", "self._at = stop -> pass"),
+        code_edit("enums", "3 -> 4"),
+        code_edit("channels", "0 -> 1"),
+    ]
+
+    killed, hangs, stillborn, survived = run_edits(run.recorded, Sample(edits, 4, 0, lines))
+
+    assert (killed.status, killed.case.partition("/")[0]) == (Status.KILLED, "purge")
+    assert hangs.status in (Status.HANGS, Status.KILLED)
+    assert (stillborn.status, survived.status) == (Status.STILLBORN, Status.SURVIVED)
+    assert str(killed.edit).startswith("reference_server/throttr/record_requests.py:")
+
+
+def test_the_edited_server_stays_edited_and_the_harness_does_not(run: MutationRun) -> None:
+    edit = code_edit("session", "self._write(data) -> pass")
+    _, recording = run.recorded.recordings[0]
+    silent, right = fresh_factory(run.recorded.plan.run, edit), fresh_factory(run.recorded.plan.run, None)
+
+    assert [recording.agrees(silent), recording.agrees(silent), recording.agrees(right)] == [False, False, True]
+
+
+def test_the_score_leaves_out_what_is_equivalent_or_stillborn() -> None:
+    edits = all_edits(PACKAGES)[:6]
+    results = [
+        EditResult(edits[0], Status.KILLED, "a/case"),
+        EditResult(edits[1], Status.HANGS),
+        EditResult(edits[2], Status.STILLBORN),
+        *(EditResult(one, Status.SURVIVED) for one in edits[3:]),
+    ]
+    known = {
+        place_of(edits[3]): Explanation(Kind.EQUIVALENT, "changes nothing"),
+        place_of(edits[4]): Explanation(Kind.ACCEPTED, "no clause"),
+    }
+    score = EditScore(results, known)
+
+    assert (score.killed, score.counted, score.percent) == (2, 4, 50.0)
+    assert [one.edit for one in score.survivors(None)] == [edits[5]]
+    assert EditScore([], {}).percent == 100.0
+
+
+def test_every_explained_edit_exists() -> None:
+    everything = [one for name in served_protocols() for one in all_edits(server_packages(name))]
+
+    assert stale(explanations(), everything) == []
+    assert {place.file for place in explanations()} <= {one.file for one in everything}
+    assert stale([place_of(everything[0])._replace(edit="1 -> 3")], everything) != []

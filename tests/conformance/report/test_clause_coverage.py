@@ -1,4 +1,4 @@
-"""The clause ledger: holes are found, reasons excuse, runs are folded to the latest, open questions are listed."""
+"""Clause coverage: holes are found, reasons excuse, runs are folded to the latest, open questions are listed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from wireproof.conformance.commands.clauses import command
-from wireproof.conformance.report.clause_coverage import Runs, holes, ledger, open_questions, read_runs
+from wireproof.conformance.report.clause_coverage import Runs, coverage, holes, open_questions, read_runs
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.mutants.mutant import Mutant
 
 REAL = load_suite("throttr")
 BINDING, OPEN = REAL.clauses["THR-QUERY-6"], next(one for one in REAL.clauses.values() if "MAY" in one.levels.values())
 CASE: Case = replace(REAL.cases[0], id="one/case", clauses=(BINDING.id, OPEN.id))
-FAULT = Mutant(name="wrong", description="Is wrong.", clauses=(BINDING.id,))
+MUTANT = Mutant(name="wrong", description="Is wrong.", clauses=(BINDING.id,))
 
 
 def suite(*clauses: Any, cases: tuple[Case, ...] = (CASE,)) -> Suite:
@@ -34,20 +34,20 @@ def record(clause: str, who: str = "a", run: str = "r1", at: str = "2026", **cha
 
 
 @pytest.mark.parametrize(
-    ("found", "mutants", "told"),
+    ("found", "mutants", "expected"),
     [
-        (suite(BINDING), [FAULT], []),
-        (suite(BINDING), [], ["THR-QUERY-6 has no fault"]),
-        (suite(BINDING, cases=()), [FAULT], ["THR-QUERY-6 has no case"]),
+        (suite(BINDING), [MUTANT], []),
+        (suite(BINDING), [], ["THR-QUERY-6 has no mutant"]),
+        (suite(BINDING, cases=()), [MUTANT], ["THR-QUERY-6 has no case"]),
         (suite(replace(BINDING, no_fault="a duty of clients"), cases=()), [], []),
         (suite(OPEN), [], []),
         (suite(OPEN, cases=()), [], [f"{OPEN.id} has no case"]),
     ],
 )
-def test_holes(found: Suite, mutants: list[Mutant], told: list[str]) -> None:
-    lines = list(holes(ledger(found, mutants, Runs())))
+def test_holes(found: Suite, mutants: list[Mutant], expected: list[str]) -> None:
+    lines = list(holes(coverage(found, mutants, Runs())))
 
-    assert [line.partition(" that")[0].partition(":")[0] for line in lines] == told
+    assert [line.partition(" that")[0].partition(":")[0] for line in lines] == expected
 
 
 def test_what_implementations_do_where_the_document_is_silent() -> None:
@@ -58,7 +58,7 @@ def test_what_implementations_do_where_the_document_is_silent() -> None:
         record(BINDING.id, "b", verdict="fail"),
         record(OPEN.id, "c", verdict="untestable"),
     ])  # fmt: skip
-    entries = ledger(suite(BINDING, OPEN), [FAULT], runs)
+    entries = coverage(suite(BINDING, OPEN), [MUTANT], runs)
 
     (question,) = open_questions(entries)
     assert question.clause is OPEN
@@ -83,11 +83,11 @@ def test_the_command_lists_holes_and_knows_its_groups(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["throttr", "--group", "QUERY", "--runs", str(tmp_path)])
     brief = CliRunner().invoke(command, ["throttr", "--brief"])
     wrong = CliRunner().invoke(command, ["throttr", "--group", "NONE"])
-    told = json.loads(CliRunner().invoke(command, ["throttr", "--json"]).output)
+    printed = json.loads(CliRunner().invoke(command, ["throttr", "--json"]).output)
 
-    assert "1 records read, 1 lines are none" in result.output
-    assert brief.output.count("\n") < len(told["clauses"])
+    assert "1 records read, 1 lines are no records" in result.output
+    assert brief.output.count("\n") < len(printed["clauses"])
     assert wrong.exit_code == 2
     assert "no clause in NONE: the groups are INSERT, QUERY" in wrong.output
-    assert [one["id"] for one in told["clauses"]] == list(REAL.clauses)
-    assert all("quota-low-byte" in one["faults"] for one in told["clauses"] if one["id"] == "THR-QUERY-6")
+    assert [one["id"] for one in printed["clauses"]] == list(REAL.clauses)
+    assert all("quota-low-byte" in one["faults"] for one in printed["clauses"] if one["id"] == "THR-QUERY-6")

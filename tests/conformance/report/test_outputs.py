@@ -162,16 +162,6 @@ def test_records_are_there_line_by_line_before_the_run_ends(tmp_path: Path) -> N
     assert json.loads((tmp_path / "new" / "run" / "run.json").read_text(encoding="utf-8"))
 
 
-def test_records_can_be_held_anew(tmp_path: Path) -> None:
-    with RunFolder(tmp_path) as folder:
-        folder.add(record("one/a"))
-        folder.rewrite([record("one/a", "untestable")])
-
-    (line,) = (tmp_path / "records.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(line)["verdict"] == "untestable"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["records.jsonl"]
-
-
 def test_a_new_run_in_an_old_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("old")
     (tmp_path / "records.jsonl").write_text("old\n")

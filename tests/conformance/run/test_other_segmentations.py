@@ -21,6 +21,7 @@ from wireproof.conformance.run.segmentation_sample import ALL, Choice, choice_of
 from wireproof.conformance.run.selection import applicable, select
 from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.symbolic import message_of
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
 from wireproof.reference_server.registry import create_service
@@ -106,10 +107,10 @@ def written(case: Case, *reads: bytes | Kind) -> tuple[Outcome, list[bytes]]:
 
 def test_a_joined_write_stands_between_two_others_in_one_piece_and_their_answers_are_dropped() -> None:
     outcome, (data,) = written(delivered("joined", {"send": ASK, "expect": SEEN}), b"\0" + QUERY_REPLY, b"\0")
-    beside = make_symbols().codec.encode(make_symbols().message({"QUERY": {"key": "$wireproof-beside"}}))
+    beside = make_symbols().codec.encode(make_symbols().message(message_of({"QUERY": {"key": "$wireproof-beside"}})))
 
     assert outcome.verdict is Verdict.PASS
-    assert data == beside + make_symbols().codec.encode(make_symbols().message(ASK)) + beside
+    assert data == beside + make_symbols().codec.encode(make_symbols().message(message_of(ASK))) + beside
     assert outcome.extra["cuts"] == 1
 
 

@@ -8,18 +8,19 @@ import pytest
 
 from tests.conformance import servers
 from tests.conformance.scripted import make_case
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.report.outputs import OutputError
-from wireproof.conformance.run.case_scheduler import Round
+from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.case_traits import waits
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.reference_server.registry import create_service
 
@@ -37,7 +38,7 @@ class CountingDriver:
     """A driver that plays nothing: it follows a script, and notes who plays beside whom."""
 
     def __init__(self, jobs: int, script: Script = lambda case, attempt: PASS) -> None:
-        self.gate = Gate(jobs)
+        self.limiter = Limiter(jobs)
         self.address = Address("tcp", "127.0.0.1", 9)
         self.playing: list[str] = []
         self.beside: dict[str, set[str]] = {}
@@ -67,7 +68,7 @@ def plan_of(cases: list[Case], **settings: Any) -> Plan:
 
 def run(cases: list[Case], driver: CountingDriver) -> list[Record]:
     records: list[Record] = []
-    asyncio.run(Round(plan_of(cases), driver, records.append).go())  # type: ignore[arg-type]
+    asyncio.run(CaseScheduler(plan_of(cases), driver, records.append).run())  # type: ignore[arg-type]
     return records
 
 
@@ -196,16 +197,16 @@ def test_where_no_case_stands_for_the_run_all_under_way_are_crashes() -> None:
     plan = plan_of(some(30))
     plan.suite = SUITE_WITHOUT
     records: list[Record] = []
-    asyncio.run(Round(plan, driver, records.append).go())  # type: ignore[arg-type]
+    asyncio.run(CaseScheduler(plan, driver, records.append).run())  # type: ignore[arg-type]
 
     assert sum(one["verdict"] == "crash" for one in records) == 4
 
 
 def test_a_target_that_comes_back_tells_the_guilty_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def serves(self: Round) -> bool:
+    async def serves(self: CaseScheduler) -> bool:
         return True
 
-    monkeypatch.setattr(Round, "_serves", serves)
+    monkeypatch.setattr(CaseScheduler, "_serves", serves)
     driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/1" or not attempt else PASS)
     found = verdicts(run([*some(8), STAYS_UP], driver))
 
@@ -233,7 +234,7 @@ def test_what_cannot_be_written_ends_the_run_with_that_error() -> None:
 
     async def main() -> None:
         async with servers.reference() as address:
-            await play_all(plan_of(some(20, steps=({"alive": True},))), address, full)
+            await play_all(plan_of(some(20, steps=steps_of([{"alive": True}]))), address, full)
 
     with pytest.raises(OutputError, match="no space"):
         asyncio.run(main())
@@ -256,7 +257,7 @@ def test_an_exception_in_simulation_is_the_record_of_its_case() -> None:
             raise RuntimeError("broken")
         return create_service("throttr", profile="7.1.0", variant="uint16", clock=clock)
 
-    simulate(plan_of(some(3, steps=({"alive": True},))), factory, records.append)
+    simulate(plan_of(some(3, steps=steps_of([{"alive": True}]))), factory, records.append)
 
     assert [one["verdict"] for one in records] == ["pass", "harness_error", "pass"]
 
@@ -280,7 +281,9 @@ def test_a_server_that_answers_nobody_is_soon_left_alone() -> None:
 
     async def main() -> None:
         async with servers.serving(servers.never_answers) as address:
-            await play_all(plan_of(some(30, steps=({"alive": True},)), timeout=0.1, jobs=4), address, records.append)
+            await play_all(
+                plan_of(some(30, steps=steps_of([{"alive": True}])), timeout=0.1, jobs=4), address, records.append
+            )
 
     asyncio.run(main())
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.scripted import ASK, make_case
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
@@ -18,7 +18,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import choice_of
-from wireproof.conformance.run.supervision import SupervisedRound
+from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.conformance.verdict.records import Record, Run
 
@@ -62,7 +62,7 @@ class FakeDriver:
 
     def __init__(self, server: FakeServer, jobs: int, ends: Callable[["FakeDriver", str], bool]) -> None:
         self.server = server
-        self.gate = Gate(jobs)
+        self.limiter = Limiter(jobs)
         self.address = server.address
         self.unanswered = 0
         self.playing: list[str] = []
@@ -110,7 +110,7 @@ def run(
     suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, [*cases, STAYS_UP], Settings())
     records: list[Record] = []
-    asyncio.run(SupervisedRound(plan, driver, records.append, server, restarts).go())  # type: ignore[arg-type]
+    asyncio.run(SupervisedScheduler(plan, driver, records.append, server, restarts).run())  # type: ignore[arg-type]
     assert len(records) == len({one["case"] for one in records})
     return {one["case"]: one for one in records}, driver
 
@@ -210,7 +210,7 @@ def test_the_crash_of_the_run_is_there_even_when_its_case_was_not_selected() -> 
     suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings())
     records: list[Record] = []
-    asyncio.run(SupervisedRound(plan, driver, records.append, server, 5).go())  # type: ignore[arg-type]
+    asyncio.run(SupervisedScheduler(plan, driver, records.append, server, 5).run())  # type: ignore[arg-type]
 
     assert [one["case"] for one in records if one["verdict"] == "crash"] == [STAYS_UP.id]
 
@@ -233,16 +233,16 @@ def test_who_dies_only_behind_another_is_not_blamed() -> None:
 
 
 def test_a_death_is_looked_into_even_when_the_time_for_deliveries_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = SupervisedRound._find
+    real = SupervisedScheduler._find
 
-    async def late(self: SupervisedRound, batch: Any) -> Any:
+    async def late(self: SupervisedScheduler, batch: Any) -> Any:
         self._until = 0.0
         try:
             return await real(self, batch)
         finally:
             self._until = inf
 
-    monkeypatch.setattr(SupervisedRound, "_find", late)
+    monkeypatch.setattr(SupervisedScheduler, "_find", late)
     records, _ = run(some(10), lambda _, case: case == "made/3")
 
     assert crashes(records) == {"made/3"}
@@ -278,17 +278,17 @@ def test_one_that_answers_nobody_is_as_good_as_dead(monkeypatch: pytest.MonkeyPa
                 return Outcome(Verdict.HANG, Trace(), Guilty.TARGET, got="nothing in 5 s")
             return await super().play(player)
 
-    async def serves(self: SupervisedRound) -> bool:
+    async def serves(self: SupervisedScheduler) -> bool:
         return deaf[-1] != self._server.starts
 
-    monkeypatch.setattr(SupervisedRound, "_serves", serves)
+    monkeypatch.setattr(SupervisedScheduler, "_serves", serves)
     server = FakeServer()
     driver = Deaf(server, 4, lambda _, case: False)
     cases = some(10)
     suite = Suite("throttr", SUITE.clauses, (*cases, STAYS_UP), (), SUITE.probe)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, [*cases, STAYS_UP], Settings())
     records: list[Record] = []
-    asyncio.run(SupervisedRound(plan, driver, records.append, server, 9).go())  # type: ignore[arg-type]
+    asyncio.run(SupervisedScheduler(plan, driver, records.append, server, 9).run())  # type: ignore[arg-type]
     found = {one["case"]: one for one in records}
 
     assert crashes(found) == {"made/4"}
@@ -320,7 +320,7 @@ def delivered(ends: Callable[[FakeDriver, str], bool], jobs: int = 4) -> tuple[d
     settings = Settings(deliveries=choice_of("bytes,half-closed"))
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, settings)
     records: list[Record] = []
-    asyncio.run(SupervisedRound(plan, driver, records.append, server, 50).go())  # type: ignore[arg-type]
+    asyncio.run(SupervisedScheduler(plan, driver, records.append, server, 50).run())  # type: ignore[arg-type]
     assert len(records) == len({one["record_id"] for one in records})
     return {(one["case"], one["delivery"]): one["verdict"] for one in records}, server
 

@@ -12,7 +12,7 @@ from wireproof.conformance.mutation.clients import InProcessTransport
 from wireproof.conformance.sdk.check_results import CheckResult
 from wireproof.conformance.sdk.driver_check import DriverCheck
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.sdk.recording_server import Crossing, Datagrams
+from wireproof.conformance.sdk.recording_server import RecordedConnection, RecordedDatagrams
 from wireproof.mutants.registry import mutant_client
 from wireproof.protocols.psrt import PROTOCOL, V1, Codec, ResponseCode
 from wireproof.protocols.psrt.replies import DatagramReply, Response
@@ -75,25 +75,25 @@ async def test_what_nobody_can_have_is_told(hello: dict[str, Any], detail: str) 
 
 
 def test_pings_and_their_answers_are_left_out_of_what_crossed() -> None:
-    crossing = Crossing(PROTOCOL, CODEC, lambda data: None, lambda: None)
-    crossing.came(b"\xee")
-    assert crossing.link is None
-    crossing.came(b"\xaa\0" + b"\1\0\0\0\0")
-    crossing.went(b"\xee\xaa\1\0" + bytes(32))
-    crossing.take()
+    connection = RecordedConnection(PROTOCOL, CODEC, lambda data: None, lambda: None)
+    connection.came(b"\xee")
+    assert connection.link is None
+    connection.came(b"\xaa\0" + b"\1\0\0\0\0")
+    connection.went(b"\xee\xaa\1\0" + bytes(32))
+    connection.take()
     publish = CODEC.encode(Publish(1, b"t", b""))
 
-    crossing.came(b"\0" + publish[:4])
-    crossing.came(publish[4:] + b"\0")
-    crossing.went(b"\1\xfe\1")
-    taken = crossing.take()
+    connection.came(b"\0" + publish[:4])
+    connection.came(publish[4:] + b"\0")
+    connection.went(b"\1\xfe\1")
+    taken = connection.take()
 
     assert (taken.came, taken.messages, taken.went) == (publish, (Publish(1, b"t", b""),), b"\1\xfe\1")
     assert taken.replies == (Response(ResponseCode.ERR_ACCESS),)
 
 
 def test_datagrams_are_taken_with_their_answers_whether_or_not_they_can_be_read() -> None:
-    datagrams = Datagrams(PROTOCOL.links["datagram"], CODEC)
+    datagrams = RecordedDatagrams(PROTOCOL.links["datagram"], CODEC)
     datagram = bytes.fromhex("eeaa01000000000121740061")
 
     datagrams.crossed(b"junk", None)

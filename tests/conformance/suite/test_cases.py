@@ -7,8 +7,10 @@ from textwrap import dedent, indent
 import pytest
 
 from wireproof.conformance.model.verdict import Level
-from wireproof.conformance.suite import cases, documents
+from wireproof.conformance.suite import case_documents, cases, documents
 from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
+from wireproof.conformance.suite.values import SymbolicMessage
+from wireproof.conformance.suite.written import as_written
 
 CLAUSES = """\
 protocol: throttr
@@ -35,6 +37,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
         (tmp_path / "schema" / path.name).write_text(path.read_text())
     monkeypatch.setattr(documents, "vectors_root", lambda: tmp_path)
     monkeypatch.setattr(cases, "vectors_root", lambda: tmp_path)
+    monkeypatch.setattr(case_documents, "vectors_root", lambda: tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def loaded(text: str) -> Suite:
@@ -73,13 +76,13 @@ def test_foreach_makes_a_case_of_each_combination(load: Load) -> None:
 def test_on_stays_a_word_and_true_a_truth(load: Load) -> None:
     (case,) = load(a_file(GOOD.replace("send: INFO", "send: INFO, on: b, given: true"))).cases
 
-    assert case.steps == ({"send": "INFO", "on": "b", "given": True},)
+    assert as_written(case.steps) == [{"send": "INFO", "on": "b", "given": True}]
 
 
 def test_a_date_stays_a_word(load: Load) -> None:
-    (case,) = load(a_file(GOOD.replace("send: INFO", "send: 2024-01-01"))).cases
+    (case,) = load(a_file(GOOD.replace("send: INFO", "send: {GET: {key: 2024-01-01}}"))).cases
 
-    assert case.steps == ({"send": "2024-01-01"},)
+    assert as_written(case.steps) == [{"send": {"GET": {"key": "2024-01-01"}}}]
 
 
 def test_levels_and_profiles_of_a_clause_may_differ(load: Load) -> None:
@@ -92,32 +95,55 @@ def test_levels_and_profiles_of_a_clause_may_differ(load: Load) -> None:
 WRONG = {
     "no YAML": ("protocol: [", "query.yaml: no YAML"),
     "a key twice": (a_file(GOOD.replace("{send: INFO}", "{send: INFO, send: LIST}")), "key 'send' twice"),
-    "no mapping": ("- 1\n", "query.yaml: the document: .* is not of type .object"),
-    "empty": ("", "query.yaml: the document: null is not of type .object"),
-    "an unknown key": (a_file(GOOD.replace("title", "tittle")), "query.yaml: query/one: .*tittle"),
-    "a missing key": (a_file(GOOD.replace("title", "tittle")), "query.yaml: query/one: .*title. is a required"),
+    "no mapping": ("- 1\n", "query.yaml:1: expected a mapping, got"),
+    "empty": ("", "query.yaml:1: expected a mapping, got None"),
+    "an unknown key": (
+        a_file(GOOD.replace("title", "tittle")),
+        r"query.yaml:3: query/one: tittle: unknown key 'tittle' \(did you mean title\?\)",
+    ),
+    "a missing key": (a_file(GOOD.replace("title", "tittle")), "query.yaml:3: query/one: 'title' is missing"),
     "a key that is no word": (a_file(GOOD.replace("send: INFO", "send: {1: 2}")), "key '1' is no word(?s:.)*line 3"),
     "a value that is no JSON": (a_file(GOOD.replace("send: INFO", "send: !!binary aaaa")), "no JSON: .*bytes"),
-    "two wrong steps": (a_file(GOOD.replace("[{send: INFO}]", "[{sned: 1}, {}]")), r"query/one.steps.0: .*'sned'"),
-    "an unknown verb": (a_file(GOOD.replace("send", "sned")), r"query.yaml: query/one.steps.0: .*'sned'"),
-    "a bad id": (a_file(GOOD.replace("query/one", "Query One")), "query.yaml: Query One.id: .*does not match"),
-    "no steps": (a_file(GOOD.replace("[{send: INFO}]", "[]")), "query.yaml: query/one.steps: "),
+    "two wrong steps": (
+        a_file(GOOD.replace("[{send: INFO}]", "[{sned: 1}, {}]")),
+        r"(?s)query.yaml:3: query/one: steps.0.sned: .*query.yaml:3: query/one: steps.1: a step without a verb",
+    ),
+    "an unknown verb": (
+        a_file(GOOD.replace("send", "sned")),
+        r"query.yaml:3: query/one: steps.0.sned: unknown verb 'sned' \(did you mean send",
+    ),
+    "a bad id": (
+        a_file(GOOD.replace("query/one", "Query One")),
+        "query.yaml:3: Query One: id: expected `str` matching regex",
+    ),
+    "no steps": (
+        a_file(GOOD.replace("[{send: INFO}]", "[]")),
+        "query.yaml:3: query/one: steps: expected `array` of length >= 1",
+    ),
     "an id twice": (a_file(GOOD, GOOD), "query.yaml: id 'query/one' is used twice"),
-    "an unknown clause": (a_file(GOOD.replace("QUERY-1", "QUERY-9")), "query/one: no such clause: THR-QUERY-9"),
+    "an unknown clause": (
+        a_file(GOOD.replace("QUERY-1", "QUERY-9")),
+        "query/one: clauses: no such clause: THR-QUERY-9",
+    ),
     "an unknown clause of a step": (
-        a_file(GOOD.replace("send: INFO", "send: INFO, clause: THR-QUERY-8")), "query/one: no such clause: THR-QUERY-8",
+        a_file(GOOD.replace("send: INFO", "send: INFO, clause: THR-QUERY-8")),
+        "query/one: steps: no such clause: THR-QUERY-8",
     ),
     "another profile": (
         a_file(GOOD.replace("THR-QUERY-1", "THR-EVENT-1").replace("steps", "profiles: [7.1.0], steps")),
         r"query/one: clause THR-EVENT-1 does not apply to 7\.1\.0",
     ),
-    "a title with unknown variables": (a_file(GOOD.replace("A title", "A {t}itle")), "query/one: title: .*of none"),
-    "a foreach that repeats": (a_file(GOOD.replace("steps", "foreach: {t: [1, 1]}, steps")), "'query/one.1' is used"),
-    "another protocol": (a_file(GOOD).replace("throttr", "psrt"), "query.yaml: protocol: expected throttr, got psrt"),
-    "a frame without bytes or message": (
-        a_file("{id: frame/one, clauses: [THR-QUERY-1]}", key="frames"), "query.yaml: frame/one: ",
+    "a title with unknown variables": (
+        a_file(GOOD.replace("A title", "A {t}itle")),
+        "query/one: title: title: .*of none",
     ),
-}  # fmt: skip
+    "a foreach that repeats": (a_file(GOOD.replace("steps", "foreach: {t: [1, 1]}, steps")), "'query/one.1' is used"),
+    "another protocol": (a_file(GOOD).replace("throttr", "psrt"), "query.yaml:1: protocol: expected throttr, got psrt"),
+    "a frame without bytes or message": (
+        a_file("{id: frame/one, clauses: [THR-QUERY-1]}", key="frames"),
+        "query.yaml:3: frame/one: expected either a message, or hex and error",
+    ),
+}
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -164,7 +190,7 @@ def test_frames_are_expanded_like_cases(load: Load) -> None:
     found = load(text).frames
 
     assert [one.id for one in found] == ["frame/one.1", "frame/one.2"]
-    assert found[0].body == {"message": {"QUERY": {"key": "k"}}}
+    assert found[0].body.message == SymbolicMessage("QUERY", {"key": "k"})
 
 
 def test_a_whole_file_may_be_read_as_people_write_it(load: Load) -> None:
@@ -177,7 +203,7 @@ def test_a_whole_file_may_be_read_as_people_write_it(load: Load) -> None:
               expect: refused
         """), "  ")  # fmt: skip
 
-    assert load(text).cases[0].steps == ({"send": {"QUERY": {"key": "$k"}}, "expect": "refused"},)
+    assert as_written(load(text).cases[0].steps) == [{"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}]
 
 
 def test_a_retired_id_is_never_used_again(load: Load, tmp_path: Path) -> None:
@@ -197,7 +223,7 @@ def test_a_case_needs_what_its_file_needs_and_what_it_says_itself(load: Load, tm
 
 
 def test_a_need_that_is_no_feature_is_told(load: Load) -> None:
-    with pytest.raises(CaseError, match=r"query.yaml: query/one: no such feature: tls; there is none"):
+    with pytest.raises(CaseError, match=r"query.yaml:3: query/one: needs: no such feature: tls; there is none"):
         load(a_file(GOOD.replace("steps:", "needs: [tls], steps:")))
 
 
@@ -208,8 +234,8 @@ def test_sequences_are_performed_and_parameters_kept(load: Load, tmp_path: Path)
         a_file(GOOD.replace("{send: INFO}", "{perform: {ask: {what: LIST}}}, {perform: ask, clause: THR-QUERY-2}"))
     )
 
-    asked = {"given": True, "send": "LIST"}, {"given": True, "clause": "THR-QUERY-2", "send": "INFO"}
-    assert suite.cases[0].steps == asked
+    asked = [{"given": True, "send": "LIST"}, {"given": True, "clause": "THR-QUERY-2", "send": "INFO"}]
+    assert as_written(suite.cases[0].steps) == asked
     assert suite.parameters["LIMIT"].value == 3
 
 
@@ -217,3 +243,40 @@ def test_a_clause_named_beside_perform_must_be_one(load: Load, tmp_path: Path) -
     (tmp_path / "throttr" / "sequences.yaml").write_text("ask: {steps: [{send: INFO}]}\n")
     with pytest.raises(CaseError, match="no such clause: THR-QUERY-9"):
         load(a_file(GOOD.replace("{send: INFO}", "{perform: ask, clause: THR-QUERY-9}")))
+
+
+NEAR = {
+    "a matcher": (
+        "expect: {QUERY_REPLY: {ttl: {at_leest: 3}}}",
+        "ttl.at_leest: unknown key 'at_leest' .did you mean at_least",
+    ),
+    "a message": ("expect: {QUERY_REPLAY: {ttl: 3}}", "unknown message 'QUERY_REPLAY' .did you mean QUERY_REPLY"),
+    "a field": ("expect: {QUERY_REPLY: {quotta: 3}}", "unknown field of QUERY_REPLY 'quotta' .did you mean quota"),
+    "a field of a request": ("send: {QUERY: {kee: k}}", "unknown field of QUERY 'kee' .did you mean key"),
+    "a field of rows": (
+        "expect: {STATS_REPLY: {rows: {contains: [{kei: k}]}}}",
+        "unknown field of STATS_REPLY.rows 'kei' .did you mean key",
+    ),
+    "a profile": ("wait: {by_profile: {7.1.1: 1, else: 2}}", "unknown profile '7.1.1' .did you mean 7.1.0"),
+    "a message of another profile": ("send: {EVENT: {channel: c}}", "unknown message 'EVENT'"),
+}
+
+
+@pytest.mark.parametrize("wrong", NEAR)
+def test_what_is_misspelt_is_found_at_load_with_its_line_and_near_names(load: Load, wrong: str) -> None:
+    step, told = NEAR[wrong]
+    text = f"protocol: throttr\ncases:\n  - {GOOD}\n  - id: query/two\n    title: A case in block style\n"
+    text += f"    clauses: [THR-QUERY-1]\n    profiles: [7.1.0]\n    steps:\n      - send: INFO\n      - {{{step}}}\n"
+
+    with pytest.raises(CaseError, match=f"query.yaml:10: query/two: steps.1.*{told}"):
+        load(text)
+
+
+def test_all_that_is_wrong_in_a_file_is_told_at_once(load: Load) -> None:
+    with pytest.raises(CaseError) as error:
+        load(a_file(GOOD.replace("send", "sned"), GOOD.replace("INFO", "INFOO").replace("one", "two")))
+
+    assert [line.split(": ")[:2] for line in str(error.value).splitlines()] == [
+        ["query.yaml:3", "query/one"],
+        ["query.yaml:4", "query/two"],
+    ]

@@ -4,6 +4,7 @@ import pytest
 
 from tests.conformance.scripted import INSERT, make_symbols
 from wireproof.conformance.suite.field_boundaries import anatomy
+from wireproof.conformance.suite.symbolic import message_of
 
 QUERY = bytes.fromhex("02 03 6b6579")
 
@@ -14,7 +15,7 @@ QUERY = bytes.fromhex("02 03 6b6579")
 )
 def test_every_fixed_field_and_the_key_behind_them_begins_somewhere(variant: str, boundaries: tuple[int, ...]) -> None:
     symbols = make_symbols(variant=variant)
-    found = anatomy(symbols, symbols.codec.encode(symbols.message(INSERT)))
+    found = anatomy(symbols, symbols.codec.encode(symbols.message(message_of(INSERT))))
 
     assert (found.boundaries, found.whole) == (boundaries, True)
 
@@ -22,7 +23,7 @@ def test_every_fixed_field_and_the_key_behind_them_begins_somewhere(variant: str
 def test_bodies_of_blobs_begin_behind_all_fixed_fields() -> None:
     symbols = make_symbols("7.3.2", "uint16")
     data = symbols.codec.encode(
-        symbols.message({"SET": {"key": "key", "value": "value", "ttl_type": "seconds", "ttl": 1}})
+        symbols.message(message_of({"SET": {"key": "key", "value": "value", "ttl_type": "seconds", "ttl": 1}}))
     )
 
     assert data[-8:] == b"keyvalue"

@@ -8,6 +8,7 @@ import pytest
 from tests.conformance.scripted import make_symbols
 from wireproof.conformance.model.wording import first_byte
 from wireproof.conformance.suite.patterns import match
+from wireproof.conformance.suite.symbolic import message_of, pattern_of
 from wireproof.protocols import Message, protocol
 from wireproof.protocols.fields import Absent, Nested, Raw, Repeated, Rows
 
@@ -65,7 +66,7 @@ def test_the_first_byte_is_that_of_the_changed_field(profile: str, variant: str,
                 for at, pair in enumerate(zip(encoded, symbols.codec.encode(bad), strict=True))
                 if len(set(pair)) == 2
             )
-            problem = match({name: {field: spec(getattr(good, field))}}, bad, symbols)
+            problem = match(pattern_of({name: {field: spec(getattr(good, field))}}), bad, symbols)
 
             assert problem is not None
             assert (field, differing) == (problem.field, first_byte(layout, bad, problem.field))
@@ -77,13 +78,13 @@ def spec(value: Any) -> Any:
 
 def test_an_empty_blob_differs_at_its_size() -> None:
     symbols = make_symbols()
-    empty = symbols.message({"GET_REPLY": {"ttl_type": 4, "ttl": 1, "value": ""}})
+    empty = symbols.message(message_of({"GET_REPLY": {"ttl_type": 4, "ttl": 1, "value": ""}}))
 
     assert first_byte(symbols.codec.layout(type(empty)), empty, "value") == 4
 
 
 def test_another_message_differs_at_its_first_byte() -> None:
     symbols = make_symbols()
-    reply = symbols.message("ok")
+    reply = symbols.message(message_of("ok"))
 
     assert first_byte(symbols.codec.layout(type(reply)), reply, "") == 0

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from wireproof.conformance.suite.documents import CaseError
-from wireproof.conformance.suite.sequences import Sequence, expanded, load_sequences
+from wireproof.conformance.suite.sequences import Sequence, SequenceError, expanded, load_sequences
 
 LOGIN = Sequence(
     {"as": "a", "login": "", "password": None},
@@ -20,7 +20,7 @@ LOGIN = Sequence(
 
 
 def steps(*written: Any, **known: Sequence) -> list[Any]:
-    return expanded(written, {"login": LOGIN, **known}, "a.yaml: a/b")
+    return expanded(written, {"login": LOGIN, **known})
 
 
 def test_a_sequence_stands_for_its_steps_and_only_prepares_unless_it_says_so() -> None:
@@ -58,8 +58,8 @@ def test_it_may_stand_in_a_repetition_and_in_another_sequence() -> None:
 @pytest.mark.parametrize(
     ("step", "told"),
     [
-        ({"perform": "nothing"}, "a.yaml: a/b: no such sequence: nothing; there is login"),
-        ({"perform": "login"}, "a.yaml: a/b: login: password must be given"),
+        ({"perform": "nothing"}, "no such sequence: nothing; there is login"),
+        ({"perform": "login"}, "login: password must be given"),
         ({"perform": {"login": {"pass": 1}}}, "takes as, login, password; got pass"),
         ({"perform": {"login": {"password": 1}}, "on": "b"}, "expected given and clause beside it, got on"),
         ({"perform": {"login": {"password": 1, "as": {"hex": "00"}}}}, "<as> inside 'since-<as>': expected a text"),
@@ -67,7 +67,7 @@ def test_it_may_stand_in_a_repetition_and_in_another_sequence() -> None:
     ],
 )
 def test_what_cannot_be_performed_is_told(step: dict[str, Any], told: str) -> None:
-    with pytest.raises(CaseError) as error:
+    with pytest.raises(SequenceError) as error:
         steps(step, loop=Sequence({}, ({"perform": "loop"},)))
 
     assert told in str(error.value)

@@ -7,7 +7,9 @@ import pytest
 
 from tests.conformance.scripted import make_symbols
 from wireproof.conformance.suite import symbols
+from wireproof.conformance.suite.symbolic import message_of, steps_of, value_of
 from wireproof.conformance.suite.symbols import SymbolError
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 from wireproof.protocols.throttr.requests import Insert, Query
 
@@ -38,13 +40,13 @@ def test_every_form_of_bytes(spec: Any, data: bytes) -> None:
     symbols = make_symbols(i=3)
     symbols.saved.update(id=b"saved", count=12)
 
-    assert data == symbols.data(spec)
+    assert data == symbols.data(spec if isinstance(spec, bytes) else value_of(spec))
 
 
 def test_nested_messages_go_from_the_inside_out() -> None:
     nest = {"nest": {"message": {"EVENT": {"channel": ""}}, "field": "payload"}, "times": 2, "around": {"hex": "18"}}
 
-    assert bytes.fromhex("19000500" + "19000100" + "18") == make_symbols("7.3.2").data(nest)
+    assert bytes.fromhex("19000500" + "19000100" + "18") == make_symbols("7.3.2").data(value_of(nest))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_nested_messages_go_from_the_inside_out() -> None:
 )  # fmt: skip
 def test_what_is_no_bytes_is_a_symbol_error(spec: Any) -> None:
     with pytest.raises(SymbolError):
-        make_symbols().data(spec)
+        make_symbols().data(value_of(spec))
 
 
 def test_keys_differ_by_case_namespace_and_name() -> None:
@@ -91,7 +93,7 @@ def test_every_form_of_numbers(spec: Any, field: str, number: float) -> None:
     symbols = make_symbols(t="minutes", q="MAX - 2")
     symbols.saved["seen"] = 40
 
-    assert number == symbols.number(spec, field)
+    assert number == symbols.number(value_of(spec), field)
 
 
 @pytest.mark.parametrize("spec", [None, True, [], "nonsense", "seconds", "MAX -"])
@@ -101,25 +103,31 @@ def test_what_is_no_number_is_a_symbol_error_naming_the_field(spec: Any) -> None
 
 
 def test_choices_are_taken_at_any_depth() -> None:
-    spec = [{"x": {"by_profile": {"7.1.0": {"by_variant": {"uint8": 1, "else": 2}}, "7.3.2": 3}}}]
+    value = {"by_profile": {"7.1.0": {"by_variant": {"uint8": "x", "else": "y"}}, "7.3.2": "z"}}
+    spec = steps_of(
+        [{"send": [{"GET": {"key": {"join": [value]}}}, {"by_profile": {"7.1.0": "INFO", "else": ["LIST", "INFO"]}}]}]
+    )
 
-    assert make_symbols("7.1.0", "uint16").here(spec) == [{"x": 2}]
-    assert make_symbols("7.1.0", "uint8").here(spec) == [{"x": 1}]
-    assert make_symbols("7.3.2", "uint8").here(spec) == [{"x": 3}]
+    def here(profile: str, variant: str) -> Any:
+        return as_written(make_symbols(profile, variant).here(spec))
+
+    assert here("7.1.0", "uint16") == [{"send": [{"GET": {"key": {"join": ["y"]}}}, "INFO"]}]
+    assert here("7.1.0", "uint8") == [{"send": [{"GET": {"key": {"join": ["x"]}}}, "INFO"]}]
+    assert here("7.3.2", "uint8") == [{"send": [{"GET": {"key": {"join": ["z"]}}}, "LIST", "INFO"]}]
 
 
 def test_a_choice_without_mine_is_told() -> None:
     with pytest.raises(SymbolError, match=r"by_profile: nothing for 7\.1\.0; it has 7\.3\.2"):
-        make_symbols().here({"by_profile": {"7.3.2": 1}})
+        make_symbols().here(steps_of([{"wait": {"by_profile": {"7.3.2": 1}}}]))
 
 
 def test_a_message_needs_every_field_or_a_star() -> None:
     symbols = make_symbols()
 
-    assert Query(b"k") == symbols.message({"QUERY": {"key": "k"}})
-    assert Insert(9, 0, 0, b"k") == symbols.message({"INSERT": {"quota": 9, "key": "k", "*": 0}})
+    assert Query(b"k") == symbols.message(message_of({"QUERY": {"key": "k"}}))
+    assert Insert(9, 0, 0, b"k") == symbols.message(message_of({"INSERT": {"quota": 9, "key": "k", "*": 0}}))
     with pytest.raises(SymbolError, match=r"INSERT\.ttl_type is missing"):
-        symbols.message({"INSERT": {"quota": 9, "key": "k"}})
+        symbols.message(message_of({"INSERT": {"quota": 9, "key": "k"}}))
 
 
 @pytest.mark.parametrize(
@@ -128,17 +136,17 @@ def test_a_message_needs_every_field_or_a_star() -> None:
         ({"QUERRY": {}}, "no message 'QUERRY'; it has .*QUERY"),
         ({"QUERY": {"kee": "k"}}, "QUERY has no field kee; it has key"),
         ({"QUERY": {}, "GET": {}}, "expected one message"),
-        (7, "expected one message"),
+        (7, "expected a mapping or a text, got 7"),
         ({"QUERY": [1]}, "expected"),
     ],
 )
 def test_a_message_that_is_none_is_told_with_what_there_is(spec: Any, told: str) -> None:
     with pytest.raises(SymbolError, match=told):
-        make_symbols().message(spec)
+        make_symbols().message(message_of(spec))
 
 
 def test_short_values_of_fixed_size_fields_are_padded_with_zeros() -> None:
-    assert b"ab" + bytes(14) == make_symbols("7.3.2").message({"CONNECTION": {"id": "ab"}}).id  # type: ignore[attr-defined]
+    assert b"ab" + bytes(14) == make_symbols("7.3.2").message(message_of({"CONNECTION": {"id": "ab"}})).id  # type: ignore[attr-defined]
 
 
 def test_functions_of_the_protocol_compute_bytes() -> None:
@@ -153,10 +161,10 @@ def test_functions_of_the_protocol_compute_bytes() -> None:
     inner = {"message": {"QUERY": {"key": "k"}}}
     spec = {"call": "joined", "key": {"hex": "0001"}, "ttl_type": "seconds", "of": inner, "n": 3}
 
-    assert known.data(spec) == b"made"
+    assert known.data(value_of(spec)) == b"made"
     assert asked == [{"key": b"\x00\x01", "ttl_type": 4, "of": b"\x02\x01k", "n": 3}]
     with pytest.raises(SymbolError, match="no function 'seal'; there is joined"):
-        known.data({"call": "seal"})
+        known.data(value_of({"call": "seal"}))
 
 
 def test_parameters_of_the_protocol_have_a_usual_value_and_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,17 +11,17 @@ import pytest
 
 from tests.conformance import servers, torn
 from tests.conformance.scripted import ASK, INSERT, make_case
-from wireproof.conformance.drivers.limiter import Gate
+from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.run.case_scheduler import Round
+from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.runner import Plan, Settings, play_all
 from wireproof.conformance.run.segmentation_sample import ALL, OTHERS, Choice, choice_of
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
-from wireproof.conformance.verdict.confirmation import ENOUGH, Yardstick
+from wireproof.conformance.verdict.confirmation import ENOUGH, Confirmation
 from wireproof.conformance.verdict.records import Record, Run
 
 SUITE = load_suite("throttr")
@@ -38,7 +38,7 @@ class Driver:
     """Plays nothing: follows a script and notes what was played, and beside how many."""
 
     def __init__(self, script: Script) -> None:
-        self.gate = Gate(4)
+        self.limiter = Limiter(4)
         self.address = Address("tcp", "127.0.0.1", 9)
         self.order: list[tuple[str, str]] = []
         self._script = script
@@ -57,7 +57,7 @@ def run(script: Script, cases: list[Case], choice: Choice = choice_of(ALL)) -> t
     suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings(deliveries=choice))
     driver, records = Driver(script), list[Record]()
-    asyncio.run(Round(plan, driver, records.append).go())  # type: ignore[arg-type]
+    asyncio.run(CaseScheduler(plan, driver, records.append).run())  # type: ignore[arg-type]
     return records, driver, plan
 
 
@@ -107,10 +107,10 @@ def test_cases_that_need_a_quiet_server_are_done_with_before_others_begin() -> N
 def test_a_failure_is_believed_when_it_is_seen_again_and_whole_passes(
     outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def serves(self: Round) -> bool:
+    async def serves(self: CaseScheduler) -> bool:
         return True
 
-    monkeypatch.setattr(Round, "_serves", serves)
+    monkeypatch.setattr(CaseScheduler, "_serves", serves)
     records, driver, _ = run(lambda case, delivery, _: outcome if delivery == "bytes" else PASS, some(1))
     lenient = {"fail": "lenient", "hang": "hang"}[outcome.verdict]
 
@@ -157,21 +157,21 @@ def test_no_play_begins_once_the_time_is_over() -> None:
     records, driver, plan = run(lambda *_: PASS, some(400), Choice(OTHERS, 1e-6))
     assert len(records) == len(driver.order) == 400
 
-    stick = Yardstick(0.0)
-    stick.begin()
-    assert stick.over
-    stick.end()
-    assert not stick.over
+    confirmation = Confirmation(0.0)
+    confirmation.begin()
+    assert confirmation.over
+    confirmation.end()
+    assert not confirmation.over
     assert plan.tally.recorded == 0
 
 
 def test_time_runs_only_between_begin_and_end() -> None:
-    stick = Yardstick(60.0)
+    confirmation = Confirmation(60.0)
     for _ in range(2):
-        stick.begin()
-        assert not stick.over
-        stick.end()
-    assert 59.0 < stick._left < 60.0
+        confirmation.begin()
+        assert not confirmation.over
+        confirmation.end()
+    assert 59.0 < confirmation._left < 60.0
 
 
 @pytest.mark.parametrize(
@@ -218,16 +218,16 @@ def test_the_reference_passes_over_loopback_under_every_delivery() -> None:
 
 
 def test_the_clock_that_runs_is_not_begun_again_and_one_that_stands_not_ended() -> None:
-    stick = Yardstick(60.0)
-    stick.end()
-    stick.begin()
-    until = stick._until
-    stick.begin()
+    confirmation = Confirmation(60.0)
+    confirmation.end()
+    confirmation.begin()
+    until = confirmation._until
+    confirmation.begin()
 
-    assert stick._until == until
-    stick.end()
-    stick.end()
-    assert 59.0 < stick._left < 60.0
+    assert confirmation._until == until
+    confirmation.end()
+    confirmation.end()
+    assert 59.0 < confirmation._left < 60.0
 
 
 class Meeting(Driver):
@@ -251,7 +251,7 @@ class Meeting(Driver):
 def meetings(cases: list[Case]) -> set[frozenset[tuple[str, str]]]:
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
     driver = Meeting(lambda *_: PASS)
-    asyncio.run(Round(plan, driver, lambda record: None).go())  # type: ignore[arg-type]
+    asyncio.run(CaseScheduler(plan, driver, lambda record: None).run())  # type: ignore[arg-type]
     assert len(driver.order) == len(set(driver.order)) == 7 * len(cases)
     return driver.met
 
@@ -278,10 +278,10 @@ def test_a_case_played_whole_is_not_refused_when_the_time_for_others_is_over() -
     cases = some(3)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
     driver, records = Driver(lambda *_: PASS), list[Record]()
-    playing = Round(plan, driver, records.append)  # type: ignore[arg-type]
-    playing.yardstick = Yardstick(0.0)
-    playing.yardstick.begin()
-    asyncio.run(playing.side_by_side(cases))
+    playing = CaseScheduler(plan, driver, records.append)  # type: ignore[arg-type]
+    playing.confirmation = Confirmation(0.0)
+    playing.confirmation.begin()
+    asyncio.run(playing.play_concurrently(cases))
 
     assert {delivery for _, delivery in driver.order} == {"whole"}
     assert [one["verdict"] for one in records] == ["pass"] * 3
@@ -304,7 +304,7 @@ def test_what_does_not_pass_beside_plays_under_other_deliveries_is_played_again_
     cases = some(30)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
     driver, records = Spoilt(lambda *_: PASS), list[Record]()
-    asyncio.run(Round(plan, driver, records.append).go())  # type: ignore[arg-type]
+    asyncio.run(CaseScheduler(plan, driver, records.append).run())  # type: ignore[arg-type]
 
     assert max(Counter(driver.order).values()) == 2
     assert found(records) == {(case.id, name): "pass" for case in cases for name in ("whole", *OTHERS)}

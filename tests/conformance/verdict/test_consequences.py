@@ -10,7 +10,7 @@ from wireproof.conformance.model.outcome import Outcome, Place
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Suite, load_suite
-from wireproof.conformance.verdict.consequences import Failure, explained, settled
+from wireproof.conformance.verdict.consequences import Consequences, FailedPlay, explained
 from wireproof.conformance.verdict.records import Record, Run, record
 
 REAL = load_suite("throttr")
@@ -18,9 +18,9 @@ SUITE = Suite("throttr", REAL.clauses, (), (), {}, ("INSERT", "QUERY", "UPDATE")
 TEMPLATE = REAL.cases[0]
 
 
-def failure(name: str, clause: str, place: tuple[str, str], *asked: str, foundation: bool = False) -> Failure:
+def failure(name: str, clause: str, place: tuple[str, str], *asked: str, foundation: bool = False) -> FailedPlay:
     case = replace(TEMPLATE, id=name, clauses=(clause,), foundation=foundation)
-    return Failure(name, case, Place(*place, frozenset(asked)), clause)
+    return FailedPlay(name, case, Place(*place, frozenset(asked)), clause)
 
 
 LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
@@ -38,9 +38,9 @@ LOW = failure("low", "THR-QUERY-6", ("QUERY", "quota"), "INSERT", "QUERY")
         (failure("below", "THR-INSERT-2", ("QUERY", "quota"), "INSERT", "QUERY"), False),
         (failure("beside", "THR-QUERY-7", ("QUERY", "quota"), "INSERT", "QUERY"), False),
     ],
-    ids=lambda one: one.key if isinstance(one, Failure) else "",
+    ids=lambda one: one.key if isinstance(one, FailedPlay) else "",
 )
-def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(other: Failure, is_explained: bool) -> None:
+def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(other: FailedPlay, is_explained: bool) -> None:
     assert (other.key in explained(SUITE, [other, LOW])) is is_explained
 
 
@@ -92,7 +92,9 @@ def test_records_of_consequences_are_untestable_and_name_their_cause() -> None:
     crash = played("update/change-increase", Verdict.CRASH, place)
     passed = played("update/change-decrease", Verdict.PASS, None)
 
-    root, explained_one, *others = settled(REAL, [low, high, crash, passed])
+    consequences = Consequences(REAL, ())
+    final = [one for record in (low, high, crash, passed) for one in consequences.add(record)]
+    root, explained_one, *others = final
 
     assert (root, *others) == (low, crash, passed)
     assert (explained_one["verdict"], explained_one["guilty"]) == ("untestable", "target")

@@ -18,6 +18,7 @@ from tests.conformance.scripted import make_case
 from tests.places import ROOT
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board
@@ -130,7 +131,8 @@ def test_cases_made_of_findings_are_played() -> None:
     ok = make_case({"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}, id="found/right")
     suite = replace(load_suite("throttr"), cases=(
         replace(ok, found="0" * 16),
-        replace(ok, id="found/wrong", found="1" * 16, steps=({"send": {"QUERY": {"key": "$k"}}, "expect": "ok"},)),
+        replace(ok, id="found/wrong", found="1" * 16,
+                steps=steps_of([{"send": {"QUERY": {"key": "$k"}}, "expect": "ok"}])),
         replace(ok, id="found/elsewhere", found="2" * 16, profiles=("7.3.2",)),
         replace(ok, id="written/by-hand"),
     ))  # fmt: skip

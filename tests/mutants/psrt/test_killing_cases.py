@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from wireproof.conformance.mutation.mutation_run import Check
+from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.mutants.psrt.server import DEMONSTRATION
 
@@ -28,7 +28,7 @@ def suite() -> Suite:
 )
 def test_it_is_found_and_the_clause_blamed(mutant: str, case: str, clause: str) -> None:
     chosen = [one for one in suite().cases if one.id == case]
-    found = Check(suite(), "1", "standard")._ground(chosen).try_out(mutant)
+    found = MutationRun(suite(), "1", "standard").recorded_cases(chosen).findings(mutant)
 
     assert [(one.case, one.blamed, one.kills) for one in found] == [(case, clause, True)]
 
@@ -36,4 +36,6 @@ def test_it_is_found_and_the_clause_blamed(mutant: str, case: str, clause: str) 
 def test_a_legal_one_is_not() -> None:
     chosen = [one for one in suite().cases if one.id.startswith("data/")][:20]
 
-    assert Check(suite(), "1", "standard")._ground(chosen).try_out("legal-attach-refused-by-closing") == []
+    assert (
+        MutationRun(suite(), "1", "standard").recorded_cases(chosen).findings("legal-attach-refused-by-closing") == []
+    )

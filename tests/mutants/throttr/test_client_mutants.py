@@ -24,7 +24,7 @@ def test_there_are_enough_of_them_and_each_breaks_clauses_that_there_are() -> No
 def test_each_is_the_client_with_something_else(name: str) -> None:
     wrong = mutant_client("throttr", name)
 
-    assert issubclass(wrong, Client)
+    assert wrong.__name__ == "Client"
     assert wrong is not Client
     Driver("throttr", print, client_class=wrong)
 

@@ -7,7 +7,7 @@ import pytest
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import demonstration_mutants, server_mutants, server_patch
-from wireproof.mutants.throttr.server import patches
+from wireproof.mutants.throttr.server import MUTANTS, patches
 from wireproof.protocols import protocol
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.profile import Profile
@@ -24,7 +24,7 @@ PROFILES = protocol("throttr").profiles
 V710: Profile = PROFILES["7.1.0"]
 
 
-@pytest.mark.parametrize("mutant", server_mutants("throttr").values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda one: one.name)
 def test_it_names_clauses_profiles_and_variants_that_exist_and_can_be_served(mutant: Mutant) -> None:
     profiles = mutant.profiles or (tuple(CLAUSES[mutant.clauses[0]].levels) if mutant.clauses else tuple(PROFILES))
 

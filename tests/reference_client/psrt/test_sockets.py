@@ -129,7 +129,7 @@ async def test_a_data_socket_that_says_nothing_for_too_long_is_a_loss() -> None:
     async with pair(pinged) as port, connected(port, timeout=0.5) as (_, heard):
         await heard.until(lambda: bool(heard.losses))
 
-    assert heard.losses == [("the data socket: the server said nothing for 1.1 s", False)]
+    assert heard.losses == [("the data socket: the server sent nothing for 1.1 s", False)]
 
 
 @pytest.mark.parametrize("data", [closing, writing(b"\x05"), writing(PUSH[:9], then=closing)])
@@ -167,7 +167,7 @@ async def test_the_loss_of_the_control_socket_ends_all_that_waits() -> None:
 @pytest.mark.parametrize(
     ("control", "error", "told"),
     [
-        (saying(HELLO, bytes.fromhex("eeaa0200")), BadReplyError, "expected version 1, the server speaks 2"),
+        (saying(HELLO, bytes.fromhex("eeaa0200")), BadReplyError, "expected version 1, got 2"),
         (saying(HELLO, DATA_GREETED), BadReplyError, "expected ee aa, got ee ab"),
         (saying(HELLO, b"", then=closing), ClosedError, "closed the connection"),
         (saying(HELLO, GREETED, ANONYMOUS, b"", then=closing), AccessError, "was refused"),
@@ -190,7 +190,7 @@ async def test_a_control_socket_that_does_not_begin_well_is_told(
         (DATA_GREETED + FF, RefusedError, "token of the data socket: the server answered ERROR"),
         (DATA_GREETED, ClosedError, "closed the connection"),
         (GREETED, BadReplyError, "expected ee ab"),
-        (bytes.fromhex("eeab0300"), BadReplyError, "the server speaks 3"),
+        (bytes.fromhex("eeab0300"), BadReplyError, "expected version 1, got 3"),
     ],
 )
 @in_a_loop

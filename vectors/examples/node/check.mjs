@@ -1,11 +1,9 @@
-// Checks one codec function, INSERT's, against the byte-exact vectors: node check.mjs [FOLDER OF vectors/throttr]
+// Checks one codec function, Throttr's INSERT, with the byte-exact vectors: node check.mjs [FOLDER OF vector files]
 // Nothing but the JSON is used, so the same few lines work in any language.
-import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { join } from "node:path";
+import { vectors } from "./vectors.mjs";
 
-const root = process.argv[2] ?? fileURLToPath(new URL("../../throttr", import.meta.url));
-const profiles = ["7.1.0", "7.3.2"], variants = ["uint8", "uint16", "uint32", "uint64"];
+const folder = process.argv[2] ?? fileURLToPath(new URL("../../throttr/derived", import.meta.url));
 
 // The function under test: fields in, bytes out. width = size in bytes of the dynamic fields.
 function encodeInsert({ quota, ttl_type, ttl, key }, width) {
@@ -23,16 +21,12 @@ function encodeInsert({ quota, ttl_type, ttl, key }, width) {
 }
 
 let checked = 0, wrong = 0;
-for (const profile of profiles) for (const variant of variants) {
-  const folder = join(root, profile, variant);
-  for (const file of readdirSync(folder)) {
-    const { sizes, frames } = JSON.parse(readFileSync(join(folder, file), "utf8"));
-    for (const { id, result, direction, message, hex } of frames) {
-      if (result !== "valid" || direction !== "request" || message.name !== "INSERT") continue;
-      checked++;
-      const got = encodeInsert(message.fields, sizes.value);
-      if (got !== hex) { wrong++; console.error(`${id} ${profile} ${variant}: expected ${hex}, got ${got}`); }
-    }
+for (const { profile, variant, sizes, frames } of vectors(folder)) {
+  for (const { id, result, direction, message, hex } of frames) {
+    if (result !== "valid" || direction !== "request" || message.name !== "INSERT") continue;
+    checked++;
+    const got = encodeInsert(message.fields, sizes.value);
+    if (got !== hex) { wrong++; console.error(`${id} ${profile} ${variant}: expected ${hex}, got ${got}`); }
   }
 }
 console.log(`${checked} vectors checked, ${wrong} wrong`);

@@ -9,6 +9,8 @@ import pytest
 
 from tests.conformance.scripted import make_symbols
 from wireproof.conformance.player.concurrency.workload import Workload
+from wireproof.conformance.suite.steps import Concurrent, Step
+from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.suite.symbols import SymbolError
 from wireproof.protocols import Request
 
@@ -21,7 +23,11 @@ SPEC: dict[str, Any] = {
 
 
 def workload(**changes: Any) -> Workload:
-    return Workload(make_symbols(), {**SPEC, **changes})
+    (step,) = steps_of([{"concurrent": {**SPEC, **changes}}])
+    assert isinstance(step, Step)
+    (verb,) = step.verbs
+    assert isinstance(verb, Concurrent)
+    return Workload(make_symbols(), verb.concurrent)
 
 
 def names(requests: list[Request]) -> Counter[str]:

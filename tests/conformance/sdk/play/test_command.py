@@ -15,6 +15,7 @@ from tests.places import ROOT
 from wireproof.conformance.commands.sdk import command
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 
 REFERENCE = f"{shlex.quote(sys.executable)} -m reference_client throttr --driver"
@@ -77,7 +78,7 @@ def test_what_cannot_be_chosen_is_a_usage_error(option: str, value: str, detail:
 @pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])
 def test_every_request_has_a_case_that_asks_for_it(profile: str) -> None:
     suite = load_sdk_suite("throttr")
-    asked = json.dumps([one.steps for one in applicable(suite, profile, "uint16")])
+    asked = json.dumps([as_written(one.script) for one in applicable(suite, profile, "uint16")])
 
     missing = [one.NAME for one in protocol("throttr").profiles[profile].replies if f'"{one.NAME}"' not in asked]
 

@@ -13,7 +13,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverError, DriverEvent, FailureKind, Hello, Sdk
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
-from wireproof.conformance.suite.cases import Case, cases_in, load_suite
+from wireproof.conformance.suite.cases import Case, load_suite, sdk_cases_in
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
 from wireproof.protocols.messages import Message
@@ -36,7 +36,7 @@ Answers = Callable[[act.Action], Any]
 def case(*steps: dict[str, Any], **more: Any) -> Case:
     entry = {"id": "sdk-test/case", "title": "a case", "clauses": ["PSRT-CLIENT-1"], "steps": list(steps), **more}
     suite = load_suite("psrt")
-    (made,) = cases_in({"cases": [entry]}, suite.clauses, "test.yaml", features=suite.features)
+    (made,) = sdk_cases_in({"cases": [entry]}, suite.context, "test.yaml")
     return made
 
 

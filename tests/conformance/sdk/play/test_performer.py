@@ -14,7 +14,7 @@ from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play import sdk_run
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
 from wireproof.conformance.sdk.transports import ProcessTransport
-from wireproof.conformance.suite.cases import cases_in, load_suite
+from wireproof.conformance.suite.cases import load_suite, sdk_cases_in
 from wireproof.conformance.verdict.records import Record, Run
 
 TOY = Path(__file__).with_name("toy_sdk.py")
@@ -32,8 +32,10 @@ def _probed_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def played(how: str, detail: dict[str, list[dict[str, Any]]]) -> list[Record]:
     suite = load_suite("throttr")
-    entries = [{"id": id, "title": id, "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in detail.items()]
-    cases = list(cases_in({"cases": entries}, suite.clauses, "test.yaml"))
+    entries = [
+        {"id": id, "title": f"a case: {id}", "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in detail.items()
+    ]
+    cases = list(sdk_cases_in({"cases": entries}, suite.context, "test.yaml"))
     run = Run("throttr", "7.3.2", "uint16", "toy", "toy", role="client")
     found: list[Record] = []
 

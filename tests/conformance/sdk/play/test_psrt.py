@@ -7,10 +7,11 @@ import json
 
 import pytest
 
-from wireproof.conformance.mutation.clients import ClientCheck, InProcessTransport
+from wireproof.conformance.mutation.clients import ClientMutationRun, InProcessTransport
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.suite.written import as_written
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.mutants.registry import client_mutants
 from wireproof.protocols import protocol
@@ -18,7 +19,7 @@ from wireproof.protocols.plain import Plain
 from wireproof.reference_client.driver import Driver
 
 SUITE = load_sdk_suite("psrt")
-CHECK = ClientCheck("psrt", "1", "standard")
+CHECK = ClientMutationRun("psrt", "1", "standard")
 QUICK = (
     "any-version",
     "any-certificate",
@@ -61,20 +62,20 @@ def test_the_reference_client_passes(expression: str, profile: str) -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_wrong_client_is_found_out_by_a_clause_that_it_breaks(name: str) -> None:
-    trial = CHECK.run(client_mutants("psrt")[name])
+    result = CHECK.result(client_mutants("psrt")[name])
 
-    assert (trial.blamed in client_mutants("psrt")[name].clauses) is True, trial.others
+    assert (result.blamed in client_mutants("psrt")[name].clauses) is True, result.others
 
 
 def test_every_clause_about_clients_has_a_case() -> None:
     cited = {one for case in SUITE.cases for one in case.clauses}
-    cited |= {one for case in SUITE.cases for step in case.steps for one in step.get("blame", {}).values()}
+    cited |= {one for case in SUITE.cases for step in case.script for one in (step.blame or {}).values()}
 
     assert [one for one, clause in SUITE.clauses.items() if clause.group == "CLIENT" and one not in cited] == []
 
 
 @pytest.mark.parametrize("operation", list(Plain(protocol("psrt"), "1", "standard").operations))
 def test_every_operation_has_a_case_that_asks_for_it(operation: str) -> None:
-    detail = json.dumps([[case.steps, case.variables] for case in SUITE.cases])
+    detail = json.dumps([[as_written(case.script), dict(case.variables)] for case in SUITE.cases])
 
     assert f'"{operation.upper()}"' in detail

@@ -10,6 +10,7 @@ from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at, segments
 from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 from wireproof.protocols.throttr.requests import Insert, Query, Set
 
@@ -23,8 +24,8 @@ def test_the_marks_of_every_answer_in_the_cases_end_where_its_bytes_do(profile: 
     seen = 0
     for case in applicable(load_sdk_suite("throttr"), profile, "uint16"):
         symbols = Symbols(protocol("throttr"), profile, "uint16", case=case.id, namespace="n", variables=case.variables)
-        for step in symbols.here(list(case.steps)):
-            for piece in ReplyScript(symbols).pieces(step.get("answer", [])):
+        for step in symbols.here(case.script):
+            for piece in ReplyScript(symbols).pieces(as_written(step.answer or ())):
                 if piece.fields:
                     seen += 1
                     assert max(piece.fields) == len(piece.data), case.id

@@ -13,7 +13,7 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverError, DriverEvent, FailureKind, Hello, Sdk
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
-from wireproof.conformance.suite.cases import Case, cases_in, load_suite
+from wireproof.conformance.suite.cases import Case, load_suite, sdk_cases_in
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
 
@@ -28,7 +28,7 @@ Answers = Callable[[act.Action], Any]
 
 def case(*steps: dict[str, Any], **more: Any) -> Case:
     entry = {"id": "sdk-test/case", "title": "a case", "clauses": ["THR-QUERY-3"], "steps": list(steps), **more}
-    (made,) = cases_in({"cases": [entry]}, load_suite("throttr").clauses, "test.yaml")
+    (made,) = sdk_cases_in({"cases": [entry]}, load_suite("throttr").context, "test.yaml")
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wireproof.conformance.sdk.play.server_side import Follower
+from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols.psrt import PROTOCOL, V1, Codec
 
 CODEC = Codec.of(V1, "standard")
@@ -14,122 +14,122 @@ PUBLISH = b"\1\x7f\2\0\0\0t\0"
 SUBSCRIBE = b"\2\1\0\0\0t"
 
 
-def opened(link: str = "control") -> Follower:
-    follower = Follower(PROTOCOL.links[link], CODEC)
+def opened(link: str = "control") -> ServerSide:
+    server_side = ServerSide(PROTOCOL.links[link], CODEC)
     if link == "control":
-        assert follower.received(GREETING + LOGIN) == b""
-        assert follower.take() == GREETING + LOGIN
-        assert follower.wrote(REPLIES) == REPLIES
-    return follower
+        assert server_side.received(GREETING + LOGIN) == b""
+        assert server_side.take() == GREETING + LOGIN
+        assert server_side.wrote(REPLIES) == REPLIES
+    return server_side
 
 
 def test_a_ping_is_answered_at_once_and_left_out() -> None:
-    follower = opened()
+    server_side = opened()
 
-    assert follower.received(NOP + PUBLISH[:3]) == b"\1"
-    assert (follower.came, follower.pings, follower.is_whole) == (PUBLISH[:3], 1, False)
-    assert follower.received(PUBLISH[3:]) == b""
-    assert (follower.take(), follower.messages) == (PUBLISH, [])
+    assert server_side.received(NOP + PUBLISH[:3]) == b"\1"
+    assert (server_side.came, server_side.pings, server_side.is_whole) == (PUBLISH[:3], 1, False)
+    assert server_side.received(PUBLISH[3:]) == b""
+    assert (server_side.take(), server_side.messages) == (PUBLISH, [])
 
 
 def test_a_ping_behind_requests_is_answered_behind_their_replies() -> None:
-    follower = opened()
+    server_side = opened()
 
-    assert follower.received(PUBLISH + NOP + SUBSCRIBE + NOP) == b""
-    assert follower.came == PUBLISH + SUBSCRIBE
-    assert follower.wrote(b"\xfe\xff") == b"\xfe\1\xff\1"
-    assert follower.received(NOP) == b"\1"
+    assert server_side.received(PUBLISH + NOP + SUBSCRIBE + NOP) == b""
+    assert server_side.came == PUBLISH + SUBSCRIBE
+    assert server_side.wrote(b"\xfe\xff") == b"\xfe\1\xff\1"
+    assert server_side.received(NOP) == b"\1"
 
 
 def test_the_same_byte_within_another_request_is_no_ping() -> None:
-    follower = opened()
+    server_side = opened()
 
-    follower.received(b"\1\x7f\5\0\0\0t\0\0\0\0")
+    server_side.received(b"\1\x7f\5\0\0\0t\0\0\0\0")
 
-    assert (follower.pings, follower.is_whole) == (0, True)
+    assert (server_side.pings, server_side.is_whole) == (0, True)
 
 
 def test_before_the_login_nothing_is_a_ping() -> None:
-    follower = Follower(PROTOCOL.links["control"], CODEC)
+    server_side = ServerSide(PROTOCOL.links["control"], CODEC)
 
-    follower.received(GREETING + b"\0\0\0\0")
+    server_side.received(GREETING + b"\0\0\0\0")
 
-    assert (follower.came, follower.pings) == (GREETING + b"\0\0\0\0", 0)
+    assert (server_side.came, server_side.pings) == (GREETING + b"\0\0\0\0", 0)
 
 
 def test_what_cannot_be_read_is_kept_as_it_came() -> None:
-    follower = opened()
+    server_side = opened()
 
-    follower.received(PUBLISH + b"\x77\1\2")
-    follower.received(b"\3")
+    server_side.received(PUBLISH + b"\x77\1\2")
+    server_side.received(b"\3")
 
-    assert (follower.came, follower.is_whole) == (PUBLISH + b"\x77\1\2\3", False)
+    assert (server_side.came, server_side.is_whole) == (PUBLISH + b"\x77\1\2\3", False)
 
 
 def test_a_reply_that_is_none_leaves_pings_answered_all_the_same() -> None:
-    follower = opened()
-    follower.received(PUBLISH)
+    server_side = opened()
+    server_side.received(PUBLISH)
 
-    assert follower.wrote(b"\x55") == b"\x55"
-    assert follower.received(NOP) == b"\1"
+    assert server_side.wrote(b"\x55") == b"\x55"
+    assert server_side.received(NOP) == b"\1"
 
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_parting_request_is_answered_once_the_sdk_may_go(late: bool) -> None:
-    follower = opened()
+    server_side = opened()
     if late:
-        follower.received(b"\xff")
+        server_side.received(b"\xff")
 
-    answers = follower.part(PROTOCOL.sdk.parting) + (b"" if late else follower.received(b"\xff"))
+    answers = server_side.part(PROTOCOL.sdk.parting) + (b"" if late else server_side.received(b"\xff"))
 
     assert answers == b"\1"
-    assert (follower.came, follower.parted) == (b"", True)
+    assert (server_side.came, server_side.parted) == (b"", True)
 
 
 def test_a_ping_is_no_parting() -> None:
-    follower = opened()
-    follower.part(PROTOCOL.sdk.parting)
+    server_side = opened()
+    server_side.part(PROTOCOL.sdk.parting)
 
-    assert follower.received(NOP) == b"\1"
-    assert not follower.parted
+    assert server_side.received(NOP) == b"\1"
+    assert not server_side.parted
 
 
 def test_a_ping_that_is_held_is_answered_before_what_is_written_next() -> None:
-    follower = opened()
-    follower.holds = True
+    server_side = opened()
+    server_side.holds = True
 
-    assert follower.received(NOP + PUBLISH + NOP) == b""
-    assert follower.wrote(b"\xfe") == b"\1\xfe\1"
+    assert server_side.received(NOP + PUBLISH + NOP) == b""
+    assert server_side.wrote(b"\xfe") == b"\1\xfe\1"
 
 
 @pytest.mark.parametrize("early", [b"", b"\x16\3\1"])
 def test_what_came_behind_the_request_for_tls_is_the_first_of_it(early: bytes) -> None:
-    follower = Follower(PROTOCOL.links["data"], CODEC)
-    follower.received(b"\xee\xab\1" + early)
+    server_side = ServerSide(PROTOCOL.links["data"], CODEC)
+    server_side.received(b"\xee\xab\1" + early)
 
-    assert follower.take(3) == b"\xee\xab\1"
-    assert follower.start_tls() == early
-    assert follower.wrote(b"\xee\xab\1\0") == b"\xee\xab\1\0"
-    follower.received(bytes(33))
-    assert (follower.take(33), follower.messages) == (bytes(33), [])
+    assert server_side.take(3) == b"\xee\xab\1"
+    assert server_side.start_tls() == early
+    assert server_side.wrote(b"\xee\xab\1\0") == b"\xee\xab\1\0"
+    server_side.received(bytes(33))
+    assert (server_side.take(33), server_side.messages) == (bytes(33), [])
 
 
 def test_whatever_comes_on_a_data_socket_behind_the_token_is_kept() -> None:
-    follower = opened("data")
-    follower.received(b"\xee\xab\0" + bytes(33))
-    follower.wrote(b"\xee\xab\1\0\1")
-    follower.take()
+    server_side = opened("data")
+    server_side.received(b"\xee\xab\0" + bytes(33))
+    server_side.wrote(b"\xee\xab\1\0\1")
+    server_side.take()
 
-    follower.received(b"\1")
+    server_side.received(b"\1")
 
-    assert (follower.came, follower.is_whole) == (b"\1", False)
+    assert (server_side.came, server_side.is_whole) == (b"\1", False)
 
 
 def test_a_broken_datagram_does_not_hide_the_next() -> None:
-    follower = opened("datagram")
+    server_side = opened("datagram")
 
-    follower.received(b"xx")
-    follower.received(bytes.fromhex("eeaa01000000000121740061"))
+    server_side.received(b"xx")
+    server_side.received(bytes.fromhex("eeaa01000000000121740061"))
 
-    assert follower.came.startswith(b"xx")
-    assert len(follower.messages) == 1
+    assert server_side.came.startswith(b"xx")
+    assert len(server_side.messages) == 1

@@ -1,0 +1,113 @@
+"""The score of random edits: the share killed of those that can change an answer.
+
+`equivalent-edits.yaml` explains survivors that were read. Not counted are an `equivalent` one, which changes no answer
+to any client; one that acts `elsewhere`, under another profile or variant only; and a `conforming` one, which changes
+what the clauses leave open, so that no suite may kill it. An `accepted` one breaks a clause in a way that no case asks
+for, for the reason given: it counts as survived. Edits that make no server that starts are not counted either; one
+that hangs is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from wireproof.conformance.mutation.fresh_server import CodeEdit
+from wireproof.conformance.mutation.random_edits import EditResult, Status
+
+__all__ = ["EditScore", "Explanation", "Kind", "Place", "explanations", "place_of", "stale"]
+
+TABLE = Path(__file__).with_name("equivalent-edits.yaml")
+KILLED = frozenset({Status.KILLED, Status.HANGS})
+
+
+class Kind(StrEnum):
+    """Why an edit survives."""
+
+    EQUIVALENT = "equivalent"
+    ELSEWHERE = "elsewhere"
+    CONFORMING = "conforming"
+    ACCEPTED = "accepted"
+
+
+class Place(NamedTuple):
+    """What an explanation is found by: no line numbers, which move."""
+
+    file: str
+    function: str
+    edit: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an edit survives."""
+
+    kind: Kind
+    reason: str
+
+
+@cache
+def explanations() -> Mapping[Place, Explanation]:
+    """Return all that equivalent-edits.yaml explains."""
+    found: dict[Place, Explanation] = {}
+    for one in yaml.safe_load(TABLE.read_text(encoding="utf-8")):
+        for edit in one["edits"]:
+            place = Place(one["file"], one["function"], edit["edit"], edit["in"])
+            found[place] = Explanation(Kind(one["kind"]), one["why"])
+    return found
+
+
+def place_of(edit: CodeEdit) -> Place:
+    """Return what an explanation of `edit` is found by."""
+    return Place(edit.file, edit.edit.function, edit.edit.text, edit.edit.statement)
+
+
+def stale(known: Iterable[Place], edits: Iterable[CodeEdit]) -> list[Place]:
+    """Return the explained places in the files of `edits` that no edit has any more."""
+    there = [place_of(one) for one in edits]
+    files, places = {one.file for one in there}, set(there)
+    return [one for one in known if one.file in files and one not in places]
+
+
+@dataclass(frozen=True)
+class EditScore:
+    """What became of a sample of edits."""
+
+    results: Sequence[EditResult]
+    known: Mapping[Place, Explanation]
+
+    def count(self, status: Status) -> int:
+        """Return how many edits ended so."""
+        return sum(one.status is status for one in self.results)
+
+    @property
+    def killed(self) -> int:
+        """How many edits a case kills."""
+        return sum(one.status in KILLED for one in self.results)
+
+    def survivors(self, kind: Kind | None) -> list[EditResult]:
+        """Return the survivors explained so; None: those that nobody explained."""
+        found = []
+        for one in self.results:
+            if one.status is Status.SURVIVED:
+                explained = self.known.get(place_of(one.edit))
+                if (explained.kind if explained else None) is kind:
+                    found.append(one)
+        return found
+
+    @property
+    def counted(self) -> int:
+        """How many edits the score is a share of."""
+        return self.killed + len(self.survivors(Kind.ACCEPTED)) + len(self.survivors(None))
+
+    @property
+    def percent(self) -> float:
+        """The score; 100 when nothing is counted."""
+        return 100.0 * self.killed / self.counted if self.counted else 100.0

@@ -1,0 +1,111 @@
+"""The gate: is every mutant still killed? Each is run until its first kill, last time's killing case first.
+
+Nothing is recorded here. A full matrix replays every recording on every mutant; the gate plays one case on most
+mutants, which costs less than recording the suite once. Where the kept case does not kill, or none is kept, the cases
+follow by their distance: those that cite the first clause the mutant breaks, those that cite any, those of its clause
+groups, all others, and last the cases of its clauses under the other segmentations.
+
+A conforming variant must pass every case, and there is no first kill to stop at. The gate plays every Nth case on
+each, starting at another case for each variant; the full matrix plays all.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from wireproof.conformance.mutation.mutation_run import MutationRun
+from wireproof.conformance.mutation.recorded_suite import factory_of
+from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.mutants.mutant import Mutant
+
+__all__ = ["EVERY", "GateResult", "play_name", "run_gate"]
+
+EVERY = 16
+"""A conforming variant is played every such case."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """One mutant or conforming variant, and what the gate found."""
+
+    mutant: Mutant
+    killer: str
+    """The play that killed it, `case|segmentation`; empty for none."""
+    played: int
+    """How many cases were played on it."""
+    error: str = ""
+    """Why it could not be run."""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a mutant survives, a conforming variant is failed, or it could not be run."""
+        return bool(self.error) or bool(self.killer) == self.mutant.is_legal
+
+
+def play_name(case: str, deliveries: Sequence[str] = ()) -> str:
+    """Name a play as `GateResult.killer` does."""
+    return f"{case}|{deliveries[0] if deliveries else WHOLE.name}"
+
+
+def run_gate(
+    run: MutationRun,
+    chosen: Sequence[Mutant],
+    last: Mapping[str, str],
+    report: Callable[[GateResult], None] | None = None,
+) -> list[GateResult]:
+    """Run each of `chosen` that simulation shows until its first kill; `last` maps a mutant to its last killer."""
+    global _shared
+    mutants = [one for one in chosen if not one.live]
+    _shared = run, mutants, last
+    found = []
+    with multiprocessing.get_context("fork").Pool(run.jobs or os.cpu_count() or 1) as pool:
+        for number, killer, played, error in pool.imap(_run, range(len(mutants)), chunksize=4):
+            found.append(GateResult(mutants[number], killer, played, error))
+            if report is not None:
+                report(found[-1])
+        pool.close()
+        pool.join()
+    return found
+
+
+_shared: tuple[MutationRun, Sequence[Mutant], Mapping[str, str]]
+"""What the workers are forked with."""
+
+
+def _run(number: int) -> tuple[int, str, int, str]:
+    run, mutants, last = _shared
+    mutant, plan = mutants[number], run.recorded.plan
+    if mutant.is_legal:
+        cases: Iterator[Case] = iter(plan.cases[number % EVERY :: EVERY])
+    else:
+        cases = _by_distance(run, mutant, last.get(mutant.name, ""))
+    try:
+        killer, played = run.recorded.first_kill(cases, factory_of(plan, mutant.name))
+    except Exception as error:
+        return number, "", 0, f"{type(error).__name__}: {error}"
+    return number, killer, played, ""
+
+
+def _by_distance(run: MutationRun, mutant: Mutant, last: str) -> Iterator[Case]:
+    """Yield the cases to play on a mutant: the last killer, then the others by how near they are to what it breaks."""
+    cases = run.recorded.plan.cases
+    clauses, broken = run.suite.clauses, set(mutant.clauses)
+    groups = {clauses[one].group for one in broken}
+
+    def distance(case: Case) -> int:
+        if mutant.clauses[0] in case.clauses:
+            return 0
+        if not broken.isdisjoint(case.clauses):
+            return 1
+        return 2 if any(clauses[one].group in groups for one in case.clauses) else 3
+
+    known = [case for case in cases if play_name(case.id) == last]
+    if last and not known:
+        known = [case for case in run.segmented_cases(mutant) if play_name(case.id, [case.delivery]) == last]
+    yield from known
+    yield from (case for case in sorted(cases, key=distance) if case not in known)
+    yield from (case for case in run.segmented_cases(mutant) if case not in known)

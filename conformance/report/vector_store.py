@@ -1,0 +1,95 @@
+"""Where vectors come from at run time: the derived files of a checkout, or the cases themselves.
+
+An installation holds cases and no derived files. What is derived there is kept in the user's cache folder under a
+digest of everything that the cases of the protocol say, and of the version that derived it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import jsonschema_rs
+
+from wireproof.conformance.report.derived_vectors import DeriveError, Deriver
+from wireproof.conformance.report.vector_files import Document, configurations, merged, selected
+from wireproof.conformance.suite.cases import Suite, load_suite
+from wireproof.conformance.suite.documents import keep, kept, vectors_root
+from wireproof.protocols import protocol
+
+FOLDER = "derived"
+
+
+def derived_folder(name: str) -> Path:
+    """Return the folder of a protocol's derived files; it need not exist."""
+    return vectors_root() / name / FOLDER
+
+
+def vectors_of(name: str, profile: str, variant: str) -> tuple[Document, ...]:
+    """Return the vectors of one profile and variant, a document a topic, by topic.
+
+    Raises `CaseError` or `DeriveError` if there are no files and the cases cannot be read or derived.
+    """
+    folder = derived_folder(name)
+    found = _stored(folder, profile, variant) if folder.is_dir() else _cached(name, profile, variant)
+    return tuple(sorted(found, key=lambda document: str(document["topic"])))
+
+
+def _stored(folder: Path, profile: str, variant: str) -> Iterator[Document]:
+    for path in sorted(folder.glob("*.json")):
+        if document := selected(json.loads(path.read_text(encoding="utf-8")), profile, variant):
+            yield document
+
+
+def _cached(name: str, profile: str, variant: str) -> list[Document]:
+    file, digest = f"vectors-{name}-{profile}-{variant}", _digest(name)
+    if (documents := kept(file, digest, list[Document])) is None:
+        documents = list(Deriver(load_suite(name), profile, variant).documents().values())
+        keep(file, digest, documents)
+    return documents
+
+
+def _digest(name: str) -> str:
+    """Return a digest of what the vectors of a protocol follow from."""
+    try:
+        found = sha256(version("wireproof").encode())
+    except PackageNotFoundError:
+        found = sha256(b"no version")
+    root = vectors_root() / name
+    for path in sorted(one for one in root.rglob("*") if one.is_file() and FOLDER not in one.parts):
+        found.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
+    return found.hexdigest()[:24]
+
+
+def derive(suite: Suite) -> dict[str, Document]:
+    """Return topic -> the file of that topic, for every profile and variant, each checked with the published schema.
+
+    Raises `DeriveError` if a case or frame cannot be derived, or a file would not follow the schema.
+    """
+    topics: dict[str, dict[str, Document]] = {}
+    for letter, (profile, variant) in configurations(protocol(suite.protocol)).items():
+        for topic, document in Deriver(suite, profile, variant).documents().items():
+            topics.setdefault(topic, {})[letter] = document
+    ids = [*(frame.id for frame in suite.frames), *(case.id for case in suite.cases)]
+    order = {identifier: place for place, identifier in enumerate(ids)}
+    return {topic: checked(merged(documents, order)) for topic, documents in topics.items()}
+
+
+def checked(document: Document) -> Document:
+    """Return a file's document; raises `DeriveError` if the published schema does not allow it."""
+    try:
+        _validator((vectors_root() / "schema" / "vectors.schema.json").read_text(encoding="utf-8")).validate(document)
+    except jsonschema_rs.ValidationError as error:
+        raise DeriveError(
+            f"{document['topic']}: the published schema does not allow it: {error.message[:300]}"
+        ) from None
+    return document
+
+
+@cache
+def _validator(schema: str) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for(json.loads(schema))

@@ -1,0 +1,114 @@
+"""The way of a verdict, from what the player saw to the line in records.jsonl. Each step is a pure function.
+
+1. Match, deadline, precondition (`player/steps.py`, `player/player.py`). The player stops at the first expectation that
+   is not met: `fail` for other bytes, `hang` for none in time, `untestable` where the step only prepares the case, and
+   where the harness itself came too late to tell. What the target does not declare is not asked (`undeclared`).
+2. Blame (`monitor/blame.py`). The monitor reads the trace for itself; what wireproof broke first is a `harness_error`,
+   whatever step 1 said. It follows at the end of each play, since whether a case is played again depends on it.
+3. Process end. A case that had a server for itself and outlived it is the crash, with the server's last words.
+4. Nobody served. A case that waits for an answer while no other client gets one either: its hang is a crash.
+5. Shared loss. If several cases were under way when the target went away, none of them can be blamed.
+6. Confirmation. A failure under another segmentation counts only if the same case still passes whole.
+7. Level. A missed SHOULD is `lenient`, a MAY is observed and never fails.
+8. Cause or consequence. A failure that another one explains is `untestable`, with guilty `target`.
+
+Steps 3 to 6 need what only the scheduler can find out, by playing again: it collects `Evidence` and calls `decide`, at
+once or when the rest is known. A step without evidence changes nothing, so evidence may come in parts. Step 7 makes the
+record, and step 8 holds a failure back until no case can explain it any more: each record is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.verdict.confirmation import confirmed
+from wireproof.conformance.verdict.consequences import Consequences
+from wireproof.conformance.verdict.crashes import ProcessEnd, ended_the_process, left_nobody_served, one_of_many
+from wireproof.conformance.verdict.records import Record
+
+__all__ = ["STEPS", "Evidence", "Verdicts", "decide", "undeclared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known of a play besides what the player saw."""
+
+    end: ProcessEnd | None = None
+    """The server's process ended, and no other case was under way."""
+    serves_nobody: bool = False
+    """A new client gets no answer."""
+    others: int = 0
+    """Cases that were under way, too, when the target went away; 0 where it is known that this one did it."""
+    whole: Outcome | None = None
+    """What came of the same case played whole again."""
+
+
+Step = Callable[[Outcome, Evidence], Outcome]
+
+
+def process_end(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Step 3."""
+    return outcome if evidence.end is None else ended_the_process(outcome, evidence.end)
+
+
+def nobody_served(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Step 4."""
+    return left_nobody_served(outcome) if evidence.serves_nobody else outcome
+
+
+def shared_loss(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Step 5."""
+    return one_of_many(outcome, evidence.others) if evidence.others else outcome
+
+
+def confirmation(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Step 6."""
+    return outcome if evidence.whole is None else confirmed(outcome, evidence.whole)
+
+
+STEPS: tuple[Step, ...] = (process_end, nobody_served, shared_loss, confirmation)
+"""What becomes of the outcome of a play, in this order."""
+
+
+def decide(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Return what is left of the outcome of a play, given the evidence."""
+    for step in STEPS:
+        outcome = step(outcome, evidence)
+    return outcome
+
+
+def undeclared(lacking: Sequence[str], features: Mapping[str, str]) -> Outcome:
+    """Return the outcome of a case that is not asked: the target lacks these features; `features` describes them."""
+    described = " ".join(features.get(name, "") for name in lacking)
+    got = f"the target does not declare that it has it: {described}"
+    return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=", ".join(lacking), got=got)
+
+
+class Verdicts:
+    """Step 8, for the records of one run: passes each to `write` once, when it is final."""
+
+    def __init__(self, suite: Suite, cases: Iterable[Case], write: Callable[[Record], None]) -> None:
+        self._consequences = Consequences(suite, cases)
+        self._write = write
+        self._arrived: dict[str, int] = {}
+        self._records: list[Record] = []
+
+    def add(self, record: Record) -> None:
+        """Take a record; write what is final now. Raises what `write` raises."""
+        self._arrived[record["record_id"]] = len(self._arrived)
+        self._keep(self._consequences.add(record))
+
+    def finish(self) -> list[Record]:
+        """Write what is left; return all records in the order in which they were added. Raises what `write` raises."""
+        self._keep(self._consequences.rest())
+        return sorted(self._records, key=lambda one: self._arrived[one["record_id"]])
+
+    def _keep(self, records: Iterable[Record]) -> None:
+        for one in records:
+            self._records.append(one)
+            self._write(one)

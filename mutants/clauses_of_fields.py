@@ -1,0 +1,50 @@
+"""Which clauses speak of which field of a message: those whose text names it, first those of the message's own group.
+
+`unseen.yaml` of a protocol's mutants names what nobody can notice: `MESSAGE.field:operator`, with `*` for any of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+__all__ = ["ClausesOfFields"]
+
+MUTANTS = Path(__file__).resolve().parent
+VECTORS = MUTANTS.parent / "vectors"
+
+
+class ClausesOfFields:
+    """The clauses of one protocol by group and field."""
+
+    def __init__(self, protocol: str) -> None:
+        self._clauses: list[Mapping[str, Any]] = list(_read(VECTORS / protocol / "clauses.yaml").get("clauses", ()))
+        self._unseen: Mapping[str, str] = _read(MUTANTS / protocol / "unseen.yaml")
+
+    @cache  # noqa: B019 - one for each protocol, as long as the process
+    def of(self, groups: tuple[str, ...], field: str, profiles: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the clauses of `profiles` that speak of a message asked or answered in `groups`, or of its `field`.
+
+        First those of its own groups that name the field, then the rest of them, then others that name it or a group.
+        """
+        known = [one for one in self._clauses if set(profiles) & set(one.get("profiles", profiles))]
+        words = field.replace("_", " ").lower()
+        naming = [one for one in known if words in one["text"].lower()]
+        own = [one for one in known if one["group"] in groups]
+        related = [one for one in known if any(re.search(rf"\b{group}\b", one["text"]) for group in groups)]
+        found = dict.fromkeys(str(one["id"]) for one in (*(it for it in naming if it in own), *own, *naming, *related))
+        return tuple(found) or tuple(str(one["id"]) for one in known[:1])
+
+    def is_unseen(self, name: str) -> bool:
+        """Say whether a reason is given why the mutant `name` cannot be noticed."""
+        return any(fnmatchcase(name, one) for one in self._unseen)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    return (yaml.load(path.read_text("utf-8"), yaml.CSafeLoader) or {}) if path.exists() else {}

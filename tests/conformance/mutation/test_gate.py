@@ -1,0 +1,83 @@
+"""The gate: last time's killing case comes first, what survives or is failed wrongly is a complaint."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from wireproof.conformance.commands.mutation import command
+from wireproof.conformance.mutation.gate import GateResult, run_gate
+from wireproof.conformance.mutation.last_kills import read_last_kills, write_last_kills
+from wireproof.conformance.mutation.mutation_run import MutationRun
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.mutants.mutant import Mutant
+from wireproof.mutants.registry import server_mutants
+
+SUITE = load_suite("throttr")
+FEW = replace(SUITE, cases=tuple(case for case in SUITE.cases if case.topic in ("query", "whoami")))
+KNOWN = server_mutants("throttr")
+LOW_BYTE, CONFORMING = KNOWN["quota-low-byte"], next(one for one in KNOWN.values() if one.is_legal)
+
+
+def gate(*mutants: Mutant, last: dict[str, str] | None = None) -> list[GateResult]:
+    return run_gate(MutationRun(FEW, "7.1.0", "uint16", jobs=1), mutants, last or {})
+
+
+def test_a_mutant_is_run_until_its_first_kill() -> None:
+    (found,) = gate(LOW_BYTE)
+
+    assert found.killer.startswith("query/")
+    assert not found.is_wrong
+    assert found.played < len(FEW.cases)
+
+
+def test_the_last_killing_case_comes_first_and_others_follow_when_it_kills_no_more() -> None:
+    (found,) = gate(LOW_BYTE)
+    (again,) = gate(LOW_BYTE, last={LOW_BYTE.name: found.killer})
+    (other,) = gate(LOW_BYTE, last={LOW_BYTE.name: "whoami/it-is-not-killed-by|whole"})
+
+    assert (again.killer, again.played) == (found.killer, 1)
+    assert other.killer == found.killer
+
+
+def test_a_mutant_that_survives_and_a_conforming_variant_that_is_failed_are_complaints() -> None:
+    elsewhere = next(one for one in KNOWN.values() if one.clauses and one.clauses[0].startswith("THR-PURGE"))
+    survivor, conforming = gate(elsewhere, CONFORMING)
+
+    assert (survivor.killer, survivor.is_wrong) == ("", True)
+    assert (conforming.killer, conforming.is_wrong) == ("", False)
+    assert GateResult(CONFORMING, "query/x|whole", 1).is_wrong
+    assert GateResult(LOW_BYTE, "query/x|whole", 0, error="KeyError: 1").is_wrong
+
+
+def test_last_kills_are_kept_by_combination_and_a_damaged_file_is_empty(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "kills.json"
+    write_last_kills(file, "one", {"a": "x|whole"})
+    write_last_kills(file, "one", {"b": "y|whole"})
+    write_last_kills(file, "two", {"a": "z|whole"})
+
+    assert read_last_kills(file, "one") == {"a": "x|whole", "b": "y|whole"}
+    assert read_last_kills(file, "three") == {}
+    for damaged in ("{half", "[]", '{"one": 1}'):
+        file.write_text(damaged)
+        assert read_last_kills(file, "one") == {}
+
+
+def test_the_command_keeps_what_killed_and_prints_what_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wireproof.conformance.commands.mutation.load_suite", lambda name: FEW)
+    file = tmp_path / "kills.json"
+    arguments = ["throttr", "--gate", "--previous", str(file), "--mutant", LOW_BYTE.name, "--mutant", CONFORMING.name]
+    first, second = CliRunner().invoke(command, arguments), CliRunner().invoke(command, arguments)
+
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert list(json.loads(file.read_text())["throttr 7.1.0 uint16"]) == [LOW_BYTE.name]
+    assert "the last killing case is known of 0 mutants" in first.output
+    assert "the last killing case is known of 1 mutants and kills 1 of them again" in second.output
+    assert "0 mutants needed more than one case" in second.output
+    assert "plays on 1 conforming variants (every 16th case on each)" in second.output
