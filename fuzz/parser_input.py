@@ -1,8 +1,10 @@
-"""The input of the parser's fuzz target: an endpoint, the requests that wait for replies, and a stream. Byte 0 selects
-the endpoint (side, profile, variant, link, state), byte 1 the cuts of the stream, byte 2 the number of pending requests
-(client side); one byte for each of them selects it from the seeds; the rest is the stream. So any bytes are a valid
-input, and every seed can be written as one. `check` runs all checks on an input; `check_one` runs one of them, drawn
-from the input: that is the execution which fuzzers count."""
+"""The input of the parser's fuzz target: an endpoint, the requests that wait for replies, and a stream.
+
+Byte 0 selects the endpoint (side, profile, variant, link, state), byte 1 the cuts of the stream, byte 2 the number of
+pending requests (client side); one byte for each of them selects it from the seeds; the rest is the stream. So any
+bytes are a valid input, and every seed can be written as one. `check` runs all checks on an input; `check_one` runs
+one of them, drawn from the input: that is the execution which fuzzers count.
+"""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ def run(
     seed: int = 1,
     report: Callable[[FuzzerProgress], None] = lambda progress: None,
 ) -> FuzzerResult:
-    """Run until an invariant breaks or a limit (`seconds`, `executions`; 0: none) is reached; Hypothesis shrinks the
-    input.
+    """Run until an invariant breaks or a limit is reached; Hypothesis shrinks the input.
 
-    `name` is the protocol. Raises `ImportError` if Hypothesis is not installed.
+    `name` is the protocol. `seconds` and `executions` are limits, 0 for none. Raises `ImportError` if Hypothesis is
+    not installed.
     """
     if not IS_AVAILABLE:
         raise ImportError("Hypothesis is not installed: install wireproof[fuzz]")

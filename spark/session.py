@@ -68,9 +68,7 @@ def close_session(session: SparkSession) -> None:
 
 @contextmanager
 def stderr_into(log: Path) -> Iterator[None]:
-    """Redirect file descriptor 2 to `log`, so that a JVM started inside writes there for its lifetime. Raises
-    `OSError`.
-    """
+    """Redirect file descriptor 2 to `log`; a JVM started inside writes there for its lifetime. Raises `OSError`."""
     sys.stderr.flush()
     console = os.dup(2)
     try:

@@ -97,9 +97,7 @@ def accepted(lines: DataFrame) -> DataFrame:
 
 
 def runs_of(records: DataFrame) -> DataFrame:
-    """Return every run with its number of records; `kept` marks the latest one of each COLUMN_KEY (ties: the highest
-    id).
-    """
+    """Return every run with its number of records; `kept` marks the latest of each COLUMN_KEY (ties: highest id)."""
     runs = records.groupBy(*COLUMN_KEY, "run_id").agg(
         F.max("started").alias("started"),
         F.max("run_started_at").alias("run_started_at"),

@@ -1,5 +1,4 @@
-"""`wireproof fuzz diff`: sends the same bytes to two or more servers and reports where their answers differ in
-meaning."""
+"""`wireproof fuzz diff`: sends the same bytes to two or more servers and reports answers that differ in meaning."""
 
 from __future__ import annotations
 

@@ -79,13 +79,12 @@ def default_database() -> Path:
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
 def command(context: click.Context, /, name: str, target: str | None, **options: Any) -> None:
-    """Send random requests to a server of PROTOCOL on several connections and compare it with the model of its
-    document.
+    """Send random requests to a server of PROTOCOL and compare it with the model of its document.
 
-    The machine requests, subscribes, publishes, lets time pass, disconnects and reconnects; the model must allow every
-    reply and push. Without a target the reference server runs in this process on a virtual clock, in every profile and
-    variant. With TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command time is real and waits are short. A failure
-    is reduced to few steps, printed and kept.
+    On several connections it requests, subscribes, publishes, lets time pass, disconnects and reconnects; the model
+    must allow every reply and push. Without a target the reference server runs in this process on a virtual
+    clock, in every profile and variant. With TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command time is real
+    and waits are short. A failure is reduced to few steps, printed and kept.
 
     Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.canaries import canaries_in
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.exchanges import BY_TARGET, Line
+from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection
 from wireproof.protocols import Message, Push
 from wireproof.protocols.fields import Absent, Repeated, Rows
 
@@ -58,7 +58,7 @@ class ConnectionView:
     """Whether a missing answer means nothing: the script ended it, TLS follows, or its bytes are ambiguous."""
 
 
-def view_of(line: Line) -> ConnectionView:
+def view_of(line: PlayedConnection) -> ConnectionView:
     """Return the view of one connection; pushes without fields are left out, because a clock triggers them."""
     answers, pushes, own = list[ComparedAnswer](), list[ComparedAnswer](), canaries_in(bytes(line.sent))
     for message, _ in line.messages:

@@ -1,5 +1,4 @@
-"""Plays the same scripts on several servers: learns first where answers may differ, then looks for other
-differences."""
+"""Plays the same scripts on several servers, learns where answers may differ, and looks for other differences."""
 
 from __future__ import annotations
 
@@ -73,8 +72,9 @@ class Cluster:
 
 @dataclass
 class DiffCampaign:
-    """One campaign over two or more servers of one variant. Its methods raise `StartError` if a server does not
-    restart.
+    """One campaign over two or more servers of one variant.
+
+    Its methods raise `StartError` if a server does not restart.
     """
 
     servers: Sequence[ComparedServer]

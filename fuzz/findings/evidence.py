@@ -11,7 +11,7 @@ from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.findings.capture import is_available, write_capture
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
+from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import to_json
@@ -58,7 +58,7 @@ def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, tra
         write_capture(folder / "capture.pcapng", events, spoken.default_port, datagrams)
 
 
-def _token_spans(found: Iterable[Line], context: FuzzContext) -> Iterator[tuple[str, tuple[str, int, int]]]:
+def _token_spans(found: Iterable[PlayedConnection], context: FuzzContext) -> Iterator[tuple[str, tuple[str, int, int]]]:
     """Yield (placeholder in hexadecimal, (connection, start, end in the received bytes)) for each token."""
     for line in found:
         for message, _ in line.messages:

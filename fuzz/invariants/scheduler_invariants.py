@@ -102,8 +102,9 @@ class ScheduleCheck:
         self.clock.call_at(self.clock.monotonic_ns() + at, lambda: hop(hops))
 
     def advance(self, ns: int) -> None:
-        """Let `ns` nanoseconds pass. Raises `InvariantError` if a delivery was early, late, lost, doubled or out of
-        order.
+        """Let `ns` nanoseconds pass.
+
+        Raises `InvariantError` if a delivery was early, late, lost, doubled or out of order.
         """
         self._delivered, self._disturbed = [], False
         self.clock.advance(ns)

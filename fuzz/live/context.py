@@ -99,11 +99,11 @@ class FuzzContext:
         return (*link.opening(), link.barrier())
 
     def dissection(self, link: str = "") -> Dissection:
-        """Return what reads both directions of a new connection."""
+        """Return a dissection of both directions of a new connection on `link`."""
         return Dissection(self.symbols.protocol.link_of(link), self.symbols.codec)
 
     def substitution(self, script: Script) -> TokenSubstitution | None:
-        """Return what fills the places of a script; None where it has none."""
+        """Return what replaces the placeholders of a script; None if it has none."""
         return TokenSubstitution(self.dissection, self.token_fields) if has_placeholders(script) else None
 
     def edges(self, script: Script, at: int) -> tuple[int, ...]:
@@ -121,7 +121,7 @@ class FuzzContext:
         return tuple(sorted(one for one in edges if 0 < one < len(write.data)))
 
     def read(self, script: Script) -> dict[str, Dissection]:
-        """Return the connections of a script by name, read as far as that can be done without answers."""
+        """Return connection name -> dissection of what the script sends, read without any replies."""
         found: dict[str, Dissection] = {}
         for step in script:
             if isinstance(step, Open):
@@ -141,7 +141,7 @@ class FuzzContext:
         return tuple(steps)
 
     def requests(self, data: bytes) -> tuple[list[Request], bool]:
-        """Return the requests at the beginning of bytes, and whether they are nothing else."""
+        """Return the requests at the beginning of `data`, and whether `data` holds nothing else."""
         dissection = self.dissection()
         dissection.feed(Role.CLIENT, data)
         return dissection.requests, dissection.of_client.is_whole

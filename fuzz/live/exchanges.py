@@ -1,4 +1,4 @@
-"""What a trace says of each connection: what was asked, what was answered, what is missing; read as a client would."""
+"""The connections of a trace: requests, replies and missing replies, decoded as a client would."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from wireproof.protocols import LocalProtocolError, Message, RemoteProtocolError
 from wireproof.protocols.dissect import Dissection, Frame
 from wireproof.protocols.links import Link
 
-__all__ = ["BY_TARGET", "Line", "lines", "shape_of"]
+__all__ = ["BY_TARGET", "PlayedConnection", "lines", "shape_of"]
 
 BY_TARGET = frozenset({Kind.ENDED, Kind.RESET})
 
 
 @dataclass
-class Line:
+class PlayedConnection:
     """One connection from its opening to its end."""
 
     name: str
@@ -30,15 +30,15 @@ class Line:
     ended: Kind | None = None
     """How it ended: by the target, or by the script (HALF_CLOSED, CLOSED)."""
     lost: bool = False
-    """A write did not leave: what the target has of it is unknown."""
+    """Whether a write was not sent completely: how much of it arrived is unknown."""
     last: Kind | None = None
-    """The latest thing that came of reading it."""
+    """The result of the latest read."""
     _chunks: list[tuple[Role, bytes]] = field(default_factory=list)
     _read: int = 0
     """How many of the chunks were read."""
 
     def see(self, event: TraceEvent) -> None:
-        """Take its next event."""
+        """Add its next event."""
         if event.kind is Kind.SENT:
             self._chunks.append((Role.CLIENT, event.data))
             self.sent += event.data
@@ -54,7 +54,7 @@ class Line:
 
     @property
     def link(self) -> Link:
-        """What is spoken on it."""
+        """Its link."""
         return self.context.symbols.protocol.link_of(self.link_name)
 
     @cached_property
@@ -63,7 +63,7 @@ class Line:
 
     @property
     def _dissection(self) -> Dissection:
-        """Both directions, read up to now."""
+        """The dissection of both directions so far."""
         for sender, data in self._chunks[self._read :]:
             self._new.feed(sender, data)
         self._read = len(self._chunks)
@@ -71,23 +71,23 @@ class Line:
 
     @property
     def requests(self) -> list[Request]:
-        """The whole requests that were sent before anything that is none."""
+        """The whole requests before the first byte that belongs to none."""
         return self._dissection.requests
 
     @property
     def request_frames(self) -> list[Frame]:
-        """The same with where each of them lies in what was sent."""
+        """The same requests with their spans in the sent bytes."""
         return self._dissection.of_client.frames
 
     @property
     def valid(self) -> bool:
-        """Whether nothing but whole requests was sent, all of it left, nobody cut it short nor asked for TLS."""
+        """Whether only whole requests were sent, all of them arrived, and the script did not end it or ask for TLS."""
         cut_short = self.lost or self.ended in (Kind.HALF_CLOSED, Kind.CLOSED)
         return self._dissection.of_client.is_whole and not cut_short and not self.turns_to_tls
 
     @property
     def turns_to_tls(self) -> bool:
-        """Say whether what comes next is TLS, an alert perhaps; that is tried elsewhere, so as not to turn."""
+        """Whether TLS may come next; tried on a copy, so that this connection does not switch."""
         if not self.link.tls or self.due <= 0:
             return False
         dissection = self.context.dissection(self.link_name)
@@ -106,45 +106,45 @@ class Line:
 
     @property
     def messages(self) -> list[tuple[Message, Request | None]]:
-        """All that came, with the request it answers; None for a push."""
+        """All received messages, each with the request that it answers; None for a push."""
         frames = self._dissection.of_server.frames
         return [(one.message, cast(Request, one.request.message) if one.request else None) for one in frames]
 
     @property
     def broken(self) -> RemoteProtocolError | None:
-        """Why what came cannot be read to its end."""
+        """Why the received bytes cannot be decoded to their end; None if they can."""
         return self._dissection.of_server.error
 
     @property
     def is_ambiguous(self) -> bool:
-        """Say whether what came can be read in two ways."""
+        """Whether the received bytes can be decoded in two ways."""
         return self._dissection.ambiguous_at is not None
 
     @property
     def clear(self) -> bool:
-        """Whether what came can be read in one way, and to its end."""
+        """Whether the received bytes decode in one way and to their end."""
         return self.broken is None and not self.is_ambiguous and not self._dissection.of_server.buffered
 
     @property
     def due(self) -> int:
-        """How many requests have no reply and must have one."""
+        """The number of requests that must have a reply and have none."""
         if self.link.transport != "stream":
             return 0
         return len(self._dissection.of_client.frames) - len(self._dissection.pairs)
 
     @property
     def may_ask(self) -> bool:
-        """Say whether a request that stands for itself may be sent now."""
+        """Whether a request that needs no earlier one may be sent now."""
         return self._dissection.settled
 
 
-def lines(trace: Iterable[TraceEvent], context: FuzzContext) -> list[Line]:
-    """Return every connection of a trace, in the order they were opened; a name that was opened again is another."""
-    found: list[Line] = []
-    now: dict[str, Line] = {}
+def lines(trace: Iterable[TraceEvent], context: FuzzContext) -> list[PlayedConnection]:
+    """Return every connection of a trace in order of opening; a name that is opened again is another connection."""
+    found: list[PlayedConnection] = []
+    now: dict[str, PlayedConnection] = {}
     for event in trace:
         if event.kind is Kind.OPENED:
-            now[event.connection] = Line(event.connection, context, event.link)
+            now[event.connection] = PlayedConnection(event.connection, context, event.link)
             found.append(now[event.connection])
         elif event.connection in now:
             now[event.connection].see(event)
@@ -152,12 +152,12 @@ def lines(trace: Iterable[TraceEvent], context: FuzzContext) -> list[Line]:
 
 
 def shape_of(reply: Message, enums: Container[str] = ()) -> str:
-    """Return what kind of a reply it is: name, flags, `enums`, and whether what it holds is none, one or many."""
-    told = [reply.NAME]
+    """Return the shape of a reply: name, flags, fields in `enums`, and the sizes of other fields as 0, 1 or many."""
+    parts = [reply.NAME]
     for name in reply.__struct_fields__:
         value = getattr(reply, name)
         if isinstance(value, bool) or name in enums:
-            told.append(f"{name}={value}")
+            parts.append(f"{name}={value}")
         elif isinstance(value, bytes | tuple):
-            told.append(f"{name}:{min(len(value), 2)}")
-    return " ".join(told)
+            parts.append(f"{name}:{min(len(value), 2)}")
+    return " ".join(parts)

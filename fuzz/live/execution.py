@@ -10,7 +10,7 @@ from wireproof.conformance.model.actions import Action, Answer, Measure, Open, R
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import Asking
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.exchanges import BY_TARGET, Line, lines
+from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.script import Script, performing
 from wireproof.protocols import Request
 
@@ -55,7 +55,7 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
     trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
 
 
-def _wait_for_due(line: Line, context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
+def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
     """Read until no reply is pending; then send one more request, to tell a lost reply from a stuck connection."""
     if line.ended is not Kind.HALF_CLOSED and not line.valid:
         patience = min(patience, 0.05)
@@ -74,7 +74,7 @@ def _wait_for_due(line: Line, context: FuzzContext, trace: Trace, patience: floa
             yield from _do(trace, Read(line.name, patience), line.name)
 
 
-def barrier_of(line: Line) -> Request | None:
+def barrier_of(line: PlayedConnection) -> Request | None:
     """Return a request that is answered at once in the current state; None if there is none."""
     try:
         return line.link.barrier() if line.may_ask else None
@@ -87,7 +87,7 @@ def _probe(context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
     opened = yield from _do(trace, Open(PROBE), PROBE)
     if opened.kind is not Kind.OPENED:
         return
-    line = Line(PROBE, context)
+    line = PlayedConnection(PROBE, context)
     for action in (Write(PROBE, data), Read(PROBE, patience)):
         answer = yield from _do(trace, action, PROBE, data)
         line.see(trace[-1])

@@ -15,8 +15,9 @@ __all__ = ["in_reference", "shown"]
 
 
 def shown(live: LiveTarget, found: FuzzFinding) -> str | None:
-    """Return what the oracle of a finding reports now, None for nothing. Raises `TargetError` if the server serves
-    nobody.
+    """Return what the oracle of a finding reports now, None for nothing.
+
+    Raises `TargetError` if the server serves nobody.
     """
     key = found.oracle, found.clause or "", found.shape
     if not live.play((), patience=PATIENCE).serves:

@@ -174,8 +174,7 @@ def reorder(random: Random, script: Script, context: FuzzContext) -> Script:
 
 
 def interleave(random: Random, script: Script, context: FuzzContext) -> Script:
-    """Interleave another script, or a copy of this one, on connections of its own; with the same names or other
-    ones."""
+    """Interleave another script, or a copy of this one, on connections of its own; its names stay or change."""
     other = random.choice((script, random.choice(context.others or [script])))
     if random.random() < 0.5:
         other = renumbered(other, 1 + random.randrange(1000))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wireproof.fuzz.live.exchanges import Line, shape_of
+from wireproof.fuzz.live.exchanges import PlayedConnection, shape_of
 from wireproof.fuzz.live.execution import PROBE
 
 __all__ = ["SeenShapes", "shapes"]
 
 
-def shapes(found: Iterable[Line]) -> Iterator[str]:
+def shapes(found: Iterable[PlayedConnection]) -> Iterator[str]:
     """Yield a shape for each reply (previous reply, request, reply) and for how each connection ended."""
     for line in found:
         if line.name == PROBE:
@@ -36,7 +36,7 @@ class SeenShapes:
     def __len__(self) -> int:
         return len(self._known)
 
-    def is_new(self, found: Iterable[Line]) -> bool:
+    def is_new(self, found: Iterable[PlayedConnection]) -> bool:
         """Add the shapes of `found`; return whether any of them is new."""
         before = len(self._known)
         self._known.update(shapes(found))

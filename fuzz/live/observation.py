@@ -11,7 +11,7 @@ from functools import cached_property
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.run.processes import Usage
 from wireproof.fuzz.live.context import FuzzContext
-from wireproof.fuzz.live.exchanges import Line, lines
+from wireproof.fuzz.live.exchanges import PlayedConnection, lines
 from wireproof.fuzz.live.execution import PROBE
 from wireproof.fuzz.script import Script
 
@@ -53,12 +53,12 @@ class Play:
     """CPU seconds a second with no connection open; None if not measured."""
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[PlayedConnection]:
         """Every connection except the probe."""
         return [line for line in lines(self.trace, self.context) if line.name != PROBE]
 
     @cached_property
-    def probe(self) -> Line | None:
+    def probe(self) -> PlayedConnection | None:
         """The probe connection; None if it could not be opened."""
         found = [line for line in lines(self.trace, self.context) if line.name == PROBE]
         return found[-1] if found else None

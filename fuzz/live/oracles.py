@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.monitor.monitor import monitored
-from wireproof.fuzz.live.exchanges import BY_TARGET, Line
+from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection
 from wireproof.fuzz.live.execution import barrier_of
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
 from wireproof.fuzz.live.reply_oracles import disagreement, leak
@@ -60,13 +60,13 @@ def hang(play: Play) -> Suspicion | None:
     return Suspicion("others are served", f"a new connection with one request is {how}", how.split(" ", 1)[0])
 
 
-def _undisturbed(play: Play) -> Iterator[Line]:
+def _undisturbed(play: Play) -> Iterator[PlayedConnection]:
     """Yield the connections on which every reply is required."""
     if hang(play) is None and play.death is None:
         yield from (one for one in play.lines if one.valid and one.clear)
 
 
-def _first_due(line: Line) -> str:
+def _first_due(line: PlayedConnection) -> str:
     return line.requests[len(line.answered)].NAME
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.canaries import canaries_in
-from wireproof.fuzz.live.exchanges import Line, shape_of
+from wireproof.fuzz.live.exchanges import PlayedConnection, shape_of
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.protocols import LocalProtocolError, Message, Request
 from wireproof.reference_server.model import Model
@@ -26,7 +26,7 @@ def _key(model: Model, request: Request) -> bytes | None:
     return key if canaries_in(key) else None
 
 
-def _senders(play: Play, data: bytes) -> list[Line]:
+def _senders(play: Play, data: bytes) -> list[PlayedConnection]:
     return [line for line in play.lines if data in line.sent]
 
 
@@ -71,7 +71,7 @@ def disagreement(play: Play) -> Suspicion | None:
     return None
 
 
-def _own_keys(play: Play, model: Model, line: Line) -> Iterator[bytes]:
+def _own_keys(play: Play, model: Model, line: PlayedConnection) -> Iterator[bytes]:
     """Yield the first keys that only this connection names, and only in requests about one record."""
     keys = dict.fromkeys(key for request in line.requests if (key := _key(model, request)) is not None)
     others = [one for one in line.requests if _key(model, one) is None]
@@ -82,7 +82,7 @@ def _own_keys(play: Play, model: Model, line: Line) -> Iterator[bytes]:
             yield key
 
 
-def _disagrees(model: Model, line: Line, key: bytes) -> Suspicion | None:
+def _disagrees(model: Model, line: PlayedConnection, key: bytes) -> Suspicion | None:
     states: dict[Hashable, None] = {model.initial: None}
     for request, reply in line.answered:
         if _key(model, request) != key:

@@ -76,7 +76,7 @@ class _CaseWriter:
         self._script = script
         self._names = Naming(context)
         self._server = new_server(context)
-        self._filling = context.substitution(script)
+        self._substitution = context.substitution(script)
         self._streams = iter(_streams(script, context))
         self._opened: dict[str, int] = {}
         self._lines: dict[str, _CaseConnection] = {}
@@ -119,15 +119,15 @@ class _CaseWriter:
 
     def _perform(self, action: Action) -> Answer:
         answer = self._server.perform(action)
-        if self._filling is not None:
+        if self._substitution is not None:
             data = action.data if isinstance(action, Write) else answer.data
             link = action.link if isinstance(action, Open) else ""
-            self._filling.see(TraceEvent(0, getattr(action, "connection", ""), answer.kind, data, link))
+            self._substitution.see(TraceEvent(0, getattr(action, "connection", ""), answer.kind, data, link))
         return answer
 
     def _write(self, name: str, data: bytes) -> None:
         line = self._lines[name]
-        data = data if self._filling is None else self._filling.substituted(data)
+        data = data if self._substitution is None else self._substitution.substituted(data)
         first, last = line.written, line.written + len(data)
         line.written = last
         for stop, request in line.requests:

@@ -45,8 +45,9 @@ class BugRow:
 
 
 def rows(name: str, mutants: Sequence[BugEntry], *, factor: float, seed: int, guided: bool) -> Iterator[BugRow]:
-    """Seed each bug and yield its row, then each engine's control run within its largest budget. `factor` scales
-    budgets.
+    """Seed each bug and yield its row, then each engine's control run.
+
+    `factor` scales budgets; a control run gets the largest budget of its engine.
     """
     most: dict[str, int] = {}
     for one in mutants:

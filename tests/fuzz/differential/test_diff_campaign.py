@@ -18,8 +18,8 @@ SUITE = load_suite("throttr")
 Run = Callable[..., DiffCampaign]
 
 
-def server(mutant: str | None = None, profile: str = "7.1.0", message: str = "") -> SimulatedServer:
-    return SimulatedServer(message or mutant or "reference", FuzzContext("throttr", profile, "uint16"), mutant)
+def server(mutant: str | None = None, profile: str = "7.1.0", label: str = "") -> SimulatedServer:
+    return SimulatedServer(label or mutant or "reference", FuzzContext("throttr", profile, "uint16"), mutant)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_wrong_server_differs_in_the_clause_it_breaks(mutant: str, asking: set
     assert all(len(one.script) <= 6 for one in campaign.found.values())
 
 
-def test_the_odd_one_of_three_is_named(run: Run) -> None:
+def test_the_deviating_one_of_three_is_named(run: Run) -> None:
     campaign = run(
         server(label="a"), server("quota-low-byte", label="b"), server(label="c"), asking={"INSERT", "QUERY"}
     )

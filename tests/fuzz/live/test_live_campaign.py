@@ -176,4 +176,4 @@ def test_looking_into_a_death_takes_no_restart_from_the_campaign() -> None:
 
     assert seen == [3]
     assert played.progress.executions == 4
-    assert "started 4 times again" in played.stopped
+    assert "restarted 4 times" in played.stopped
