@@ -31,6 +31,7 @@ def live_setting(
     """
 
     def transport() -> OverSockets:
+        """Raises `TargetError` if the target has no address."""
         if target.server is not None and (why := target.server.death()) is not None:
             target.server.start(f"it {why}")
         address = target.server.address if target.server is not None else target.address

@@ -34,7 +34,10 @@ class Push(Message, frozen=True, gc=False):
 
 @cache
 def declared_layout(message: type[Message]) -> dict[str, Kind]:
-    """Return field name -> kind in wire order, as the class declares them (symbolic sizes, no overrides)."""
+    """Return field name -> kind in wire order, as the class declares them (symbolic sizes, no overrides).
+
+    Raises `TypeError` for an annotation that is not a field kind.
+    """
     layout: dict[str, Kind] = {}
     hints = get_type_hints(message, include_extras=True)
     for name in message.__struct_fields__:

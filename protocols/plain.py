@@ -141,7 +141,10 @@ class Plain:
         return {name: self._parsed(operation, name, kind, fields[_beside(name)]) for name, kind in layout}
 
     def connect_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of the protocol's own fields of `connect`; raises as `values`, none has to be there."""
+        """Return the values of the protocol's own fields of `connect`; raises as `values`, none has to be there.
+
+        Raises `PlainError` for a field that `connect` does not have.
+        """
         known = self.protocol.sdk.connect_fields
         for name in fields:
             if name not in known:

@@ -160,7 +160,10 @@ class Measure:
 
 
 def compile_repeated(layout: Layout, byte_order: str, layout_of: LayoutOf) -> tuple[Decoder, Encoder]:
-    """Return decoder and encoder of a layout that is one `Repeated` field of parts ending in `Rows`."""
+    """Return decoder and encoder of a layout that is one `Repeated` field of parts ending in `Rows`.
+
+    Raises `TypeError` for any other layout.
+    """
     head, last, kind = _split(layout)
     assert isinstance(kind, Repeated)
     if len(head.fields) != 1:

@@ -70,4 +70,4 @@ def test_no_source_file_outgrows_its_room() -> None:
 
 
 def test_the_command_line_stays_small() -> None:
-    assert len((ROOT / "wireproof" / "cli.py").read_text(encoding="utf-8").splitlines()) <= 80
+    assert len((ROOT / "wireproof" / "cli.py").read_text(encoding="utf-8").splitlines()) <= 120

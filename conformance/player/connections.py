@@ -81,7 +81,10 @@ class Conversation:
             self._scribe(Note(do, connection, **told))
 
     def line(self, name: str, link: str | None = None) -> Asking[Line]:
-        """Return the connection of that name, opened at its first use; `link` says what is spoken there."""
+        """Return the connection of that name, opened at its first use; `link` says what is spoken there.
+
+        Raises `Stopped` if it cannot be opened, `SymbolError` if it has another link.
+        """
         if name not in self.lines:
             made = Line(name, self.symbols, self._link_name(link or ""))
             self.note("connect", name, link=made.link_name)
@@ -103,7 +106,7 @@ class Conversation:
         return "" if self.symbols.link(name) is self.symbols.protocol.link else name
 
     def secure(self, line: Line) -> Asking[None]:
-        """Go on inside TLS."""
+        """Go on inside TLS. Raises `Stopped` if the handshake fails."""
         self.note("secure", line.name)
         answer = yield from self.do(Secure(line.name, self.timeout), line.name)
         if answer.kind is not Kind.SECURED:
@@ -131,7 +134,10 @@ class Conversation:
             del self.lines[name]
 
     def write(self, line: Line, meant: list[Meant]) -> Asking[None]:
-        """Send frames as the delivery says. What a lost connection still holds is found by reading it."""
+        """Send frames as the delivery says. What a lost connection still holds is found by reading it.
+
+        Raises `Stopped` if the target does not read.
+        """
         if not line.is_stream:
             yield from self._datagrams(line, meant)
             return
@@ -221,7 +227,10 @@ class Conversation:
         return None if event is NEED_DATA else event
 
     def next(self, line: Line, wanted: Pattern | str) -> Asking[Message]:
-        """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it."""
+        """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it.
+
+        Raises `Stopped` if it does not come or cannot be read.
+        """
         asked = line.neighbours.first_of(line.codec.pending)
         self.reply_to, self.field = asked.NAME if asked else "", ""
         event = yield from self.event(line, self.timeout)
@@ -247,7 +256,10 @@ class Conversation:
             self.note("receive", line.name, data=data, messages=(message,), expect=expect)
 
     def nothing_beyond(self, line: Line) -> None:
-        """Once all that was asked is answered, what came along with the last answer can only be pushes."""
+        """Once all that was asked is answered, what came along with the last answer can only be pushes.
+
+        Raises `Stopped` for anything else.
+        """
         codec = line.codec
         if line.by_hand or codec.pending or not codec.buffered or not line.is_stream:
             return
@@ -266,6 +278,7 @@ class Conversation:
         """After the last step nothing may come that nothing asked for.
 
         Where the target can be trusted to know that requests have ended, it is told so and read to the end: no sleep.
+        Raises `Stopped` if something does.
         """
         for line in self.lines.values():
             yield from self._settled(line)

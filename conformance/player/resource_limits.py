@@ -33,7 +33,10 @@ class Budget:
         self.rounds = talk.symbols.integer(measured.rounds, "rounds")
 
     def reading(self) -> Asking[Reading]:
-        """Return every resource now; stops the case where a figure is wanted and nobody can give it."""
+        """Return every resource now; stops the case where a figure is wanted and nobody can give it.
+
+        Raises `Stopped` if a required figure is not available.
+        """
         if not self._asks:
             return {"seconds": self._talk.now}
         answer = yield from self._talk.do(Measure())

@@ -18,7 +18,10 @@ class SelectionError(ValueError):
 
 
 def parse(expression: str) -> Test:
-    """Return the predicate over a case's text (id, title, clauses); words match as substrings, without case."""
+    """Return the predicate over a case's text (id, title, clauses); words match as substrings, without case.
+
+    Raises `SelectionError` for an expression that cannot be parsed.
+    """
     tokens = _TOKEN.findall(expression)
     try:
         test, rest = _either(tokens, expression)

@@ -31,7 +31,10 @@ class DriverStartError(RuntimeError):
 
 
 def parse_driver(text: str) -> tuple[str, ...]:
-    """Return the words of a command, read as a POSIX shell reads them; `StartError` when it has none."""
+    """Return the words of a command, read as a POSIX shell reads them; `StartError` when it has none.
+
+    Raises `DriverStartError` if it is empty or cannot be parsed.
+    """
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -79,7 +82,7 @@ class ProcessTransport:
         self.starts = 0
 
     async def start(self, why: str) -> tuple[IO[bytes], IO[bytes]]:
-        """Start the process."""
+        """Start the process. Raises `DriverStartError` if the program cannot be started."""
         self.starts += 1
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self._log.begin(f"start {self.starts} at {when}{why and f', {why}'}: {shlex.join(self._words)}")
@@ -127,7 +130,10 @@ class FifoTransport:
         self.commands, self.answers = self._folder / "commands", self._folder / "answers"
 
     async def start(self, why: str) -> tuple[IO[bytes], IO[bytes]]:
-        """Tell what to start and wait until somebody did; the FIFOs are new, for one started earlier may linger."""
+        """Tell what to start and wait until somebody did; the FIFOs are new, for one started earlier may linger.
+
+        Raises `DriverStartError` if the program cannot be started.
+        """
         for one in (self.commands, self.answers):
             one.unlink(missing_ok=True)
             os.mkfifo(one, 0o600)

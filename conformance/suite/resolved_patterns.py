@@ -23,7 +23,10 @@ COUNTS = frozenset({"size", "count", "times", "position", "numbering", "per_part
 
 
 def plain(value: object) -> Node:
-    """Return a message, row or value as JSON: bytes as hex, integers beyond 2^53 - 1 as decimal strings."""
+    """Return a message, row or value as JSON: bytes as hex, integers beyond 2^53 - 1 as decimal strings.
+
+    Raises `TypeError` for a value of another type.
+    """
     match value:
         case Message():
             return {name: plain(getattr(value, name)) for name in value.__struct_fields__}

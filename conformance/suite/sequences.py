@@ -119,6 +119,7 @@ def _filled(spec: Node, values: Mapping[str, Node], where: str) -> Node:
         return values[alone[1]]
 
     def text(found: re.Match[str]) -> str:
+        """Raises `SequenceError` for a value that is not a text."""
         value = values[found[1]]
         if isinstance(value, dict | list):
             raise SequenceError(f"{where}: <{found[1]}> inside {spec!r}: expected a text or a number, got {value!r}")

@@ -155,7 +155,10 @@ class Symbols:
         return options.get(mine, options.get("else"))
 
     def number(self, spec: Value, field: str = "") -> Number:
-        """Return a number: as written, an enum's name, a saved value, or an expression."""
+        """Return a number: as written, an enum's name, a saved value, or an expression.
+
+        Raises `SymbolError` for anything else.
+        """
         if isinstance(spec, bool) or not isinstance(spec, int | float | str):
             raise SymbolError(f"{field}: expected a number, a name or an expression, got {spec!r}")
         if not isinstance(spec, str):

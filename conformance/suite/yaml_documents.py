@@ -31,7 +31,10 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     }
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        """Return the mapping; `yaml.YAMLError` when a key is no word or there twice."""
+        """Return the mapping; `yaml.YAMLError` when a key is no word or there twice.
+
+        Raises `ConstructorError` for a key that is not a text or occurs twice.
+        """
         seen: set[str] = set()
         for key, _ in node.value:
             if key.tag not in _KEYS:

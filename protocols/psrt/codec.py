@@ -132,6 +132,7 @@ def _headed(decode: Decoder, lead: bytes) -> Decoder:
     """Return a decoder that refuses the first byte that is not the header's, without waiting for the others."""
 
     def checked(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+        """Raises `MalformedFrameError` for a value that the document does not allow."""
         for place, byte in enumerate(buf[at : min(at + len(lead), end)]):
             if byte != lead[place]:
                 told = f"expected {lead.hex(' ')}, got {buf[at : at + place + 1].hex(' ')}"
@@ -145,6 +146,7 @@ def _headed(decode: Decoder, lead: bytes) -> Decoder:
 
 def _checked_response(decode: Decoder) -> Decoder:
     def checked(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
+        """Raises `MalformedFrameError` for a value that the document does not allow."""
         if at < end and buf[at] not in _CODES:
             told = f"expected a response code ({', '.join(f'{one:02x}' for one in ResponseCode)}), got {buf[at]:02x}"
             raise MalformedFrameError(ErrorCode.BAD_STATUS, told, at)

@@ -38,7 +38,10 @@ class _Datagrams(Connection):
         return self._read
 
     def receive_data(self, data: bytes | bytearray | memoryview) -> None:
-        """Take one datagram; empty says that no more will come. Raises as `Connection.receive_data`."""
+        """Take one datagram; empty says that no more will come. Raises as `Connection.receive_data`.
+
+        Raises `LocalProtocolError` if `data` is not bytes or comes after the end.
+        """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise LocalProtocolError(ErrorCode.BAD_VALUE, f"data: expected bytes, got {shown(data)}")
         if self._ended:

@@ -89,7 +89,10 @@ class Codec:
         return self.requests[buf[at]](buf, at, end, context)
 
     def decode_answer(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        """Decode the reply to `context.request`, or a push where that is None; as `decode_request`."""
+        """Decode the reply to `context.request`, or a push where that is None; as `decode_request`.
+
+        Raises `MalformedFrameError` for bytes that are not such a reply.
+        """
         if context.request is not None:
             return self.replies[cast(type[Request], type(context.request))](buf, at, end, context)
         push = self.pushes[buf[at]]

@@ -79,7 +79,10 @@ class Commands(ABC):
     def connection(
         self, *, index: int | None = None, id: bytes | None = None
     ) -> Awaitable[replies.ConnectionRow | None]:
-        """Return one connection, by `index` in profile 7.1.0 and by `id` since 7.3.2; None if there is none."""
+        """Return one connection, by `index` in profile 7.1.0 and by `id` since 7.3.2; None if there is none.
+
+        Raises `BadRequestError` unless the profile's own argument is given.
+        """
         request: Request
         if index is not None and id is None:
             request = requests.ConnectionByIndex(index)
@@ -128,6 +131,7 @@ def _found(kind: type[ReplyT]) -> Callable[[Reply], ReplyT | None]:
 
 def _given(kind: type[ReplyT]) -> Callable[[Reply], ReplyT]:
     def shape(reply: Reply) -> ReplyT:
+        """Raises `RefusedError` if the server refuses."""
         if not isinstance(reply, kind):
             raise RefusedError(f"expected {kind.NAME}, the server answered 00", reply)
         return reply

@@ -77,7 +77,7 @@ class ControlRequests:
         return GreetingReply(PROTOCOL_VERSION)
 
     def login(self, request: Login, session: PsrtSession, now: int) -> Answer:
-        """Answer a correct login with a token, and no other (P23)."""
+        """Answer a correct login with a token, and no other (P23). Raises `RefusedError` for a wrong login."""
         login = text(request.login, "login")
         rights = self.rights(login, request.password, session)
         if rights is None:
@@ -97,7 +97,10 @@ class ControlRequests:
         return OK
 
     def publish(self, request: Publish, session: PsrtSession, now: int) -> Answer:
-        """Deliver a message to the subscribers with its own priority (P14)."""
+        """Deliver a message to the subscribers with its own priority (P14).
+
+        Raises `RefusedError` for a topic that the client may not publish to.
+        """
         if not request.topic:
             raise RefusedError("expected a topic, got none")
         topic = normalised(text(request.topic, "topic"))
@@ -135,7 +138,10 @@ class ControlRequests:
         return OK
 
     def publish_repl(self, request: PublishRepl, session: PsrtSession, now: int) -> Answer:
-        """Answer whether the message of another server is wanted (P13); its topic is not normalised."""
+        """Answer whether the message of another server is wanted (P13); its topic is not normalised.
+
+        Raises `RefusedError` if the client may not replicate.
+        """
         if not self._state.options["replication"]:
             raise RefusedError("this server does not replicate")
         client, topic = _client(session), text(request.topic, "topic")

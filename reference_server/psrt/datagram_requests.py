@@ -49,7 +49,10 @@ class DatagramRequests:
         return self._answered(content, self._publish(content, self._state.accounts.login(login, password), sender))
 
     def sealed(self, request: Sealed, sender: Sender, now: int) -> Answer:
-        """Publish for a login with a key; a repeated datagram is another message (P30)."""
+        """Publish for a login with a key; a repeated datagram is another message (P30).
+
+        Raises `RefusedError` for a datagram that is never answered.
+        """
         found = self._state.accounts.sealed_by(text(request.login, "login"))
         if found is None:
             raise RefusedError("unknown login")

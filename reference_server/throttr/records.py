@@ -47,7 +47,10 @@ class Record(msgspec.Struct, eq=False, gc=False):
     """The counts of the minute before `minute`."""
 
     def forget_answer(self) -> None:
-        """Drop the cached answer because a value that it shows has changed."""
+        """Drop the cached answer because a value that it shows has changed.
+
+        Raises `NotImplementedError` in the base class.
+        """
         raise NotImplementedError
 
     def roll(self, minute: int) -> None:

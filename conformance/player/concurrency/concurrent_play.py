@@ -50,7 +50,10 @@ class _Play:
         self._lines: list[Line] = []
 
     def alone(self) -> Asking[None]:
-        """Ask on one connection, one after another; it must be right before more can be told."""
+        """Ask on one connection, one after another; it must be right before more can be told.
+
+        Raises `Stopped` if a reply is wrong.
+        """
         for number in range(1, self._load.connections + 1):
             self._lines.append((yield from self._talk.line(f"p{number}")))
         for request in self._load.alone():

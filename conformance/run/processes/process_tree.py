@@ -59,7 +59,10 @@ class Family:
 
     @property
     def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        """What it writes to its stdout, to be read, and what it reads from its stdin, to be written; to be closed."""
+        """What it writes to its stdout, to be read, and what it reads from its stdin, to be written; to be closed.
+
+        Raises `ValueError` if the process has no pipes.
+        """
         if self._leader.stdout is None or self._leader.stdin is None:
             raise ValueError("it was not started with pipes")
         return self._leader.stdout, self._leader.stdin

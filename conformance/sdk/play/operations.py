@@ -98,7 +98,10 @@ class SdkOperations:
         self._calls = 0
 
     def together(self, under_way: bool) -> None:
-        """Stop where several things are to be under way and the SDK does one at a time."""
+        """Stop where several things are to be under way and the SDK does one at a time.
+
+        Raises `Stopped` (unsupported).
+        """
         if under_way and self.one_at_a_time:
             detail = "it does not begin another before the first is done"
             raise Stopped(Verdict.UNSUPPORTED, "several commands under way", detail)
@@ -136,7 +139,7 @@ class SdkOperations:
         return calls
 
     def fresh(self, spec: Mapping[str, Any], messages: Sequence[Message]) -> None:
-        """Stop where a field that must differ each time was sent before."""
+        """Stop where a field that must differ each time was sent before. Raises `Stopped` (fail)."""
         name = spec.get("fresh")
         value = None if name is None else self.equivalence.repeated(name, messages)
         if value is not None:
@@ -144,14 +147,17 @@ class SdkOperations:
             raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
 
     def refused(self, name: str, connection: InFlight, calls: Sequence[int]) -> Asking:
-        """Expect that the SDK takes none of it, and sends nothing."""
+        """Expect that the SDK takes none of it, and sends nothing. Raises `Stopped` if it sends something."""
         got = yield act.Receive(name, b"", tuple(calls))
         if got.data:
             raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
         yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
 
     def not_sent(self, connection: InFlight, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> Asking:
-        """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before."""
+        """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before.
+
+        Raises `Stopped` with what is wrong.
+        """
         at = byte_of(expected, got.data)
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
@@ -190,7 +196,10 @@ class SdkOperations:
     def judge(
         self, held: SdkConnection, connection: InFlight, spec: Mapping[str, Any], pieces: Sequence[ReplyPiece]
     ) -> Asking:
-        """Hold what the driver reports against replies and pushes that were written."""
+        """Hold what the driver reports against replies and pushes that were written.
+
+        Raises `SymbolError` for a reply to nothing.
+        """
         for one in pieces:
             if one.message is None or isinstance(one.message, Push):
                 continue
@@ -209,7 +218,7 @@ class SdkOperations:
                 yield from self._event(held.name, push)
 
     def unanswered(self, line: InFlight) -> Asking:
-        """Expect that what is never answered is reported done."""
+        """Expect that what is never answered is reported done. Raises `Stopped` if it is reported as failed."""
         while line.due:
             due = line.due.popleft()
             self.at = Place(due.request.NAME, "", self.at.asked)
@@ -249,7 +258,10 @@ class SdkOperations:
         raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
 
     def failing(self, connection: InFlight, spec: Mapping[str, Any]) -> Asking:
-        """Hold what is still due against `fails`; a case must say of each request what becomes of it."""
+        """Hold what is still due against `fails`; a case must say of each request what becomes of it.
+
+        Raises `SymbolError` if the case leaves one out.
+        """
         if not connection.due:
             return
         if "fails" not in spec:
@@ -262,7 +274,10 @@ class SdkOperations:
         return ANY if spec["fails"] == "any" else tuple(FailureKind(one) for one in spec["fails"])
 
     def connect_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the protocol's own fields of `connect` as a driver is told them."""
+        """Return the protocol's own fields of `connect` as a driver is told them.
+
+        Raises `SymbolError` for an unknown field.
+        """
         known = self.spoken.sdk.connect_fields
         if unknown := [name for name in given if name not in known]:
             raise SymbolError(f"connect has no field {unknown[0]}; it has {', '.join(known) or 'none of its own'}")
@@ -301,13 +316,13 @@ class SdkOperations:
         return self._answers[call]
 
     def has(self, features: Sequence[str]) -> None:
-        """Stop where the SDK lacks a feature."""
+        """Stop where the SDK lacks a feature. Raises `Stopped` (unsupported)."""
         lacking = [one for one in features if one not in self.hello.features]
         if lacking:
             raise Stopped(Verdict.UNSUPPORTED, f"the feature {lacking[0]}", "hello does not name it")
 
     def able(self, requests: Sequence[Request]) -> None:
-        """Stop where the SDK says that it cannot do this."""
+        """Stop where the SDK says that it cannot do this. Raises `Stopped` (unsupported)."""
         lacking = [one.NAME.lower() for one in requests if one.NAME.lower() not in self.hello.operations]
         if lacking:
             raise Stopped(Verdict.UNSUPPORTED, f"the operation {lacking[0]}", "hello does not name it")
@@ -327,5 +342,5 @@ class SdkOperations:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that can do this", error_text(answer))
 
     def crashed(self, died: act.Died) -> NoReturn:
-        """Stop: the driver ended."""
+        """Stop: the driver ended. Raises `Stopped` (crash)."""
         raise Stopped(Verdict.CRASH, "a driver that runs on", died.told)

@@ -46,7 +46,10 @@ class ReplyScript:
         self.codec = symbols.codec
 
     def requests(self, spec: Any) -> list[Request]:
-        """Return the requests that `ask` names, whether or not they fit on the wire."""
+        """Return the requests that `ask` names, whether or not they fit on the wire.
+
+        Raises `SymbolError` for a message that is not a request.
+        """
         found = []
         for one in self._listed(spec):
             message = self._message(one)
@@ -226,7 +229,10 @@ def _inner(codec: Any, kind: Kind, value: Any, at: int) -> list[int]:
 
 
 def segments(pieces: Sequence[ReplyPiece], cut: Any) -> tuple[bytes, ...]:
-    """Return the bytes of `pieces` in segments: `whole`, `bytes`, `fields`, `apart` (each piece), or so many bytes."""
+    """Return the bytes of `pieces` in segments: `whole`, `bytes`, `fields`, `apart` (each piece), or so many bytes.
+
+    Raises `SymbolError` for any other value of `cut`.
+    """
     data = b"".join(one.data for one in pieces)
     starts = [sum(len(one.data) for one in pieces[:at]) for at in range(len(pieces))]
     match cut:

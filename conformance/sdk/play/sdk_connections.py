@@ -46,7 +46,10 @@ class SdkConnections:
             yield from self.connect({"connect": root(line)})
 
     def connect(self, spec: Mapping[str, Any]) -> Asking:
-        """Have the SDK connect, and wait until it says that it is unless the case opens it by hand."""
+        """Have the SDK connect, and wait until it says that it is unless the case opens it by hand.
+
+        Raises `Stopped` if the SDK cannot connect again.
+        """
         given = spec["connect"] if isinstance(spec["connect"], dict) else {"name": spec["connect"]}
         own = {key: value for key, value in given.items() if key not in ("name", "by_hand")}
         name, again = given["name"], spec.get("reconnect", False)
@@ -63,7 +66,10 @@ class SdkConnections:
             self._hold(got)
 
     def connected(self, spec: Mapping[str, Any]) -> Asking:
-        """Hold the report of a connection that was opened by hand: that it is, or with `fails` that it is not."""
+        """Hold the report of a connection that was opened by hand: that it is, or with `fails` that it is not.
+
+        Raises `Stopped` if the report differs, `SymbolError` if it was not opened by hand.
+        """
         held = self.of(spec["connected"])
         if held.opening is None:
             raise SymbolError(f"{held.name} was not connected by hand")
@@ -88,7 +94,10 @@ class SdkConnections:
         raise Stopped(Verdict.HANG if self.operations.stuck else Verdict.FAIL, "a connection", detail)
 
     def secure(self, spec: Mapping[str, Any]) -> Asking:
-        """Take the handshake of TLS; with `fails` the SDK must break it off."""
+        """Take the handshake of TLS; with `fails` the SDK must break it off.
+
+        Raises `Stopped` if the handshake ends otherwise.
+        """
         failed = yield act.StartTls(spec["secure"])
         if "fails" in spec:
             if not failed:
@@ -102,7 +111,10 @@ class SdkConnections:
             )
 
     def receive(self, spec: Mapping[str, Any]) -> Asking:
-        """Expect requests that nobody told the SDK to make now, such as subscriptions that it brings back."""
+        """Expect requests that nobody told the SDK to make now, such as subscriptions that it brings back.
+
+        Raises `Stopped` if they do not come.
+        """
         requests = self.operations.script.requests(spec["receive"])
         line = self.line_of(spec.get("on", "a"), requests)
         opening = self.of(line).opening
@@ -121,7 +133,10 @@ class SdkConnections:
             self.operations.observed.append("they come back")
 
     def line_of(self, line: str, requests: Sequence[Any]) -> str:
-        """Return the line that requests belong on, for a line or the name of a connection."""
+        """Return the line that requests belong on, for a line or the name of a connection.
+
+        Raises `SymbolError` for requests of several links.
+        """
         links = {self.operations.spoken.link_for(type(one)) for one in requests}
         if len(links) != 1:
             raise SymbolError("expected requests of one link")
@@ -154,7 +169,10 @@ class SdkConnections:
         return self.operations.spoken.link_of(line.partition(".")[2]).transport == "datagram"
 
     def leave(self, spec: Mapping[str, Any]) -> Asking:
-        """Have the SDK close, and expect that it does: what waits fails, and the connection ends."""
+        """Have the SDK close, and expect that it does: what waits fails, and the connection ends.
+
+        Raises `Stopped` if it does not.
+        """
         name = spec["leave"]
         self.operations.together(self.under_way)
         held = self.held.pop(name)
@@ -193,13 +211,16 @@ class SdkConnections:
         yield act.Drain(spec["drop"], 0)
 
     def accept(self, spec: Mapping[str, Any]) -> Asking:
-        """Expect that the SDK connects once more."""
+        """Expect that the SDK connects once more. Raises `Stopped` if it does not."""
         if not (yield act.Accept(spec["accept"])):
             raise Stopped(Verdict.FAIL, "another connection of the SDK", f"none in {self.operations.timeout:g} s")
         self.operations.observed.append("it connects again")
 
     def pings(self, spec: Mapping[str, Any]) -> Asking:
-        """Expect what keeps a line alive, `times` in turn, each `within` so many seconds of the one before."""
+        """Expect what keeps a line alive, `times` in turn, each `within` so many seconds of the one before.
+
+        Raises `Stopped` if one is late.
+        """
         asked = spec["pings"]
         line, seconds = asked["on"], self.operations.script.number(asked["within"], "within")
         holds = asked.get("held", False)
@@ -212,7 +233,7 @@ class SdkConnections:
                 )
 
     def only(self, spec: Mapping[str, Any]) -> Asking:
-        """Expect that no more than one connection was made for a line."""
+        """Expect that no more than one connection was made for a line. Raises `Stopped` if there were more."""
         count = yield act.Count(spec["only"])
         if count > 1:
             raise Stopped(Verdict.FAIL, "one connection", f"{count} of them")

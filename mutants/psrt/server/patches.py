@@ -125,6 +125,7 @@ def refusing(kinds: Kinds, where: Answer) -> HandlerPatch:
     """Close, or drop the datagram, where the answer `where` would be right."""
 
     def change(answer: Answer, ask: Ask) -> Answer:
+        """Raises `RefusedError` as the right handler does."""
         if answer == where:
             raise RefusedError("what a correct server answers")
         return answer
