@@ -32,7 +32,7 @@ class ExpressionError(ValueError):
     """Raised when a text is no arithmetic expression over the known names; it says which part."""
 
 
-def evaluate(text: str, names: Mapping[str, Any]) -> Number:
+def evaluate(text: str, names: Mapping[str, object]) -> Number:
     """Return the value of the expression; `ExpressionError` names what was expected and what came."""
     try:
         value = _value(_parsed(text), names, text)
@@ -51,12 +51,12 @@ def _parsed(text: str) -> ast.expr:
         raise ExpressionError(f"expected a number or an expression, got {text!r}") from None
 
 
-def _value(node: ast.expr, names: Mapping[str, Any], text: str) -> Number:
+def _value(node: ast.expr, names: Mapping[str, object], text: str) -> Number:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return number
         case ast.Name(id=name) if isinstance(names.get(name), int | float):
-            return names[name]  # type: ignore[no-any-return]
+            return names[name]  # type: ignore[return-value]
         case ast.Name(id=name):
             known = ", ".join(sorted(name for name, value in names.items() if isinstance(value, int | float)))
             raise ExpressionError(f"unknown name {name!r} in {text!r}; known: {known}")

@@ -70,7 +70,7 @@ class Note:
     connection: str
     data: bytes = b""
     messages: tuple[Message, ...] = ()
-    expect: Any = None
+    expect: object = None
     """The pattern that a received message had to match."""
     seconds: float = 0.0
     link: str = ""

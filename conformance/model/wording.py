@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from wireproof.protocols import Layout, Message
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Return a short text of a message or value for people: bytes as hex with printable text beside."""
     if isinstance(value, Message):
         named = (f"{name}={describe(getattr(value, name))}" for name in value.__struct_fields__)
@@ -22,7 +21,7 @@ def describe(value: Any) -> str:
     return str(value)
 
 
-def wording(spec: Any) -> str:
+def wording(spec: object) -> str:
     """Return a pattern as people read it, for a message that never came."""
     match spec:
         case {"any_of": [*options]}:
@@ -37,7 +36,7 @@ def wording(spec: Any) -> str:
     return str(spec)
 
 
-def shown_fields(fields: Mapping[str, Any]) -> str:
+def shown_fields(fields: Mapping[str, object]) -> str:
     """Return the fields of a pattern in brackets, or nothing."""
     return f"({', '.join(f'{name}={value}' for name, value in fields.items())})" if fields else ""
 

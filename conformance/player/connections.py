@@ -49,7 +49,7 @@ class Conversation:
         self.latest: float | None = None
         """The instant after which a failure blames nobody."""
         self.observed: list[str] = []
-        self.extra: dict[str, Any] = {}
+        self.extra: dict[str, str] = {}
         """What the record keeps beside all else, as texts."""
         self.clause = ""
         self.given = False

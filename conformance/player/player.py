@@ -2,6 +2,23 @@
 
 The same player runs against sockets, in simulation, and over a recorded trace, so a verdict is a pure function of the
 case and of what crossed the wire. It stops at the first expectation that is not met and says which clause and byte.
+
+What is hard here, and how it is solved:
+
+- One player, several worlds. A case has to give the same verdict on sockets, on a virtual clock and over a trace from
+  another machine. So `play` is a generator: it yields what it wants done (`model/actions.py`) and is sent what came of
+  it. It reads no clock; time is what the answers say, in whole microseconds, as the trace keeps them.
+- Who is at fault. An unmet expectation raises `Stopped` with a verdict as if the target were guilty; only `_stopped`
+  weighs it. A failed precondition (`given`) leaves a case untestable. So does a failure seen later than `latest`: a
+  busy machine may have made it. Anything else that is raised is wireproof's own error, never the target's. At the end
+  the monitor reads the finished trace by itself and may put the blame elsewhere (`monitor/blame.py`).
+- Silence. Nothing can be proved to be absent by waiting for it. `silent` asks something that is answered at once, and
+  expects that answer next; after the last step every connection is half-closed and read to its end (`nothing_left`).
+- Segmentation. The same case is played with its bytes cut, joined or ended early. Steps know nothing of this: all
+  writes go through `Conversation.write`, which asks for each piece. `last_request` finds, before the play, the request
+  after which our side may end. Answers to no-op requests are taken out before a step sees them.
+- Choices. Steps hold options by profile and variant; `Symbols.here` takes them before the first step, so that the
+  verbs in `steps.py` only meet types without choices.
 """
 
 from __future__ import annotations

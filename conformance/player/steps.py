@@ -61,7 +61,6 @@ from wireproof.conformance.suite.values import (
     MessageEach,
     MessageItem,
     MessageTimes,
-    Number,
     Range,
     Raw,
     SymbolicMessage,
@@ -121,7 +120,7 @@ def _carried_out(talk: Conversation, verb: Verb, on: str) -> Asking[None]:
 def _about_time(talk: Conversation, verb: Wait | Mark | WaitUntil) -> Asking[None]:
     match verb:
         case Wait(seconds):
-            return _wait(talk, seconds)
+            return talk.sleep(float(talk.symbols.number(seconds, "wait")))
         case Mark(name):
             return _mark(talk, name)
         case WaitUntil(instant):
@@ -384,10 +383,6 @@ def _half_close(talk: Conversation, name: str) -> Asking[None]:
     line.codec.end_requests()
     talk.note("half_close", line.name)
     yield from talk.shut(line.name, "half")
-
-
-def _wait(talk: Conversation, seconds: Number) -> Asking[None]:
-    yield from talk.sleep(float(talk.symbols.number(seconds, "wait")))
 
 
 def _mark(talk: Conversation, name: str) -> Asking[None]:

@@ -1,9 +1,19 @@
 """Reads what people write into the types of cases, and collects everything that is wrong with it.
 
-One walk over parsed YAML, led by the types: a scalar, a list, a mapping with known keys, or a union. A mapping in a
-union is known by the first field of the class it stands for (`{at_least: 3}`); the forms that are more than that have a
-function in `case_forms.py`. Nothing stops at the first error: what is wrong is kept with its path, and with the names
-that come near, and the caller turns paths into lines (`yaml_documents.py`).
+What is hard here, and how it is solved:
+
+- People write short forms: `send: INFO` for a list of one message without fields, several verbs in one step, several
+  matchers in one mapping. The types say what there is, once; this module walks parsed YAML led by them, and the forms
+  that are more than a mapping of known keys have a function each in `case_forms.py`. The published JSON schemas come
+  from the same types (`case_schema.py`), so that an editor and the loader cannot disagree about a key.
+- A mapping does not say which type it is. In a union it is known by its first field: `{at_least: 3}` is an `AtLeast`,
+  `{fill: 0x61, size: 9}` a `Fill`. What has no such key is the name of a message, and in capitals.
+- All errors of a file are told, not only the first. A reader that fails keeps a `Problem` with its path and raises
+  `MisreadError`; whoever reads several things at once (`each`, `fields`, lists) goes on with the others and raises at
+  the end. Lines are looked up afterwards, from the path (`yaml_documents.line_of`), so that right files pay nothing.
+- Names are compared with the layouts of the case's own profiles (`vocabulary.py`); inside `by_profile` with those of
+  the profile named there. Each error names what comes near.
+- Nothing of this runs for a file that was read before: `case_documents.py` keeps the typed cases.
 """
 
 from __future__ import annotations

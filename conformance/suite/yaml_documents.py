@@ -76,7 +76,7 @@ def line_of(text: str, path: Iterable[str | int]) -> int:
     return line
 
 
-def checked(text: str, rules: str, name: str) -> Any:
+def checked(text: str, rules: str, name: str) -> Node:
     """Return the document in `text`, right by the schema `rules`; `CaseError` names the file `name` and the place."""
     document = parsed(text, name)
     try:
