@@ -244,7 +244,7 @@ def test_requests_that_wait_and_pairs_are_listed() -> None:
     dissection.feed(Role.CLIENT, CODEC.encode(first) + CODEC.encode(second))
     dissection.feed(Role.SERVER, CODEC.encode(PUSH) + b"\x00")
 
-    assert dissection.pending == (second,)
+    assert (dissection.requests, dissection.pending) == ([first, second], (second,))
     assert [(request.message, reply.span) for request, reply in dissection.pairs] == [(first, (PUSHED, PUSHED + 1))]
     assert dissection.settled
 
