@@ -3,7 +3,7 @@
 Nothing is recorded here. A full matrix replays every recording on every mutant; the gate plays one case on most
 mutants, which costs less than recording the suite once. Where the kept case does not kill, or none is kept, the cases
 follow by their distance: those that cite the first clause the mutant breaks, those that cite any, those of its clause
-groups, all others, and last the cases of its clauses under the other segmentations.
+groups, all others, and last all of them in this order under the other segmentations.
 
 A conforming variant must pass every case, and there is no first kill to stop at. The gate plays every Nth case on
 each, starting at another case for each variant; the full matrix plays all.
@@ -103,9 +103,10 @@ def _by_distance(run: MutationRun, mutant: Mutant, last: str) -> Iterator[Case]:
             return 1
         return 2 if any(clauses[one].group in groups for one in case.clauses) else 3
 
-    known = [case for case in cases if play_name(case.id) == last]
-    if last and not known:
-        known = [case for case in run.segmented_cases(mutant) if play_name(case.id, [case.delivery]) == last]
+    name, _, delivery = last.partition("|")
+    kept = [case for case in cases if case.id == name]
+    known = [case for case in [*kept, *run.segmented_cases(kept)] if case.delivery == delivery]
     yield from known
-    yield from (case for case in sorted(cases, key=distance) if case not in known)
-    yield from (case for case in run.segmented_cases(mutant) if case not in known)
+    nearest = sorted(cases, key=distance)
+    yield from (case for case in nearest if case not in known)
+    yield from (case for case in run.segmented_cases(nearest) if case not in known)

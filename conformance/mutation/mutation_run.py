@@ -92,7 +92,7 @@ class MutationRun:
         missed = [one.mutant for one in results if not one.kills and one.mutant.clauses and one.error is None]
         broken = {clause for one in missed for clause in one.clauses}
         cases = [case for case in self.recorded.plan.cases if not broken.isdisjoint(case.clauses)]
-        others = segmented(cases, Choice(OTHERS), self.suite, self.profile)
+        others = self.segmented_cases(cases)
         if not others:
             return list(results)
         again = run_mutants(self.recorded_cases(others), missed, jobs=self.jobs)
@@ -102,10 +102,9 @@ class MutationRun:
             for one in results
         ]
 
-    def segmented_cases(self, mutant: Mutant) -> list[Case]:
-        """Return the cases of the clauses that `mutant` breaks, under every other segmentation that applies."""
-        cases = [case for case in self.recorded.plan.cases if not set(mutant.clauses).isdisjoint(case.clauses)]
-        return segmented(cases, Choice(OTHERS), self.suite, self.profile)
+    def segmented_cases(self, cases: Iterable[Case]) -> list[Case]:
+        """Return `cases` under every other segmentation that applies to them."""
+        return segmented(list(cases), Choice(OTHERS), self.suite, self.profile)
 
 
 def _by_case(findings: Iterable[Finding]) -> list[Finding]:
