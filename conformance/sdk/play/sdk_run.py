@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from enum import Enum
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -102,7 +103,13 @@ async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
 def _written(message: Message) -> dict[str, Any]:
     """Return a message as cases write it."""
     fields = {name: getattr(message, name) for name in message.__struct_fields__}
-    return {message.NAME: {name: {"hex": one.hex()} if isinstance(one, bytes) else one for name, one in fields.items()}}
+    return {message.NAME: {name: _plain(value) for name, value in fields.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {"hex": value.hex()}
+    return value.value if isinstance(value, Enum) else value
 
 
 async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], Any]) -> None:

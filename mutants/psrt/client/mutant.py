@@ -11,7 +11,7 @@ CLIENT = "wireproof.reference_client"
 MODULES = (
     "wireproof.protocols.psrt",
     f"{CLIENT}.psrt",
-    *(f"{CLIENT}.{one}" for one in ("line", "link", "pings", "silence")),
+    *(f"{CLIENT}.{one}" for one in ("server_connection", "link", "pings", "silence")),
 )
 
 

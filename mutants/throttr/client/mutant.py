@@ -19,7 +19,7 @@ __all__ = ["changed", "codec", "fitted", "hearing", "mutant", "numbers", "sendin
 
 
 CLIENT = "wireproof.reference_client"
-MODULES = ("wireproof.protocols.throttr", f"{CLIENT}.throttr", f"{CLIENT}.line", f"{CLIENT}.link")
+MODULES = ("wireproof.protocols.throttr", f"{CLIENT}.throttr", f"{CLIENT}.server_connection", f"{CLIENT}.link")
 
 
 def mutant(
