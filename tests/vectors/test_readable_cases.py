@@ -45,7 +45,8 @@ def test_no_case_has_more_steps_than_a_reader_can_follow(name: str) -> None:
     long = {
         case.id: len(steps)
         for case in written(name)
-        if len(steps := flat(as_written(case.steps))) > ALL_STEPS or sum(not step.get("given") for step in steps) > STEPS
+        if len(steps := flat(as_written(case.steps))) > ALL_STEPS
+        or sum(not step.get("given") for step in steps) > STEPS
     }
 
     assert long.keys() <= LONG

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from enum import Enum
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cache
 from typing import Any
 

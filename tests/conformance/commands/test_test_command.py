@@ -225,7 +225,12 @@ def made(monkeypatch: pytest.MonkeyPatch, *cases: Any) -> None:
 
 def test_our_own_fault_exits_3_whatever_else_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     fails = make_case({**REFUSED, "expect": "ok"}, id="made/fails")
-    made(monkeypatch, fails, make_case({"sned": 1}, id="made/broken"), make_case(REFUSED, id="made/passes"))
+    made(
+        monkeypatch,
+        fails,
+        make_case({"send": {"QUERY": {"key": "@never_saved"}}, "expect": "refused"}, id="made/broken"),
+        make_case(REFUSED, id="made/passes"),
+    )
     result = wireproof("simulation", "--delivery", "whole")
 
     assert result.exit_code == 3

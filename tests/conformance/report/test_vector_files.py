@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.conformance.scripted import CLAUSE, make_case
 from wireproof.conformance.report.derived_vectors import Deriver
 from wireproof.conformance.report.vector_files import canonical, configurations, merged, selected
-from wireproof.conformance.suite.cases import Frame, Suite, load_suite
+from wireproof.conformance.suite.cases import Frame, Suite, frames_in, load_suite
 from wireproof.protocols import protocol
 
 REAL = load_suite("throttr")
@@ -30,7 +31,9 @@ CASES = (
 
 
 def frame(name: str, variants: tuple[str, ...] = (), **body: object) -> Frame:
-    return Frame(name, "A frame", "made", (CLAUSE,), ("7.1.0", "7.3.2"), variants, body, {})
+    entry = {"id": name, "title": f"A frame: {name}", "clauses": [CLAUSE], **body}
+    (found,) = frames_in({"frames": [entry]}, REAL.context, "made.yaml")
+    return replace(found, topic="made", profiles=("7.1.0", "7.3.2"), variants=variants)
 
 
 FRAMES = (

@@ -24,10 +24,10 @@ from wireproof.conformance.run.segmentation_sample import (
     duration,
 )
 from wireproof.conformance.run.selection import select
-from wireproof.conformance.suite.written import as_written
 from wireproof.conformance.suite.case_traits import applies
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 
 SUITE = load_suite("throttr")
@@ -113,7 +113,9 @@ def test_what_is_more_costs_more() -> None:
     one, many = make_case({"send": ASK}), make_case({"send": {"each": {"i": [1, 30]}, "of": ASK}})
 
     assert cost(one, DELIVERIES["joined"]) < cost(one, DELIVERIES["bytes"]) < cost(many, DELIVERIES["bytes"])
-    assert cost(many, DELIVERIES["bytes"]) < cost(make_case(*as_written(many.steps), exclusive=True), DELIVERIES["bytes"])
+    assert cost(many, DELIVERIES["bytes"]) < cost(
+        make_case(*as_written(many.steps), exclusive=True), DELIVERIES["bytes"]
+    )
 
 
 def test_only_plays_that_tell_something_are_kept_and_the_others_counted() -> None:

@@ -195,13 +195,13 @@ def test_pytest_is_told_that_it_is_not_the_target() -> None:
     assert explain({**told, "verdict": "fail", "exchange": []}).startswith("fail: t\n")
 
 
-def long_case(frames: int) -> Case:
-    return make_case({"send": {"each": {"i": [1, frames]}, "of": {"PURGE": {"key": "k{i}"}}}})
+def long_case(frames: int, **expected: Any) -> Case:
+    return make_case({"send": {"each": {"i": [1, frames]}, "of": {"PURGE": {"key": "k{i}"}}}, **expected})
 
 
 def test_a_long_play_that_passes_is_not_read_and_one_that_does_not_pass_is() -> None:
     client = writer_that(lambda frame: frame[:-1] + b"?")
-    failing = make_case({**long_case(CHEAP).steps[0], "expect": "ok"})
+    failing = long_case(CHEAP, expect="ok")
 
     assert simulated(long_case(CHEAP), "7.1.0", "uint16", client).verdict is Verdict.HARNESS_ERROR
     assert simulated(long_case(CHEAP + 1), "7.1.0", "uint16", client).verdict is Verdict.PASS
