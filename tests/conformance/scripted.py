@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Note, Outcome
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.cases import Case, Frame, frames_in, load_suite
 from wireproof.conformance.suite.segmentation import DELIVERIES
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.suite.symbols import Symbols
@@ -28,6 +29,13 @@ def make_case(*steps: Mapping[str, Any], **changes: Any) -> Case:
         "steps": steps_of(list(steps)), "variables": {},
     }  # fmt: skip
     return Case(**{**given, **changes})
+
+
+def make_frame(name: str, variants: tuple[str, ...] = (), **body: object) -> Frame:
+    """Return a frame of the topic `made` that is about a message, or about bytes and the error that they give."""
+    entry = {"id": name, "title": f"A frame: {name}", "clauses": [CLAUSE], **body}
+    (found,) = frames_in({"frames": [entry]}, load_suite("throttr").context, "made.yaml")
+    return replace(found, topic="made", profiles=("7.1.0", "7.3.2"), variants=variants)
 
 
 def make_symbols(

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.conformance.scripted import CLAUSE, make_case
+from tests.conformance.scripted import CLAUSE, make_case, make_frame
 from wireproof.conformance.commands import vectors as command_module
 from wireproof.conformance.report import vector_archive, vector_store
 from wireproof.conformance.report.derived_vectors import DeriveError, Deriver
@@ -21,10 +21,6 @@ REFUSED = {"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}
 Call = Callable[..., Result]
 
 
-def frame(name: str, **body: object) -> Frame:
-    return Frame(name, "A frame", "made", (CLAUSE,), ("7.1.0", "7.3.2"), (), body, {})
-
-
 def suite(*cases: object, frames: tuple[Frame, ...] = ()) -> Suite:
     return Suite("throttr", REAL.clauses, cases, frames, REAL.probe)  # type: ignore[arg-type]
 
@@ -33,8 +29,8 @@ SMALL = suite(
     make_case(REFUSED, {"wait": 0.5}, {"half_close": "a"}, {"closed": "a"}, id="made/one"),
     make_case({"alive": True}, id="made/eight-bits", variants=("uint8",)),
     frames=(
-        frame("made/query", message={"QUERY": {"key": "k"}}),
-        frame("made/bad", hex="07", error="bad_status", reply_to={"QUERY": {"key": "k"}}),
+        make_frame("made/query", message={"QUERY": {"key": "k"}}),
+        make_frame("made/bad", hex="07", error="bad_status", reply_to={"QUERY": {"key": "k"}}),
     ),
 )
 
@@ -191,10 +187,13 @@ def test_messages_of_an_unknown_profile_are_told(call: Call) -> None:
 
 WRONG = {
     "a case the reference does not pass": suite(make_case({**REFUSED, "expect": "ok"})),
-    "a step that cannot be played": suite(make_case({"sned": 1})),
-    "a frame our codec reads otherwise": suite(frames=(frame("m/x", hex="00", error="bad_status", reply_to="INFO"),)),
-    "a frame of an unknown message": suite(frames=(frame("m/x", message="NOTHING"),)),
-    "a value that does not fit": suite(frames=(frame("m/x", message={"QUERY": {"key": {"fill": 1, "size": 256}}}),)),
+    "a step that cannot be played": suite(make_case({"send": {"QUERY": {"key": "@never_saved"}}, "expect": "refused"})),
+    "a frame our codec reads otherwise": suite(
+        frames=(make_frame("m/x", hex="00", error="bad_status", reply_to="INFO"),)
+    ),
+    "a value that does not fit": suite(
+        frames=(make_frame("m/x", message={"QUERY": {"key": {"fill": 1, "size": 256}}}),)
+    ),
 }
 
 

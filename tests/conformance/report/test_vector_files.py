@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.conformance.scripted import CLAUSE, make_case
+from tests.conformance.scripted import make_case, make_frame
 from wireproof.conformance.report.derived_vectors import Deriver
 from wireproof.conformance.report.vector_files import canonical, configurations, merged, selected
-from wireproof.conformance.suite.cases import Frame, Suite, frames_in, load_suite
+from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.protocols import protocol
 
 REAL = load_suite("throttr")
@@ -30,17 +29,11 @@ CASES = (
 )  # fmt: skip
 
 
-def frame(name: str, variants: tuple[str, ...] = (), **body: object) -> Frame:
-    entry = {"id": name, "title": f"A frame: {name}", "clauses": [CLAUSE], **body}
-    (found,) = frames_in({"frames": [entry]}, REAL.context, "made.yaml")
-    return replace(found, topic="made", profiles=("7.1.0", "7.3.2"), variants=variants)
-
-
 FRAMES = (
-    frame("made/query", message=QUERY),
-    frame("made/insert", message=INSERT, flags=["boundary"]),
-    frame("made/some", ("uint16", "uint32"), message=QUERY),
-    frame("made/status", message={"STATUS": {"ok": True}}, reply_to=INSERT),
+    make_frame("made/query", message=QUERY),
+    make_frame("made/insert", message=INSERT, flags=["boundary"]),
+    make_frame("made/some", ("uint16", "uint32"), message=QUERY),
+    make_frame("made/status", message={"STATUS": {"ok": True}}, reply_to=INSERT),
 )
 ORDER = {name: place for place, name in enumerate([*(one.id for one in FRAMES), *(one.id for one in CASES)])}
 
@@ -82,7 +75,7 @@ def test_what_is_the_same_everywhere_stands_there_once(shared: dict[str, Any]) -
 
 
 def test_where_only_the_bytes_differ_the_message_stands_there_once() -> None:
-    one = frame("made/one", message={"INSERT": {**INSERT["INSERT"], "quota": 1}})
+    one = make_frame("made/one", message={"INSERT": {**INSERT["INSERT"], "quota": 1}})
     suite = Suite("throttr", REAL.clauses, (), (one,), REAL.probe)
     documents = {letter: Deriver(suite, *place).documents()["made"] for letter, place in PLACES.items()}
 
