@@ -11,7 +11,7 @@ from typing import Protocol
 
 from wireproof.conformance.model.actions import Action, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
-from wireproof.conformance.player.connections import Asking
+from wireproof.conformance.player.connections import ActionGenerator
 from wireproof.fuzz.json_values import JsonObject
 
 __all__ = ["Script", "ScriptError", "WriteSubstitution", "closing", "from_json", "performing", "size", "to_json"]
@@ -83,14 +83,16 @@ class WriteSubstitution(Protocol):
         """Return `data` with its placeholders replaced."""
 
 
-def closing(script: Script, trace: Trace) -> Asking[None]:
+def closing(script: Script, trace: Trace) -> ActionGenerator[None]:
     """Play like `performing`, then close all connections."""
     open_ones = yield from performing(script, trace)
     for name in sorted(open_ones):
         yield Shut(name, "close")
 
 
-def performing(script: Script, trace: Trace, substitution: WriteSubstitution | None = None) -> Asking[frozenset[str]]:
+def performing(
+    script: Script, trace: Trace, substitution: WriteSubstitution | None = None
+) -> ActionGenerator[frozenset[str]]:
     """Ask a driver for every action and append the results to `trace`; return the connections still open.
 
     Actions on a connection that could not be opened, or that the script closed, are skipped, and so are writes after a

@@ -212,7 +212,7 @@ def _matrix(run: MutationRun, console: Console, options: _Options) -> tuple[Kill
     chosen = _chosen(run, options)
     matrix = _repeated(run, chosen, options, console)
     kills = {
-        one.mutant.name: play_name(one.kills[0].case, one.kills[0].deliveries)
+        one.mutant.name: play_name(one.kills[0].case, one.kills[0].segmentations)
         for one in matrix.mutants
         if one.kills and not one.mutant.live
     }

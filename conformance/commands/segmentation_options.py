@@ -16,9 +16,9 @@ from wireproof.conformance.run.segmentation_sample import (
     ChoiceError,
     choice_of,
 )
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 
-KNOWN = "; ".join(f"{name}: {one.told}" for name, one in DELIVERIES.items())
+KNOWN = "; ".join(f"{name}: {one.told}" for name, one in SEGMENTATIONS.items())
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ def _known(context: click.Context, parameter: click.Parameter, text: str) -> str
     return text
 
 
-def delivery_options(command: Command) -> Command:
+def add_segmentation_options(command: Command) -> Command:
     """Add --segmentation and --segmentation-budget (formerly --delivery, --delivery-budget)."""
     budget = click.option(
         "--segmentation-budget",
@@ -53,7 +53,7 @@ def delivery_options(command: Command) -> Command:
     return names(budget(command))
 
 
-def deliveries_of(options: Mapping[str, Any]) -> Choice:
+def segmentations_of(options: Mapping[str, Any]) -> Choice:
     """Return the segmentations to play; none where only MUST is played, because they count as SHOULD."""
     if options["delivery"] == SAMPLE and options["level"] == "must":
         return ONLY_WHOLE

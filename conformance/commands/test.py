@@ -12,7 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from wireproof.conformance.commands.segmentation_options import deliveries_of, delivery_options
+from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
 from wireproof.conformance.commands.target_options import (
     Target,
     features_of,
@@ -64,7 +64,7 @@ INTERRUPTED = 130
 @click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases that run at the same time.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
-@delivery_options
+@add_segmentation_options
 @click.option("--slow", is_flag=True, help="Also play the cases that take a minute or send megabytes.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
@@ -116,7 +116,7 @@ class _Test:
         self.settings = Settings(
             jobs=options["jobs"],
             timeout=options["timeout"],
-            deliveries=deliveries_of(options),
+            segmentations=segmentations_of(options),
             parameters=parameters_of(options, self.suite),
             features=features_of(options, self.suite, target.address),
             tls=tls_of(options),

@@ -7,7 +7,7 @@ from collections import deque
 from functools import cached_property
 from types import TracebackType
 
-from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 
 Queue = deque[asyncio.Future[None]]
 
@@ -40,11 +40,11 @@ class Limiter:
         """As many places more, for those that hardly do anything but wait."""
         return Limiter(self.places)
 
-    def place(self, delivery: str) -> Limiter | Ahead:
+    def place(self, segmentation: str) -> Limiter | Ahead:
         """Return where a play under a delivery takes its place; others than whole take longer, so they begin early."""
-        if delivery == WHOLE.name:
+        if segmentation == WHOLE.name:
             return self
-        return self.aside if DELIVERIES[delivery].slow else self.ahead
+        return self.aside if SEGMENTATIONS[segmentation].slow else self.ahead
 
     async def _enter(self, queue: Queue) -> None:
         if self.inside < self.places:

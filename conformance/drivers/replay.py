@@ -13,7 +13,7 @@ from wireproof.conformance.model.actions import Action, Answer, Measure, Open, R
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.suite.segmentation import DELIVERIES, Delivery
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS, Segmentation
 
 ENDS = frozenset({Kind.RECEIVED, Kind.SILENT, Kind.ENDED, Kind.RESET})
 ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
@@ -71,12 +71,12 @@ class ReplayDriver:
         return Answer(event.kind, event.at_us / 1e6, b"" if event.kind is Kind.SENT else event.data)
 
 
-def delivery_of(record: Mapping[str, Any]) -> Delivery:
+def segmentation_of(record: Mapping[str, Any]) -> Segmentation:
     """Return the delivery of a record; `ReplayError` for one that there is not, or not any more."""
     name = record["delivery"]
-    if name not in DELIVERIES:
-        raise ReplayError(f"{record['case']}: no delivery {name!r}; there is {', '.join(DELIVERIES)}")
-    return DELIVERIES[name]
+    if name not in SEGMENTATIONS:
+        raise ReplayError(f"{record['case']}: no delivery {name!r}; there is {', '.join(SEGMENTATIONS)}")
+    return SEGMENTATIONS[name]
 
 
 def trace_of(record: Mapping[str, Any]) -> Trace:

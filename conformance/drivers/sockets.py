@@ -28,7 +28,7 @@ from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.player.connections import Asking, Result
+from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.player.player import Player
 
 __all__ = ["PlaySockets", "SocketDriver", "Wire", "connect"]
@@ -108,7 +108,7 @@ class SocketDriver:
         finally:
             sockets.close()
 
-    async def perform(self, asking: Asking[Result]) -> Result:
+    async def perform(self, asking: ActionGenerator[Result]) -> Result:
         """Perform what anything else asks and return what it returns; raises `IoAuditError`, else as `play`."""
         sockets = PlaySockets(self)
         try:
@@ -129,7 +129,7 @@ class PlaySockets:
     def _answer(self, kind: Kind, data: bytes = b"") -> Answer:
         return Answer(kind, time.monotonic() - self._began, data)
 
-    async def run(self, asking: Asking[Result]) -> Result:
+    async def run(self, asking: ActionGenerator[Result]) -> Result:
         """Perform everything that is asked; return what the asking returns."""
         try:
             action = next(asking)

@@ -12,7 +12,7 @@ import msgspec
 from wireproof.protocols import Message, Request
 
 
-class Meant(msgspec.Struct, frozen=True, gc=False):
+class IntendedFrame(msgspec.Struct, frozen=True, gc=False):
     """One frame given to the driver: a message, or bytes that the case writes by hand."""
 
     event: int
@@ -34,10 +34,10 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(slots=True)
-class Account:
+class Intended:
     """What the player meant and understood on one connection."""
 
-    meant: list[Meant] = field(default_factory=list)
+    meant: list[IntendedFrame] = field(default_factory=list)
     """In the order of the stream."""
     heard: list[tuple[tuple[int, int], Message]] = field(default_factory=list)
     """Each message of the target with its (first byte, byte after it), in order."""
@@ -46,5 +46,5 @@ class Account:
     """The events by which writes failed: how much of them crossed is unknown."""
 
 
-Ledger = dict[int, Account]
+IntendedByConnection = dict[int, Intended]
 """The number of the event that opened a connection -> its account; names may be used again, these are not."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from wireproof.conformance.model.intended import Ledger
+from wireproof.conformance.model.intended import IntendedByConnection
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.model.violation import Violation
@@ -21,29 +21,29 @@ MONITOR = "monitor"
 """Where a record keeps what the monitor saw, among its extras."""
 
 
-def weighed(outcome: Outcome, symbols: Symbols, ledger: Ledger) -> Outcome:
+def weighed(outcome: Outcome, symbols: Symbols, intended: IntendedByConnection) -> Outcome:
     """Return the outcome that is left once the monitor has read the play; its own failure is a harness_error."""
     verdict = outcome.verdict
     if verdict is Verdict.HARNESS_ERROR:
         return outcome
-    if verdict is Verdict.PASS and sum(len(one.meant) for one in ledger.values()) > CHEAP:
+    if verdict is Verdict.PASS and sum(len(one.meant) for one in intended.values()) > CHEAP:
         return outcome
     try:
         known = protocol(symbols.protocol.name)
-        report = monitored(outcome.trace, known, symbols.profile, symbols.variant, ledger)
+        report = monitored(outcome.trace, known, symbols.profile, symbols.variant, intended)
     except Exception as error:
         return harness_error(f"the monitor failed: {type(error).__name__}: {error}", outcome.trace, outcome.step)
-    return _with(outcome, report, ledger)
+    return _with(outcome, report, intended)
 
 
-def _with(outcome: Outcome, report: MonitorReport, ledger: Ledger) -> Outcome:
+def _with(outcome: Outcome, report: MonitorReport, intended: IntendedByConnection) -> Outcome:
     first = report.first
     if first is None and outcome.verdict is Verdict.PASS:
         return outcome
     outcome = replace(outcome, extra={**outcome.extra, MONITOR: evidence(first)})
     if first is not None:
         return _our_fault(outcome, first) if first.side is Guilty.HARNESS else outcome
-    undecided = any(one.undecided and ledger[one.opened].refused for one in report.connections)
+    undecided = any(one.undecided and intended[one.opened].refused for one in report.connections)
     if undecided and outcome.verdict is Verdict.FAIL:
         got = f"{outcome.got}; what came can be read in another way, too"
         return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wireproof.conformance.model.intended import Account, Meant
+from wireproof.conformance.model.intended import Intended, IntendedFrame
 from wireproof.conformance.model.violation import MISREAD, NOT_MEANT
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.monitor.intended_stream import IntendedStream
@@ -36,14 +36,14 @@ def writes_back(codec: Codec, message: Message, data: bytes) -> bool:
 class HarnessStream:
     """Follows what the harness sends on one connection, until there is a `fault`."""
 
-    def __init__(self, link: Link, codec: Codec, account: Account | None, replies: ReplyReader) -> None:
+    def __init__(self, link: Link, codec: Codec, intended: Intended | None, replies: ReplyReader) -> None:
         """`account` says what was intended; None: nobody knows. `replies` reads what the target sends."""
         self._link = link
         self._codec = codec
         self.dissection = Dissection(link, codec, client=replies, counts=self._counts)
         """Both directions; a request counts while it is what was intended."""
-        self._intended = IntendedStream(account.meant) if account is not None else None
-        self._account = account
+        self._intended = IntendedStream(intended.meant) if intended is not None else None
+        self._account = intended
         self._stream = bytearray()
         self._ended = self._lost = False
         self.fault: HarnessFault | None = None
@@ -165,12 +165,12 @@ class HarnessStream:
         for request in found:
             self.dissection.await_reply(request, number)
 
-    def _says(self, frame: Meant) -> bool:
+    def _says(self, frame: IntendedFrame) -> bool:
         """Say whether a frame, read by itself or where a connection has begun as usual, is the message meant."""
         opening = self._link.opening()
         return any(self._reads(frame, opening[:number]) for number in range(len(opening) + 1))
 
-    def _reads(self, frame: Meant, before: Sequence[Request]) -> bool:
+    def _reads(self, frame: IntendedFrame, before: Sequence[Request]) -> bool:
         dissection = Dissection(self._link, self._codec)
         for request in before:
             dissection.feed(Role.CLIENT, self._codec.encode(request))

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.wording import describe
 from wireproof.protocols import Message
 from wireproof.protocols.codec import Codec
@@ -15,7 +15,7 @@ from wireproof.protocols.codec import Codec
 class IntendedStream:
     """The frames of one connection's stream, laid end to end."""
 
-    def __init__(self, meant: Sequence[Meant]) -> None:
+    def __init__(self, meant: Sequence[IntendedFrame]) -> None:
         self._meant = meant
         self._ends = list(accumulate(len(one.data) for one in meant))
         self._stream = b"".join(one.data for one in meant)
@@ -88,13 +88,13 @@ class IntendedStream:
             return None
         return frames[0].event
 
-    def rest(self, number: int) -> Iterator[tuple[int, Meant]]:
+    def rest(self, number: int) -> Iterator[tuple[int, IntendedFrame]]:
         """Yield what was not read: (offset, frame) of each in writes that began up to that event, each once."""
         while self._read < len(self._meant) and self._meant[self._read].event <= number:
             frame = self._meant[self._read]
             self._read += 1
             yield self._ends[self._read - 1] - len(frame.data), frame
 
-    def _frame(self, offset: int) -> Meant | None:
+    def _frame(self, offset: int) -> IntendedFrame | None:
         number = bisect_right(self._ends, offset)
         return self._meant[number] if number < len(self._meant) else None

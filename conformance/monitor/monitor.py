@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from wireproof.conformance.model.intended import Account
+from wireproof.conformance.model.intended import Intended
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import Violation
@@ -66,7 +66,7 @@ class Monitor:
     """Follows the events of one play; `report` may be asked for at any time."""
 
     def __init__(
-        self, protocol: Protocol, profile: str, variant: str, accounts: Mapping[int, Account] | None = None
+        self, protocol: Protocol, profile: str, variant: str, accounts: Mapping[int, Intended] | None = None
     ) -> None:
         self._protocol = protocol
         self._codec = protocol.codec(protocol.profiles[profile], variant)
@@ -87,8 +87,8 @@ class Monitor:
                 del self._open[name]
 
     def _add(self, name: str, number: int, link_name: str) -> None:
-        link, account = self._protocol.link_of(link_name), self._accounts.get(number)
-        connection = self._open[name] = MonitoredConnection(name, number, link, self._codec, account)
+        link, intended = self._protocol.link_of(link_name), self._accounts.get(number)
+        connection = self._open[name] = MonitoredConnection(name, number, link, self._codec, intended)
         self._connections.append(connection)
 
     def finish(self) -> None:
@@ -111,7 +111,7 @@ def monitored(
     protocol: Protocol,
     profile: str,
     variant: str,
-    accounts: Mapping[int, Account] | None = None,
+    accounts: Mapping[int, Intended] | None = None,
 ) -> MonitorReport:
     """Return the monitor's report on a whole trace."""
     monitor = Monitor(protocol, profile, variant, accounts)

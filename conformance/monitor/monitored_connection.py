@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from wireproof.conformance.model.intended import Account
+from wireproof.conformance.model.intended import Intended
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import MISREAD, Violation
@@ -26,15 +26,15 @@ from wireproof.protocols.links import Link
 class MonitoredConnection:
     """The state of one connection; `see` takes its events."""
 
-    def __init__(self, name: str, opened: int, link: Link, codec: Codec, account: Account | None) -> None:
+    def __init__(self, name: str, opened: int, link: Link, codec: Codec, intended: Intended | None) -> None:
         """`opened` is the number of the event that opened it, `account` what the harness intended and decoded."""
         self.name = name
         self.opened = opened
         self.undecided = False
         self._codec = codec
-        self._account = account
+        self._account = intended
         self._reader = BacktrackingReader(lambda: link.client(codec))
-        self._harness = HarnessStream(link, codec, account, self._reader)
+        self._harness = HarnessStream(link, codec, intended, self._reader)
         self._dissection = self._harness.dissection
         self._now = self._sent_at = (opened, 0)
         """The last event, and the last that sent something: number and time."""

@@ -46,9 +46,9 @@ class GateResult:
         return bool(self.error) or bool(self.killer) == self.mutant.is_legal
 
 
-def play_name(case: str, deliveries: Sequence[str] = ()) -> str:
+def play_name(case: str, segmentations: Sequence[str] = ()) -> str:
     """Name a play as `GateResult.killer` does."""
-    return f"{case}|{deliveries[0] if deliveries else WHOLE.name}"
+    return f"{case}|{segmentations[0] if segmentations else WHOLE.name}"
 
 
 def run_gate(
@@ -103,9 +103,9 @@ def _by_distance(run: MutationRun, mutant: Mutant, last: str) -> Iterator[Case]:
             return 1
         return 2 if any(clauses[one].group in groups for one in case.clauses) else 3
 
-    name, _, delivery = last.partition("|")
+    name, _, segmentation = last.partition("|")
     kept = [case for case in cases if case.id == name]
-    known = [case for case in [*kept, *run.segmented_cases(kept)] if case.delivery == delivery]
+    known = [case for case in [*kept, *run.segmented_cases(kept)] if case.segmentation == segmentation]
     yield from known
     nearest = sorted(cases, key=distance)
     yield from (case for case in nearest if case not in known)

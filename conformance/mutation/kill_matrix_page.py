@@ -71,7 +71,7 @@ def _mutant(suite: Suite, result: MutantResult) -> Document:
                 "verdict": one.verdict.value,
                 "blamed": one.blamed,
                 "right": one not in result.misblamed,
-                "deliveries": list(one.deliveries),
+                "deliveries": list(one.segmentations),
             }
             for one in result.kills
         ],

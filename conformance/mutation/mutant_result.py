@@ -23,7 +23,7 @@ class Finding:
     verdict: Verdict
     blamed: str | None
     got: str | None
-    deliveries: tuple[str, ...] = ()
+    segmentations: tuple[str, ...] = ()
     """The segmentations that show it, where unsegmented writes do not."""
 
     @property

@@ -114,6 +114,6 @@ def _by_case(findings: Iterable[Finding]) -> list[Finding]:
         if one.kills:
             found[one.case].append(one)
     return [
-        replace(some[0], deliveries=tuple(delivery for one in some for delivery in one.deliveries))
+        replace(some[0], segmentations=tuple(segmentation for one in some for segmentation in one.segmentations))
         for some in found.values()
     ]

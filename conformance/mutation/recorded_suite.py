@@ -88,7 +88,7 @@ class RecordedSuite:
             if _key(case) in causes:
                 verdict, got = Verdict.UNTESTABLE, causes[_key(case)].as_cause(got)
             if verdict is not Verdict.PASS:
-                how = () if case.delivery == WHOLE.name else (case.delivery,)
+                how = () if case.segmentation == WHOLE.name else (case.segmentation,)
                 found.append(Finding(case.id, verdict, outcome.blamed, got, how))
         return found
 
@@ -114,4 +114,4 @@ class RecordedSuite:
 
 def _key(case: Case) -> str:
     """Name one play: a case is played once under each segmentation."""
-    return f"{case.id}|{case.delivery}"
+    return f"{case.id}|{case.segmentation}"

@@ -39,7 +39,7 @@ def kills_of(document: Mapping[str, Any]) -> Kills:
     """Return the kills of one kill matrix document."""
     return {
         one["name"]: frozenset(
-            f"{kill['case']}|{delivery}" for kill in one["kills"] for delivery in kill["deliveries"] or [""]
+            f"{kill['case']}|{segmentation}" for kill in one["kills"] for segmentation in kill["deliveries"] or [""]
         )
         for one in document["faults"]
         if not one["legal"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from wireproof.conformance.model.intended import Account
+from wireproof.conformance.model.intended import Intended
 from wireproof.conformance.model.trace import Kind
-from wireproof.conformance.player.noop_requests import Neighbours
-from wireproof.conformance.suite.field_boundaries import Anatomist
+from wireproof.conformance.player.noop_requests import NoopRequests
+from wireproof.conformance.suite.field_boundaries import BoundaryReader
 from wireproof.conformance.suite.symbols import Symbols
 
 
-class Line:
+class CaseConnection:
     """One named connection: its codec, what came on it, and how it stands."""
 
     def __init__(self, name: str, symbols: Symbols, link_name: str) -> None:
@@ -17,9 +17,9 @@ class Line:
         self.link_name = link_name
         self.link = symbols.link(link_name)
         self.codec = self.link.client(symbols.codec)
-        self.account = Account()
-        self.neighbours = Neighbours(symbols, self.link, self.codec)
-        self.anatomist = Anatomist(self.link, symbols.codec)
+        self.intended = Intended()
+        self.neighbours = NoopRequests(symbols, self.link, self.codec)
+        self.boundary_reader = BoundaryReader(self.link, symbols.codec)
         """Reads what is sent; used where the delivery changes it."""
         self.received = bytearray()
         self.ended: Kind | None = None

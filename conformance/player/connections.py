@@ -13,37 +13,37 @@ from typing import Any, TypeVar
 import msgspec
 
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
-from wireproof.conformance.model.intended import Ledger, Meant, Refusal
+from wireproof.conformance.model.intended import IntendedByConnection, IntendedFrame, Refusal
 from wireproof.conformance.model.outcome import Note, Stopped
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, wording
-from wireproof.conformance.player.connection import Line
+from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.suite.pattern_types import Pattern
-from wireproof.conformance.suite.segmentation import Carrier, Delivery
+from wireproof.conformance.suite.segmentation import Carrier, Segmentation
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
 
 Result = TypeVar("Result")
-Asking = Generator[Action, Answer, Result]
+ActionGenerator = Generator[Action, Answer, Result]
 SETTLED = 0.02
 """Seconds in which a datagram that was sent before another came is there, too."""
 LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
 
 
-class Conversation:
+class CaseConnections:
     """What the steps of one case say on their connections, and what came of it."""
 
     def __init__(
-        self, symbols: Symbols, *, delivery: Delivery, timeout: float, scribe: Callable[[Note], None] | None
+        self, symbols: Symbols, *, segmentation: Segmentation, timeout: float, scribe: Callable[[Note], None] | None
     ) -> None:
         self.symbols = symbols
         self.timeout = timeout
         self.trace = Trace()
-        self.ledger: Ledger = {}
-        self.lines: dict[str, Line] = {}
+        self.intended: IntendedByConnection = {}
+        self.lines: dict[str, CaseConnection] = {}
         self.now = 0.0
         self.marks: dict[str, float] = {}
         self.latest: float | None = None
@@ -59,13 +59,13 @@ class Conversation:
         """Names of the requests sent, and PUSH where a push was expected: the groups of clauses that a case uses."""
         self.reply_to = self.field = ""
         """The request whose reply is being judged, and the field that differs."""
-        self.carrier = Carrier(delivery)
+        self.carrier = Carrier(segmentation)
         self.asks_no_more = False
         """What is written now is the last request: the delivery may end our side behind it."""
-        self._ended_early: list[Line] = []
+        self._ended_early: list[CaseConnection] = []
         self._scribe = scribe
 
-    def do(self, action: Action, connection: str = "", data: bytes = b"") -> Asking[Answer]:
+    def do(self, action: Action, connection: str = "", data: bytes = b"") -> ActionGenerator[Answer]:
         """Perform one action and keep what came of it; `data` is what a write sends."""
         answer = yield action
         at_us = round(answer.now * 1e6)
@@ -80,13 +80,13 @@ class Conversation:
         if self._scribe is not None:
             self._scribe(Note(do, connection, **told))
 
-    def line(self, name: str, link: str | None = None) -> Asking[Line]:
+    def line(self, name: str, link: str | None = None) -> ActionGenerator[CaseConnection]:
         """Return the connection of that name, opened at its first use; `link` says what is spoken there.
 
         Raises `Stopped` if it cannot be opened, `SymbolError` if it has another link.
         """
         if name not in self.lines:
-            made = Line(name, self.symbols, self._link_name(link or ""))
+            made = CaseConnection(name, self.symbols, self._link_name(link or ""))
             self.note("connect", name, link=made.link_name)
             answer = yield from self.do(Open(name, made.link_name, made.link.transport), name)
             if answer.kind is not Kind.OPENED:
@@ -94,7 +94,7 @@ class Conversation:
                 verdict = Verdict.CRASH if began else Verdict.UNTESTABLE
                 raise Stopped(verdict, "a connection", f"{answer.kind}: {answer.data.decode(errors='replace')}")
             self.lines[name] = made
-            self.ledger[len(self.trace) - 1] = made.account
+            self.intended[len(self.trace) - 1] = made.intended
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
         line = self.lines[name]
         if link is not None and self._link_name(link) != line.link_name:
@@ -105,7 +105,7 @@ class Conversation:
         """Return the name as the trace has it: nothing for the link that is meant where nothing is said."""
         return "" if self.symbols.link(name) is self.symbols.protocol.link else name
 
-    def secure(self, line: Line) -> Asking[None]:
+    def secure(self, line: CaseConnection) -> ActionGenerator[None]:
         """Go on inside TLS. Raises `Stopped` if the handshake fails."""
         self.note("secure", line.name)
         answer = yield from self.do(Secure(line.name, self.timeout), line.name)
@@ -115,16 +115,16 @@ class Conversation:
             told = answer.data.decode(errors="replace") or "no end of it"
             raise Stopped(verdict, "a TLS handshake", f"{told} ({answer.kind})")
         line.codec.start_tls()
-        line.anatomist.start_tls()
+        line.boundary_reader.start_tls()
 
-    def sleep(self, seconds: float) -> Asking[None]:
+    def sleep(self, seconds: float) -> ActionGenerator[None]:
         """Let time pass."""
         self.note("wait", "", seconds=seconds)
         self.asleep = True
         yield from self.do(Sleep(seconds))
         self.asleep = False
 
-    def shut(self, name: str, how: str) -> Asking[None]:
+    def shut(self, name: str, how: str) -> ActionGenerator[None]:
         """End a connection: `half`, `close` or `reset`."""
         line = yield from self.line(name)
         yield from self.do(Shut(name, how), name)
@@ -133,7 +133,7 @@ class Conversation:
         else:
             del self.lines[name]
 
-    def write(self, line: Line, meant: list[Meant]) -> Asking[None]:
+    def write(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
         """Send frames as the delivery says. What a lost connection still holds is found by reading it.
 
         Raises `Stopped` if the target does not read.
@@ -141,57 +141,59 @@ class Conversation:
         if not line.is_stream:
             yield from self._datagrams(line, meant)
             return
-        if self.carrier.delivery.joins:
+        if self.carrier.segmentation.joins:
             meant = self._joined(line, meant)
         messages = tuple(one.message for one in meant if one.message is not None)
         data = b"".join(one.data for one in meant)
         self.note("send", line.name, data=data, messages=messages)
-        line.account.meant += meant
+        line.intended.meant += meant
         self.asked.update(one.NAME for one in messages)
-        for piece, apart in self.carrier.pieces(data, lambda: line.anatomist.read(data).boundaries):
+        for piece, apart in self.carrier.pieces(data, lambda: line.boundary_reader.read(data).boundaries):
             answer = yield from self.do(Write(line.name, piece, apart), line.name, piece)
             if answer.kind is not Kind.SENT:
-                line.account.lost.append(len(self.trace) - 1)
+                line.intended.lost.append(len(self.trace) - 1)
                 break
         if answer.kind is Kind.SILENT:
             raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
-        if self.asks_no_more and self.carrier.delivery.half_closes:
+        if self.asks_no_more and self.carrier.segmentation.half_closes:
             line.codec.end_requests()
             yield from self.shut(line.name, "half")
             self.carrier.changes += 1
             self._ended_early.append(line)
 
-    def _joined(self, line: Line, meant: list[Meant]) -> list[Meant]:
+    def _joined(self, line: CaseConnection, meant: list[IntendedFrame]) -> list[IntendedFrame]:
         """Return the frames of a write with the request that the delivery puts behind them, if any."""
-        whole = line.anatomist.read(b"".join(one.data for one in meant)).whole
+        whole = line.boundary_reader.read(b"".join(one.data for one in meant)).whole
         behind = line.neighbours.behind(len(self.trace), whole=whole)
         self.carrier.changes += bool(behind)
-        line.anatomist.read(b"".join(one.data for one in behind))
+        line.boundary_reader.read(b"".join(one.data for one in behind))
         return meant + behind
 
-    def _datagrams(self, line: Line, meant: list[Meant]) -> Asking[None]:
+    def _datagrams(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
         """Send each frame as a datagram of its own, whatever the delivery."""
         for one in meant:
             messages = () if one.message is None else (one.message,)
             self.note("send", line.name, data=one.data, messages=messages)
-            line.account.meant.append(msgspec.structs.replace(one, event=len(self.trace)))
+            line.intended.meant.append(msgspec.structs.replace(one, event=len(self.trace)))
             self.asked.update(message.NAME for message in messages)
             answer = yield from self.do(Write(line.name, one.data), line.name, one.data)
             if answer.kind is not Kind.SENT:
-                line.account.lost.append(len(self.trace) - 1)
+                line.intended.lost.append(len(self.trace) - 1)
                 line.ended = answer.kind
                 return
 
-    def opening(self, line: Line) -> list[Meant]:
+    def opening(self, line: CaseConnection) -> list[IntendedFrame]:
         """Return what a write begins with: the request that the delivery puts before the case's own, if any."""
-        joins = self.carrier.delivery.joins and line.is_stream and line.ended is None and not line.half_closed
+        joins = self.carrier.segmentation.joins and line.is_stream and line.ended is None and not line.half_closed
         return line.neighbours.before(len(self.trace)) if joins else []
 
-    def event(self, line: Line, seconds: float) -> Asking[Message | EndOfStream | None]:
+    def event(self, line: CaseConnection, seconds: float) -> ActionGenerator[Message | EndOfStream | None]:
         """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
         return (yield from self._await(line, seconds, lambda: False))
 
-    def _await(self, line: Line, seconds: float, enough: Callable[[], bool]) -> Asking[Message | EndOfStream | None]:
+    def _await(
+        self, line: CaseConnection, seconds: float, enough: Callable[[], bool]
+    ) -> ActionGenerator[Message | EndOfStream | None]:
         deadline = round((self.now + seconds) * 1e6) / 1e6
         while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
             answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
@@ -203,14 +205,14 @@ class Conversation:
                 line.codec.receive_data(b"")
         return event or (EndOfStream(0) if line.ended else None)
 
-    def _own(self, line: Line) -> Message | EndOfStream | None:
+    def _own(self, line: CaseConnection) -> Message | EndOfStream | None:
         """Return the next message that does not answer a neighbour."""
         event = self._decoded(line)
         while line.neighbours.drops(event):
             event = self._decoded(line)
         return event
 
-    def _decoded(self, line: Line) -> Message | EndOfStream | None:
+    def _decoded(self, line: CaseConnection) -> Message | EndOfStream | None:
         try:
             event = line.codec.next_event()
         except RemoteProtocolError as error:
@@ -218,15 +220,15 @@ class Conversation:
             got = f"{error} (the message begins {describe(bytes(line.received[start : start + 32]))})"
             byte = None if error.offset is None else error.offset - start
             last, at_us = len(self.trace) - 1, self.trace[-1].at_us
-            line.account.refused = Refusal(last, at_us, start + (byte or 0), error.code)
+            line.intended.refused = Refusal(last, at_us, start + (byte or 0), error.code)
             raise Stopped(Verdict.FAIL, "a message of the protocol", got, byte=byte) from None
         if isinstance(event, Message):
-            line.account.heard.append((line.codec.span, event))
-            if not self.carrier.delivery.plain and not isinstance(event, Push):
-                line.anatomist.answered(event)
+            line.intended.heard.append((line.codec.span, event))
+            if not self.carrier.segmentation.plain and not isinstance(event, Push):
+                line.boundary_reader.answered(event)
         return None if event is NEED_DATA else event
 
-    def next(self, line: Line, wanted: Pattern | str) -> Asking[Message]:
+    def next(self, line: CaseConnection, wanted: Pattern | str) -> ActionGenerator[Message]:
         """Return the next message, which must come within the timeout; `wanted` is the pattern or words for it.
 
         Raises `Stopped` if it does not come or cannot be read.
@@ -248,14 +250,14 @@ class Conversation:
             )
         return event
 
-    def heard(self, line: Line, message: Message, expect: Pattern) -> None:
+    def heard(self, line: CaseConnection, message: Message, expect: Pattern) -> None:
         """Tell the scribe which message came and what it had to be."""
         if self._scribe is not None:
             first, stop = line.codec.span
             data = bytes(line.received[first:stop])
             self.note("receive", line.name, data=data, messages=(message,), expect=expect)
 
-    def nothing_beyond(self, line: Line) -> None:
+    def nothing_beyond(self, line: CaseConnection) -> None:
         """Once all that was asked is answered, what came along with the last answer can only be pushes.
 
         Raises `Stopped` for anything else.
@@ -274,7 +276,7 @@ class Conversation:
                 told = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
                 raise Stopped(Verdict.FAIL, "nothing beyond the answer", told, byte=0) from None
 
-    def nothing_left(self) -> Asking[None]:
+    def nothing_left(self) -> ActionGenerator[None]:
         """After the last step nothing may come that nothing asked for.
 
         Where the target can be trusted to know that requests have ended, it is told so and read to the end: no sleep.
@@ -298,7 +300,7 @@ class Conversation:
             if isinstance(event, Message):
                 raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
 
-    def _settled(self, line: Line) -> Asking[None]:
+    def _settled(self, line: CaseConnection) -> ActionGenerator[None]:
         """Take the answers to neighbours that are still due, where nothing else is due before them."""
         neighbours = line.neighbours
         if line.ended and line.may_be_closed and neighbours.only_last_due:
@@ -316,13 +318,13 @@ class Conversation:
             if neighbours.due:
                 raise neighbours.missing(line.ended)
 
-    def close_all(self) -> Asking[None]:
+    def close_all(self) -> ActionGenerator[None]:
         """Close what is still open."""
         for name in list(self.lines):
             yield from self.do(Shut(name, "close"), name)
         self.lines.clear()
 
-    def gone(self) -> Asking[bool]:
+    def gone(self) -> ActionGenerator[bool]:
         """Say whether the target, after it ended a connection, takes no other."""
         if not any(line.ended for line in self.lines.values()):
             return False

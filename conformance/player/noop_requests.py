@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe
@@ -21,7 +21,7 @@ NAME = "$wireproof-beside"
 """A key of the case's own that no case uses."""
 
 
-class Neighbours:
+class NoopRequests:
     """What stands beside the requests of one connection; `codec` is its client's side."""
 
     def __init__(self, symbols: Symbols, link: Link, codec: Any) -> None:
@@ -50,12 +50,12 @@ class Neighbours:
         """Whether no answer but theirs is due."""
         return len(self._codec.pending) == len(self._due)
 
-    def before(self, event: int) -> list[Meant]:
+    def before(self, event: int) -> list[IntendedFrame]:
         """Return the request before a write that begins at `event`, if one may stand there."""
         self._before = self._open and self._codec.settled
         return [self._another(event)] if self._before else []
 
-    def behind(self, event: int, *, whole: bool) -> list[Meant]:
+    def behind(self, event: int, *, whole: bool) -> list[IntendedFrame]:
         """Return the request behind a write that has one before, if one may stand there; `whole`: it is requests."""
         self._open = self._open and whole
         if not (self._before and self._open and self._codec.settled):
@@ -64,10 +64,10 @@ class Neighbours:
         self._behind = meant.message
         return [meant]
 
-    def _another(self, event: int) -> Meant:
+    def _another(self, event: int) -> IntendedFrame:
         request, _ = self._link.neighbour(self._symbols.data(NAME))
         self._due.append(request)
-        return Meant(event, self._codec.send(request), request)
+        return IntendedFrame(event, self._codec.send(request), request)
 
     def first_of(self, pending: tuple[Message, ...]) -> Message | None:
         """Return the oldest of the pending requests that is the case's own."""

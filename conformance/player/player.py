@@ -29,11 +29,11 @@ from dataclasses import replace
 from wireproof.conformance.model.outcome import Note, Outcome, Place, Stopped, harness_error
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import weighed
-from wireproof.conformance.player.connections import Asking, Conversation
+from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request
 from wireproof.conformance.suite.cases import Case
-from wireproof.conformance.suite.segmentation import Delivery
+from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.protocols import LocalProtocolError
 
@@ -46,15 +46,15 @@ class Player:
         case: Case,
         symbols: Symbols,
         *,
-        delivery: Delivery,
+        segmentation: Segmentation,
         timeout: float = 5.0,
         scribe: Callable[[Note], None] | None = None,
     ) -> None:
         self.case = case
-        self.talk = Conversation(symbols, delivery=delivery, timeout=timeout, scribe=scribe)
+        self.talk = CaseConnections(symbols, segmentation=segmentation, timeout=timeout, scribe=scribe)
         self._step = 0
 
-    def play(self) -> Asking[Outcome]:
+    def play(self) -> ActionGenerator[Outcome]:
         """Run every step; close what is left open; return the outcome. Raises nothing of its own."""
         try:
             outcome = yield from self._outcome()
@@ -63,15 +63,15 @@ class Player:
         except Exception as error:
             outcome = harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
         yield from self.talk.close_all()
-        outcome = weighed(outcome, self.talk.symbols, self.talk.ledger)
-        return outcome if self.talk.carrier.delivery.plain else self._under_delivery(outcome)
+        outcome = weighed(outcome, self.talk.symbols, self.talk.intended)
+        return outcome if self.talk.carrier.segmentation.plain else self._under_delivery(outcome)
 
     def _under_delivery(self, outcome: Outcome) -> Outcome:
         """Return the outcome with the number of cuts, blaming the clause that asks for the verdict of whole."""
         blamed = outcome.blamed and (self.case.asked_by or outcome.blamed)
         return replace(outcome, blamed=blamed, extra={**outcome.extra, "cuts": self.talk.carrier.changes})
 
-    def _outcome(self) -> Asking[Outcome]:
+    def _outcome(self) -> ActionGenerator[Outcome]:
         talk = self.talk
         try:
             steps = talk.symbols.here(self.case.steps)
@@ -94,7 +94,7 @@ class Player:
         if verdict is Verdict.FAIL and talk.latest is not None and talk.now > talk.latest:
             verdict, guilty = Verdict.UNTESTABLE, Guilty.HARNESS
             got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
-        if talk.given and talk.carrier.delivery.plain and verdict in (Verdict.FAIL, Verdict.HANG):
+        if talk.given and talk.carrier.segmentation.plain and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
         if verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
             guilty = Guilty.NOBODY

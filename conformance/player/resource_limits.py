@@ -13,7 +13,7 @@ import msgspec
 from wireproof.conformance.model.actions import Measure
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.player.connections import Asking, Conversation
+from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.suite.steps import Measured, Resource
 
 MIB = 1 << 20
@@ -23,7 +23,7 @@ Reading = Mapping[str, float]
 class Budget:
     """The limits of one `measure` step, and what was taken in each round so far."""
 
-    def __init__(self, talk: Conversation, measured: Measured) -> None:
+    def __init__(self, talk: CaseConnections, measured: Measured) -> None:
         self._talk = talk
         self._limits = measured.at_most
         self._name = measured.save
@@ -32,7 +32,7 @@ class Budget:
         self._over: set[Resource] = set()
         self.rounds = talk.symbols.integer(measured.rounds, "rounds")
 
-    def reading(self) -> Asking[Reading]:
+    def reading(self) -> ActionGenerator[Reading]:
         """Return every resource now; stops the case where a figure is wanted and nobody can give it.
 
         Raises `Stopped` if a required figure is not available.

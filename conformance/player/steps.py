@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from wireproof.conformance.model.actions import Sleep
-from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, first_byte
 from wireproof.conformance.player.concurrency.concurrent_play import play_concurrently
-from wireproof.conformance.player.connection import Line
-from wireproof.conformance.player.connections import SETTLED, Asking, Conversation
+from wireproof.conformance.player.connection import CaseConnection
+from wireproof.conformance.player.connections import SETTLED, ActionGenerator, CaseConnections
 from wireproof.conformance.player.resource_limits import Budget
 from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import (
@@ -75,7 +75,7 @@ SILENCE = 0.3
 Variables = Mapping[str, int]
 
 
-def play_step(talk: Conversation, step: AnyStep) -> Asking[None]:
+def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
     """Carry out one step; a step inside `repeat` has the clause and `given` of the outer one unless it says others.
 
     Raises `Stopped` for what is not met, and `SymbolError` for what the case cannot mean here.
@@ -96,7 +96,7 @@ def play_step(talk: Conversation, step: AnyStep) -> Asking[None]:
     talk.clause, talk.given = outer
 
 
-def _carried_out(talk: Conversation, verb: Verb, on: str) -> Asking[None]:
+def _carried_out(talk: CaseConnections, verb: Verb, on: str) -> ActionGenerator[None]:
     match verb:
         case Send(items):
             return _send(talk, items, on)
@@ -117,7 +117,7 @@ def _carried_out(talk: Conversation, verb: Verb, on: str) -> Asking[None]:
     return _about_connections(talk, verb)
 
 
-def _about_time(talk: Conversation, verb: Wait | Mark | WaitUntil) -> Asking[None]:
+def _about_time(talk: CaseConnections, verb: Wait | Mark | WaitUntil) -> ActionGenerator[None]:
     match verb:
         case Wait(seconds):
             return talk.sleep(float(talk.symbols.number(seconds, "wait")))
@@ -127,7 +127,7 @@ def _about_time(talk: Conversation, verb: Wait | Mark | WaitUntil) -> Asking[Non
             return _wait_until(talk, instant)
 
 
-def _about_connections(talk: Conversation, verb: OnConnection) -> Asking[None]:
+def _about_connections(talk: CaseConnections, verb: OnConnection) -> ActionGenerator[None]:
     match verb:
         case Connect(where):
             return _connect(talk, where)
@@ -145,13 +145,13 @@ def _about_connections(talk: Conversation, verb: OnConnection) -> Asking[None]:
             return _half_close(talk, name)
 
 
-def _each(talk: Conversation, spec: Range) -> list[Variables]:
+def _each(talk: CaseConnections, spec: Range) -> list[Variables]:
     ((name, bounds),) = spec.items()
     first, last = (talk.symbols.integer(one) for one in bounds)
     return [{name: number} for number in range(first, last + 1)]
 
 
-def _messages(talk: Conversation, items: Iterable[MessageItem]) -> Iterator[tuple[Variables, MessageItem]]:
+def _messages(talk: CaseConnections, items: Iterable[MessageItem]) -> Iterator[tuple[Variables, MessageItem]]:
     """Yield each message with the variables that it is repeated with."""
     for one in items:
         match one:
@@ -163,7 +163,7 @@ def _messages(talk: Conversation, items: Iterable[MessageItem]) -> Iterator[tupl
                 yield {}, one
 
 
-def _patterns(talk: Conversation, items: Iterable[PatternItem]) -> Iterator[tuple[Variables, Pattern]]:
+def _patterns(talk: CaseConnections, items: Iterable[PatternItem]) -> Iterator[tuple[Variables, Pattern]]:
     """Yield each pattern with the variables that it is repeated with."""
     for one in items:
         match one:
@@ -175,14 +175,14 @@ def _patterns(talk: Conversation, items: Iterable[PatternItem]) -> Iterator[tupl
                 yield {}, one
 
 
-def _repeat(talk: Conversation, loop: Loop) -> Asking[None]:
+def _repeat(talk: CaseConnections, loop: Loop) -> ActionGenerator[None]:
     for values in _each(talk, loop.each):
         talk.symbols.variables.update(values)
         for one in loop.steps:
             yield from play_step(talk, one)
 
 
-def _measure(talk: Conversation, measured: Measured) -> Asking[None]:
+def _measure(talk: CaseConnections, measured: Measured) -> ActionGenerator[None]:
     """Play the steps and compare what the target took meanwhile with the limits, in as many rounds as may be needed."""
     budget = Budget(talk, measured)
     after = yield from budget.reading()
@@ -197,14 +197,14 @@ def _measure(talk: Conversation, measured: Measured) -> Asking[None]:
     raise budget.exceeded()
 
 
-def _connect(talk: Conversation, where: str | ConnectTo) -> Asking[None]:
+def _connect(talk: CaseConnections, where: str | ConnectTo) -> ActionGenerator[None]:
     if isinstance(where, str):
         yield from talk.line(talk.symbols.filled(where))
     else:
         yield from talk.line(talk.symbols.filled(where.name), talk.symbols.filled(where.link))
 
 
-def _secure(talk: Conversation, name: str) -> Asking[None]:
+def _secure(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     """Begin TLS and finish the handshake: what follows on the connection is inside."""
     line = yield from talk.line(talk.symbols.filled(name))
     if not line.link.tls:
@@ -212,7 +212,7 @@ def _secure(talk: Conversation, name: str) -> Asking[None]:
     yield from talk.secure(line)
 
 
-def _send(talk: Conversation, items: Iterable[MessageItem], on: str) -> Asking[None]:
+def _send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> ActionGenerator[None]:
     line = yield from talk.line(on)
     meant = talk.opening(line)
     for values, item in _messages(talk, items):
@@ -227,9 +227,9 @@ def _send(talk: Conversation, items: Iterable[MessageItem], on: str) -> Asking[N
     yield from talk.write(line, meant)
 
 
-def _encoded(talk: Conversation, line: Line, message: Message) -> Meant:
+def _encoded(talk: CaseConnections, line: CaseConnection, message: Message) -> IntendedFrame:
     try:
-        return Meant(len(talk.trace), line.codec.send(message), message)
+        return IntendedFrame(len(talk.trace), line.codec.send(message), message)
     except LocalProtocolError as error:
         if line.ended is None:
             raise
@@ -237,7 +237,7 @@ def _encoded(talk: Conversation, line: Line, message: Message) -> Meant:
         raise Stopped(Verdict.FAIL, "an open connection", told, byte=0) from error
 
 
-def _raw(talk: Conversation, item: Raw, line: Line) -> Meant:
+def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFrame:
     """Return the frame of `{raw: ...}`; it may say `as` which request it is answered like."""
     data = talk.symbols.data(Hex(item.raw) if isinstance(item.raw, str | int) else item.raw)
     request = talk.symbols.message(item.stands_for) if item.stands_for else None
@@ -249,10 +249,10 @@ def _raw(talk: Conversation, item: Raw, line: Line) -> Meant:
         talk.asked.add(request.NAME)
     else:
         line.framed = False
-    return Meant(len(talk.trace), data, like=request)
+    return IntendedFrame(len(talk.trace), data, like=request)
 
 
-def _is_one(talk: Conversation, line: Line, data: bytes, request: Request | None) -> bool:
+def _is_one(talk: CaseConnections, line: CaseConnection, data: bytes, request: Request | None) -> bool:
     """Say whether bytes written by hand are, to a server, the one request they stand for."""
     reader = line.link.server(talk.symbols.codec)
     try:
@@ -262,7 +262,7 @@ def _is_one(talk: Conversation, line: Line, data: bytes, request: Request | None
         return False
 
 
-def _expect(talk: Conversation, patterns: Iterable[PatternItem], on: str) -> Asking[None]:
+def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> ActionGenerator[None]:
     line = yield from talk.line(on)
     for values, item in _patterns(talk, patterns):
         talk.symbols.variables.update(values)
@@ -280,14 +280,14 @@ def _expect(talk: Conversation, patterns: Iterable[PatternItem], on: str) -> Ask
         talk.nothing_beyond(line)
 
 
-def _pushes(talk: Conversation, item: Pattern) -> set[str]:
+def _pushes(talk: CaseConnections, item: Pattern) -> set[str]:
     """Return the names of the pushes that a pattern waits for: groups of clauses that the case uses."""
     known = {one.NAME for one in talk.symbols.protocol.profiles[talk.symbols.profile].pushes}
     names = {one.name for one in message_patterns(item)}
     return {"PUSH" if name == "push" else name for name in names if name == "push" or name in known}
 
 
-def _expect_one_by_one(talk: Conversation, patterns: Iterable[PatternItem], on: str) -> Asking[None]:
+def _expect_one_by_one(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> ActionGenerator[None]:
     """Expect pushes, each for itself: whatever else came with one may be the next."""
     line = yield from talk.line(on)
     for values, item in _patterns(talk, patterns):
@@ -295,7 +295,7 @@ def _expect_one_by_one(talk: Conversation, patterns: Iterable[PatternItem], on: 
         yield from _expect(talk, (item,), line.name)
 
 
-def _observe(talk: Conversation, spec: Observe, on: str) -> Asking[None]:
+def _observe(talk: CaseConnections, spec: Observe, on: str) -> ActionGenerator[None]:
     """Take what comes as it is and note which of the labels it is: a pattern, `silent`, `closed`, or other."""
     line = yield from talk.line(on)
     event: Message | EndOfStream | None
@@ -316,7 +316,7 @@ def _observe(talk: Conversation, spec: Observe, on: str) -> Asking[None]:
         talk.observed.append("silent" if event is None else "closed")
 
 
-def _silent(talk: Conversation, name: str) -> Asking[None]:
+def _silent(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     """Nothing may have come on the connection: a barrier's reply must be the next message."""
     line = yield from talk.line(talk.symbols.filled(name))
     if line.is_stream:
@@ -330,14 +330,14 @@ def _silent(talk: Conversation, name: str) -> Asking[None]:
         raise Stopped(Verdict.FAIL, "no datagram", describe(event), byte=0)
 
 
-def _barrier(line: Line) -> Request:
+def _barrier(line: CaseConnection) -> Request:
     try:
         return line.link.barrier()
     except LookupError as error:
         raise SymbolError(f"silent: {line.name}: {error}") from None
 
 
-def _ask(talk: Conversation, line: Line, request: Request) -> Asking[None]:
+def _ask(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:
     """Send a request whose reply must be the next message."""
     yield from talk.write(line, [*talk.opening(line), _encoded(talk, line, request)])
     message = yield from talk.next(line, f"the reply to {request.NAME}")
@@ -346,7 +346,7 @@ def _ask(talk: Conversation, line: Line, request: Request) -> Asking[None]:
         raise Stopped(Verdict.FAIL, f"nothing before the reply to {request.NAME}", describe(message), byte=0)
 
 
-def _alive(talk: Conversation) -> Asking[None]:
+def _alive(talk: CaseConnections) -> ActionGenerator[None]:
     """The target serves a new client, which begins as clients of the protocol do."""
     line = yield from talk.line(f"alive{len(talk.trace)}")
     asks_no_more, talk.asks_no_more = talk.asks_no_more, False
@@ -356,7 +356,7 @@ def _alive(talk: Conversation) -> Asking[None]:
     yield from _silent(talk, line.name)
 
 
-def _closed(talk: Conversation, where: str | ClosedWithin) -> Asking[None]:
+def _closed(talk: CaseConnections, where: str | ClosedWithin) -> ActionGenerator[None]:
     """The target must end the connection, `within` as many seconds where the case says so."""
     named, within = (where, talk.timeout) if isinstance(where, str) else (where.name, where.within)
     seconds = min(talk.timeout, float(talk.symbols.number(within, "within")))
@@ -370,13 +370,13 @@ def _closed(talk: Conversation, where: str | ClosedWithin) -> Asking[None]:
         raise Stopped(Verdict.HANG, "the target closes the connection", f"still open after {seconds:g} s")
 
 
-def _end(talk: Conversation, name: str, how: Literal["close", "reset"]) -> Asking[None]:
+def _end(talk: CaseConnections, name: str, how: Literal["close", "reset"]) -> ActionGenerator[None]:
     line = yield from talk.line(talk.symbols.filled(name))
     talk.note(how, line.name)
     yield from talk.shut(line.name, how)
 
 
-def _half_close(talk: Conversation, name: str) -> Asking[None]:
+def _half_close(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     line = yield from talk.line(talk.symbols.filled(name))
     if not line.is_stream:
         raise SymbolError(f"half_close: {line.name} speaks in datagrams, which have no end")
@@ -385,12 +385,12 @@ def _half_close(talk: Conversation, name: str) -> Asking[None]:
     yield from talk.shut(line.name, "half")
 
 
-def _mark(talk: Conversation, name: str) -> Asking[None]:
+def _mark(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     yield from talk.do(Sleep(0.0))
     talk.marks[name] = talk.now
 
 
-def _wait_until(talk: Conversation, instant: Instant) -> Asking[None]:
+def _wait_until(talk: CaseConnections, instant: Instant) -> ActionGenerator[None]:
     """Wait until `plus` seconds after a mark; a later failure can only be told when seen before `latest`."""
     if instant.mark not in talk.marks:
         raise SymbolError(f"no mark {instant.mark!r}; there is {', '.join(talk.marks) or 'none'}")

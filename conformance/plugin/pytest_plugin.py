@@ -97,7 +97,7 @@ class Session:
     def check(self, case: Case) -> dict[str, Any]:
         """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be told. Returns the record."""
         record = self.play(case)
-        if case.delivery != WHOLE and (why := self._untold(case, record)):
+        if case.segmentation != WHOLE and (why := self._untold(case, record)):
             pytest.skip(why)
         if record["verdict"] in ("unsupported", "untestable"):
             pytest.skip(f"{record['verdict']}: expected {record['expected']}, got {record['got']}")
@@ -110,10 +110,12 @@ class Session:
         from wireproof.conformance.verdict.confirmation import whole
 
         if record["verdict"] == "pass":
-            return "" if record["extra"].get("cuts") else f"{case.delivery}: nothing in it to cut, so it is as whole"
+            return (
+                "" if record["extra"].get("cuts") else f"{case.segmentation}: nothing in it to cut, so it is as whole"
+            )
         self._compared += 1
         passes = self.play(whole(case), self._compared)["verdict"] == "pass"
-        return "" if passes else f"{case.delivery}: it does not pass whole either"
+        return "" if passes else f"{case.segmentation}: it does not pass whole either"
 
     def _outcome(self, case: Case, attempt: int) -> Any:
         from wireproof.conformance.drivers.simulation import SimulationDriver
@@ -245,7 +247,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _id(case: Case) -> str:
-    return case.id if case.delivery == WHOLE else f"{case.id} {case.delivery}"
+    return case.id if case.segmentation == WHOLE else f"{case.id} {case.segmentation}"
 
 
 def _cases(config: pytest.Config) -> list[Case]:

@@ -16,7 +16,7 @@ from wireproof.conformance.model.verdict import GREEN, UNSCORED, Guilty, Level, 
 from wireproof.conformance.monitor.blame import MONITOR
 from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.run.segmentation_sample import Tally
-from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.records import Record, Run
 
 STYLES = {
@@ -121,7 +121,7 @@ def named(record: Record) -> str:
 def differing(records: Iterable[Record]) -> list[str]:
     """Return the segmentations under which a case fails that passes when its bytes are sent whole."""
     bad = {one["delivery"] for one in records if one["verdict"] not in GREEN} - {WHOLE.name}
-    return [name for name in DELIVERIES if name in bad]
+    return [name for name in SEGMENTATIONS if name in bad]
 
 
 def unsupported_summary(records: Iterable[Record]) -> str:
@@ -150,20 +150,20 @@ def summary_table(run: Run, records: Sequence[Record]) -> Table:
     for level in (Level.MUST, Level.SHOULD):
         table.add_column(level, justify="right")
     table.add_column("MAY observed", justify="right")
-    deliveries = any(one["delivery"] != WHOLE.name for one in records)
-    if deliveries:
+    segmentations = any(one["delivery"] != WHOLE.name for one in records)
+    if segmentations:
         table.add_column("other segmentations", justify="right")
     groups: dict[str, list[Record]] = {}
     for one in records:
         groups.setdefault(one["group"], []).append(one)
     for group, members in sorted(groups.items()):
-        table.add_row(group, *_cells(members, deliveries=deliveries))
+        table.add_row(group, *_cells(members, segmentations=segmentations))
     table.add_section()
-    table.add_row("all", *_cells(records, deliveries=deliveries), style="bold")
+    table.add_row("all", *_cells(records, segmentations=segmentations), style="bold")
     return table
 
 
-def _cells(records: Sequence[Record], *, deliveries: bool) -> list[str]:
+def _cells(records: Sequence[Record], *, segmentations: bool) -> list[str]:
     whole = [one for one in records if one["delivery"] == WHOLE.name]
     cells = []
     for level in (Level.MUST, Level.SHOULD):
@@ -172,7 +172,7 @@ def _cells(records: Sequence[Record], *, deliveries: bool) -> list[str]:
         cells.append(f"[{'red' if bad else 'green'}]{score(mine)}[/]" if mine else "")
     observed = sum(one["level"] == Level.MAY and one["verdict"] != Verdict.UNSUPPORTED for one in whole)
     cells.append(str(observed) if observed else "")
-    return [*cells, _others(records)] if deliveries else cells
+    return [*cells, _others(records)] if segmentations else cells
 
 
 def _others(records: Sequence[Record]) -> str:
@@ -186,7 +186,7 @@ def _others(records: Sequence[Record]) -> str:
 def segmentation_summary(records: Iterable[Record], tally: Tally) -> str:
     """Return in one line what the plays under other segmentations showed; "" when there were none."""
     plays = Counter(one["delivery"] for one in records if one["delivery"] != WHOLE.name)
-    counts = ", ".join(f"{plays[name]} {name}" for name in DELIVERIES if name in plays)
+    counts = ", ".join(f"{plays[name]} {name}" for name in SEGMENTATIONS if name in plays)
     parts = {
         f"{plays.total()} plays under other segmentations: {counts}": plays.total(),
         f"{tally.same} left no cut, join or early end on the wire": tally.same,

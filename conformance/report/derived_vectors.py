@@ -20,7 +20,7 @@ from wireproof.conformance.suite.case_traits import is_concurrent
 from wireproof.conformance.suite.cases import Case, Frame, Suite
 from wireproof.conformance.suite.frame_decoding import named, readings
 from wireproof.conformance.suite.resolved_patterns import resolved
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.values import Hex, SymbolicMessage
 from wireproof.conformance.suite.written import as_written
@@ -159,7 +159,7 @@ class Deriver:
         player = Player(
             case,
             symbols,
-            delivery=DELIVERIES["whole"],
+            segmentation=SEGMENTATIONS["whole"],
             scribe=lambda note: notes.append((note, resolved(as_written(note.expect), symbols))),
         )
         outcome = SimulationDriver(self._service).play(player)

@@ -67,7 +67,7 @@ class CaseScheduler:
         self.guilty: set[str] = set()
         """The cases that end the target."""
         self.deaths: list[Death] = []
-        self.confirmation = Confirmation(plan.settings.deliveries.budget)
+        self.confirmation = Confirmation(plan.settings.segmentations.budget)
         self._begun: set[tuple[str, str]] = set()
         """Case and segmentation of each play that was begun beside plays of whole cases."""
         self._others_under_way, self._others_ended = 0, 0.0
@@ -106,7 +106,7 @@ class CaseScheduler:
         if not self.gone:
             left = [one for one in self.plan.others(self.confirmation.passed) if one.exclusive == alone]
             self.confirmation.begin()
-            await self._all([one for one in left if (one.id, one.delivery) not in self._begun])
+            await self._all([one for one in left if (one.id, one.segmentation) not in self._begun])
             self.confirmation.end()
 
     async def play_alone(self, cases: Sequence[Case]) -> None:
@@ -130,7 +130,7 @@ class CaseScheduler:
 
     async def _shared(self, lane: Sequence[Case], attempt: int, others: asyncio.TaskGroup) -> None:
         for case in lane:
-            async with self.limiter.place(case.delivery):
+            async with self.limiter.place(case.segmentation):
                 began = time.monotonic()
                 outcome = not_played(self.gone) if self.gone else await self.play(case, attempt)
             self.report_or_retry(case, outcome, began)
@@ -157,10 +157,10 @@ class CaseScheduler:
 
     def due_segmentations(self, case: Case) -> list[list[Case]]:
         """Return, once, the plays under other segmentations that are due now that a case was played whole."""
-        if self.gone or case.delivery != WHOLE.name or case.id not in self.confirmation.passed:
+        if self.gone or case.segmentation != WHOLE.name or case.id not in self.confirmation.passed:
             return []
-        due = [one for one in self.plan.others_of(case) if (one.id, one.delivery) not in self._begun]
-        self._begun.update((one.id, one.delivery) for one in due)
+        due = [one for one in self.plan.others_of(case) if (one.id, one.segmentation) not in self._begun]
+        self._begun.update((one.id, one.segmentation) for one in due)
         return self.in_turn(due)
 
     def report_or_retry(self, case: Case, outcome: Outcome, began: float) -> None:
@@ -173,7 +173,7 @@ class CaseScheduler:
 
     def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
         """Say whether plays under other segmentations, if any were beside it, may be why a case did not pass whole."""
-        return case.delivery == WHOLE.name and outcome.verdict in DISTURBED and not outcome.unreachable
+        return case.segmentation == WHOLE.name and outcome.verdict in DISTURBED and not outcome.unreachable
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case; who is reported as a crash has ended the target."""
@@ -220,12 +220,12 @@ class CaseScheduler:
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
         """Play one case; what goes wrong here is its outcome."""
-        if not attempt and case.delivery != WHOLE.name and self.confirmation.over:
+        if not attempt and case.segmentation != WHOLE.name and self.confirmation.over:
             return not_played("was not asked: the time for a sample of deliveries is over")
         if (undeclared := self.plan.undeclared(case)) is not None:
             return undeclared
         player = player or self.plan.player(case, attempt)
-        other = case.delivery != WHOLE.name
+        other = case.segmentation != WHOLE.name
         self._others_under_way += other
         try:
             outcome = await self.driver.play(player)

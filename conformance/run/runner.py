@@ -20,7 +20,7 @@ from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, Choice, Tally, chosen, duration
 from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case, Suite
-from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.pipeline import undeclared
 from wireproof.conformance.verdict.records import Record, Run, record
@@ -37,7 +37,7 @@ class Settings:
 
     jobs: int = 32
     timeout: float = 5.0
-    deliveries: Choice = ONLY_WHOLE
+    segmentations: Choice = ONLY_WHOLE
     parameters: Mapping[str, float] | None = None
     """The target's, where they are not the usual ones."""
     features: frozenset[str] | None = None
@@ -70,12 +70,12 @@ class Plan:
             self.run.profile,
             self.run.variant,
             case=case.id,
-            play=f"|{case.delivery}|{attempt}" if attempt or case.delivery != WHOLE.name else "",
+            play=f"|{case.segmentation}|{attempt}" if attempt or case.segmentation != WHOLE.name else "",
             namespace=self.run.namespace,
             variables=case.variables,
             parameters=self.settings.parameters,
         )
-        return Player(case, symbols, delivery=DELIVERIES[case.delivery], timeout=self.settings.timeout)
+        return Player(case, symbols, segmentation=SEGMENTATIONS[case.segmentation], timeout=self.settings.timeout)
 
     def lacking(self, case: Case) -> tuple[str, ...]:
         """Return what a case needs and the target does not declare."""
@@ -102,9 +102,9 @@ class Plan:
 
     def duration(self, case: Case) -> float:
         """Return about how many seconds a play takes, and the longest that may follow it."""
-        later = self.others_of(case) if case.delivery == WHOLE.name else ()
-        longest = max((duration(one, DELIVERIES[one.delivery]) for one in later), default=0.0)
-        return duration(case, DELIVERIES[case.delivery]) + longest
+        later = self.others_of(case) if case.segmentation == WHOLE.name else ()
+        longest = max((duration(one, SEGMENTATIONS[one.segmentation]) for one in later), default=0.0)
+        return duration(case, SEGMENTATIONS[case.segmentation]) + longest
 
     @cached_property
     def _by_case(self) -> Mapping[str, Sequence[Case]]:
@@ -116,11 +116,11 @@ class Plan:
     @cached_property
     def _others(self) -> list[Case]:
         cases = [case for case in self.cases if not self.lacking(case)]
-        return chosen(cases, self.settings.deliveries, self.suite, self.run.profile)
+        return chosen(cases, self.settings.segmentations, self.suite, self.run.profile)
 
     def keeps(self, case: Case, outcome: Outcome) -> bool:
         """Count a play, and say whether it has a record: if not whole, only if it adds something."""
-        return case.delivery == WHOLE.name or self.tally.keeps(outcome)
+        return case.segmentation == WHOLE.name or self.tally.keeps(outcome)
 
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
         """Return the record of a play that began at `began` (`time.monotonic`)."""

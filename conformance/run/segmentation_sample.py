@@ -15,14 +15,14 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.case_traits import applies, longest, patience, requests, sends_fields, waits
 from wireproof.conformance.suite.cases import Case, Suite
-from wireproof.conformance.suite.segmentation import DELIVERIES, GAP, WHOLE, Delivery
+from wireproof.conformance.suite.segmentation import GAP, SEGMENTATIONS, WHOLE, Segmentation
 from wireproof.conformance.verdict.records import level_of
 from wireproof.protocols import protocol
 
 Rank = tuple[int, ...]
-Play = tuple[Case, Delivery]
+Play = tuple[Case, Segmentation]
 SAMPLE, ALL = "sample", "all"
-OTHERS = tuple(name for name in DELIVERIES if name != WHOLE.name)
+OTHERS = tuple(name for name in SEGMENTATIONS if name != WHOLE.name)
 BUDGET = 2.5
 """Seconds that a sample may take."""
 PLAY, PIECE, ALONE = 0.003, 0.00012, 0.002
@@ -74,15 +74,15 @@ def choice_of(text: str, budget: float = BUDGET) -> Choice:
     if text in (SAMPLE, ALL):
         return Choice(OTHERS, budget if text == SAMPLE else None)
     names = [name.strip() for name in text.split(",")]
-    unknown = [name for name in names if name not in DELIVERIES]
+    unknown = [name for name in names if name not in SEGMENTATIONS]
     if unknown:
-        raise ChoiceError(f"expected {SAMPLE}, {ALL} or some of {', '.join(DELIVERIES)}; got {unknown[0]!r}")
+        raise ChoiceError(f"expected {SAMPLE}, {ALL} or some of {', '.join(SEGMENTATIONS)}; got {unknown[0]!r}")
     return Choice(tuple(name for name in OTHERS if name in names))
 
 
 def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) -> list[Case]:
     """Return the cases under the other deliveries of a choice, in the order to play them."""
-    wanted = [DELIVERIES[name] for name in choice.names]
+    wanted = [SEGMENTATIONS[name] for name in choice.names]
     if choice.budget is None:
         spoken = protocol(suite.protocol)
         found = [(case, one) for one in wanted for case in cases if applies(case, one, spoken)]
@@ -93,11 +93,13 @@ def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) ->
             if spent > choice.budget:
                 break
             found.append(play)
-    asking = suite.deliveries
-    return [replace(case, delivery=one.name, asked_by=asking.get(one.name, "")) for case, one in found]
+    asking = suite.segmentations
+    return [replace(case, segmentation=one.name, asked_by=asking.get(one.name, "")) for case, one in found]
 
 
-def _covering(cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suite, profile: str) -> Iterator[Play]:
+def _covering(
+    cases: Sequence[Case], segmentations: Sequence[Segmentation], suite: Suite, profile: str
+) -> Iterator[Play]:
     """Yield every case under every delivery it can have; each request type under each delivery before any again."""
     spoken = protocol(suite.protocol)
     groups: dict[str, list[tuple[Rank, Case]]] = {}
@@ -105,26 +107,26 @@ def _covering(cases: Sequence[Case], deliveries: Sequence[Delivery], suite: Suit
         ranked = _rank(case, level_of(case, suite, profile)), case
         groups.setdefault(suite.clauses[case.clauses[0]].group, []).append(ranked)
     cells = [
-        (_cell(members, delivery), delivery)
-        for first in range(len(deliveries))
+        (_cell(members, segmentation), segmentation)
+        for first in range(len(segmentations))
         for number, members in enumerate(groups.values())
-        for delivery in [deliveries[(first + number) % len(deliveries)]]
+        for segmentation in [segmentations[(first + number) % len(segmentations)]]
     ]
     taken: set[str] = set()
     while any(members for members, _ in cells):
-        for members, delivery in cells:
-            found = _take(members, taken, partial(applies, delivery=delivery, spoken=spoken))
+        for members, segmentation in cells:
+            found = _take(members, taken, partial(applies, segmentation=segmentation, spoken=spoken))
             if found is not None:
                 taken.add(found.id)
-                yield found, delivery
+                yield found, segmentation
 
 
-def _cell(members: Sequence[tuple[Rank, Case]], delivery: Delivery) -> list[tuple[Rank, Case]]:
+def _cell(members: Sequence[tuple[Rank, Case]], segmentation: Segmentation) -> list[tuple[Rank, Case]]:
     """Return the cases of a group for a delivery, best first; alike ones by chance, another one for each delivery."""
 
     def place(member: tuple[Rank, Case]) -> tuple[Rank, bytes]:
         rank, case = member
-        return rank, sha256(f"{case.id}|{delivery.name}".encode()).digest()
+        return rank, sha256(f"{case.id}|{segmentation.name}".encode()).digest()
 
     return sorted(members, key=place)
 
@@ -150,17 +152,17 @@ def _rank(case: Case, level: Level) -> Rank:
     return level is Level.MAY, late, case.exclusive or waits(case), patience(case) > PATIENT, large
 
 
-def cost(case: Case, delivery: Delivery) -> float:
+def cost(case: Case, segmentation: Segmentation) -> float:
     """Return about how much of a sample's time a play takes, concurrently with others where it may be."""
-    return PLAY + _pieces(case, delivery) * (ALONE if case.exclusive else PIECE)
+    return PLAY + _pieces(case, segmentation) * (ALONE if case.exclusive else PIECE)
 
 
-def duration(case: Case, delivery: Delivery) -> float:
+def duration(case: Case, segmentation: Segmentation) -> float:
     """Return about how many seconds a play takes from its beginning to its end."""
-    return patience(case) + _pieces(case, delivery) * (delivery.gap + GAP)
+    return patience(case) + _pieces(case, segmentation) * (segmentation.gap + GAP)
 
 
-def _pieces(case: Case, delivery: Delivery) -> int:
+def _pieces(case: Case, segmentation: Segmentation) -> int:
     asked = requests(case)
-    each = {"bytes": 25, "fields": 5, "beside": 4, "dripped": 25}.get(delivery.name, 1)
-    return min(asked * each, delivery.bounds[1]) if each > 1 else asked
+    each = {"bytes": 25, "fields": 5, "beside": 4, "dripped": 25}.get(segmentation.name, 1)
+    return min(asked * each, segmentation.bounds[1]) if each > 1 else asked

@@ -123,14 +123,14 @@ class SupervisedScheduler(CaseScheduler):
         """Play a case; under other deliveries once it has passed and the server has outlived it long enough."""
         for case in lane:
             await self._play_one(batch, case, attempt)
-            if not attempt and case.delivery == WHOLE.name and self.plan.others_of(case):
+            if not attempt and case.segmentation == WHOLE.name and self.plan.others_of(case):
                 await asyncio.wait({batch.death}, timeout=GRACE + TICK)
                 self._flush(batch, GRACE)
                 for later in self.due_segmentations(case) if not batch.death.done() else ():
                     others.create_task(self._play_each(batch, later, 0, others))
 
     async def _play_one(self, batch: Batch, case: Case, attempt: int) -> None:
-        async with self.limiter.place(case.delivery):
+        async with self.limiter.place(case.segmentation):
             if batch.death.done():
                 batch.left.append(case)
                 return

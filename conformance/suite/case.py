@@ -35,7 +35,7 @@ class Case:
     """Measures what the target's process takes: only for a server that wireproof started, and on a fresh one."""
     no_fault: str = ""
     """Why no known mutant fails it."""
-    delivery: str = "whole"
+    segmentation: str = "whole"
     """How what it sends reaches the target (`conformance/suite/segmentation.py`)."""
     asked_by: str = ""
     """Under another delivery than whole: the clause that asks for the verdict of whole."""

@@ -17,7 +17,7 @@ from wireproof.conformance.suite.pattern_types import (
     PatternTimes,
     RowPattern,
 )
-from wireproof.conformance.suite.segmentation import Delivery
+from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.steps import (
     AnyStep,
     Concurrent,
@@ -226,19 +226,19 @@ def _only_replies_follow(step: Step, later: list[Step]) -> bool:
     return not any(isinstance(one, MessagePattern) and one.name == "push" for one in parts(tuple(heard)))
 
 
-def applies(case: Case, delivery: Delivery, spoken: Protocol) -> bool:
+def applies(case: Case, segmentation: Segmentation, spoken: Protocol) -> bool:
     """Say whether a case can be played under a delivery: neither its question nor its answer changes with it."""
-    if delivery.plain:
+    if segmentation.plain:
         return True
     if case.pristine or case.budget or _has(case.steps, TIMED) or not _has(case.steps, WRITING):
         return False
-    if delivery.joins:
+    if segmentation.joins:
         return not case.exclusive and not _times_out(case) and _fields(case.steps).isdisjoint(spoken.neighbour_moves)
-    if delivery.half_closes:
+    if segmentation.half_closes:
         return all(link.half_closes for link in spoken.links.values()) and last_request(case.steps) is not None
     if case.exclusive and not _fields(case.steps).isdisjoint(spoken.time_moves):
         return False
-    return not (delivery.slow and (case.slow or case.heavy or case.exclusive or waits(case)))
+    return not (segmentation.slow and (case.slow or case.heavy or case.exclusive or waits(case)))
 
 
 def _times_out(case: Case) -> bool:

@@ -45,9 +45,9 @@ class Suite:
     """Name -> steps that cases may perform."""
 
     @property
-    def deliveries(self) -> Mapping[str, str]:
+    def segmentations(self) -> Mapping[str, str]:
         """Delivery -> the clause that asks for the verdict of whole under it."""
-        return {name: clause.id for clause in self.clauses.values() for name in clause.deliveries}
+        return {name: clause.id for clause in self.clauses.values() for name in clause.segmentations}
 
     @property
     def context(self) -> Context:

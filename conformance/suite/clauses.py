@@ -23,7 +23,7 @@ class Clause:
     errata: tuple[str, ...]
     no_fault: str = ""
     """Why no server can be wrong here in a way that shows."""
-    deliveries: tuple[str, ...] = ()
+    segmentations: tuple[str, ...] = ()
     """Those under which it asks for the verdict of whole, whatever the case."""
 
 

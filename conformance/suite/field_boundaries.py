@@ -22,7 +22,7 @@ class Anatomy:
     """They are requests, each of them complete, and nothing else."""
 
 
-class Anatomist:
+class BoundaryReader:
     """Reads what one connection sends, write after write; what a write cannot be read as has no boundaries."""
 
     def __init__(self, link: Link, codec: Any) -> None:
@@ -59,9 +59,9 @@ class Anatomist:
             self._reader.send(message)
 
 
-def anatomy(symbols: Symbols, data: bytes) -> Anatomy:
+def boundaries_of(symbols: Symbols, data: bytes) -> Anatomy:
     """Return the anatomy of the first bytes that a connection sends."""
-    return Anatomist(symbols.protocol.link, symbols.codec).read(data)
+    return BoundaryReader(symbols.protocol.link, symbols.codec).read(data)
 
 
 def _next(reader: Connection) -> Event:

@@ -23,7 +23,7 @@ ALL_CUTS, ALL_CUTS_SLOWLY = 1500, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class Segmentation:
     """A named way to send what a case sends."""
 
     name: str
@@ -67,41 +67,41 @@ def _beside_fields(size: int, boundaries: Boundaries) -> Iterable[int]:
     return {beside for one in (*at, size) for beside in (one - 1, one + 1)} - at if at else ()
 
 
-DELIVERIES: Mapping[str, Delivery] = {
+SEGMENTATIONS: Mapping[str, Segmentation] = {
     one.name: one
     for one in (
-        Delivery("whole", "each write in one piece"),
-        Delivery("bytes", "byte by byte", _every_byte, GAP),
-        Delivery("fields", "cut at every field boundary", _at_fields, GAP),
-        Delivery("beside", "cut one byte before and behind every field boundary", _beside_fields, GAP),
-        Delivery("joined", "in one segment with a request before and one behind", joins=True),
-        Delivery("dripped", "byte by byte, slowly", _every_byte, SLOW_GAP),
-        Delivery("half-closed", "our side ended right behind the last request", half_closes=True),
+        Segmentation("whole", "each write in one piece"),
+        Segmentation("bytes", "byte by byte", _every_byte, GAP),
+        Segmentation("fields", "cut at every field boundary", _at_fields, GAP),
+        Segmentation("beside", "cut one byte before and behind every field boundary", _beside_fields, GAP),
+        Segmentation("joined", "in one segment with a request before and one behind", joins=True),
+        Segmentation("dripped", "byte by byte, slowly", _every_byte, SLOW_GAP),
+        Segmentation("half-closed", "our side ended right behind the last request", half_closes=True),
     )
 }
-WHOLE = DELIVERIES["whole"]
+WHOLE = SEGMENTATIONS["whole"]
 
 
 class Carrier:
     """Cuts the writes of one play, and counts what was done to them."""
 
-    def __init__(self, delivery: Delivery) -> None:
-        self.delivery = delivery
+    def __init__(self, segmentation: Segmentation) -> None:
+        self.segmentation = segmentation
         self.changes = 0
         """Cuts, joins and early ends so far: with none, a play shows no more than `whole` does."""
-        self._most, self._left = delivery.bounds
+        self._most, self._left = segmentation.bounds
 
     def pieces(self, data: bytes, boundaries: Boundaries) -> Sequence[tuple[bytes, float | None]]:
         """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it."""
-        delivery = self.delivery
-        if delivery.cut is None or not data:
-            return [(data, 0.0 if delivery.joins and data else None)]
-        wanted = delivery.cut(len(data), boundaries)
+        segmentation = self.segmentation
+        if segmentation.cut is None or not data:
+            return [(data, 0.0 if segmentation.joins and data else None)]
+        wanted = segmentation.cut(len(data), boundaries)
         cuts = spread(sorted(one for one in wanted if 0 < one < len(data)), min(self._most, self._left))
         self.changes += len(cuts)
         self._left -= len(cuts)
         chunks = [data[start:stop] for start, stop in pairwise((0, *cuts, len(data)))]
-        return [(chunk, delivery.gap) for chunk in chunks[:-1]] + [(chunks[-1], 0.0)]
+        return [(chunk, segmentation.gap) for chunk in chunks[:-1]] + [(chunks[-1], 0.0)]
 
 
 def spread(cuts: list[int], most: int) -> list[int]:

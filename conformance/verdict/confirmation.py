@@ -37,7 +37,7 @@ class Confirmation:
 
     def note(self, case: Case, outcome: Outcome) -> None:
         """Note the final outcome of a case."""
-        if outcome.verdict is Verdict.PASS and case.delivery == WHOLE.name:
+        if outcome.verdict is Verdict.PASS and case.segmentation == WHOLE.name:
             self.passed.add(case.id)
 
     def begin(self) -> None:
@@ -58,10 +58,10 @@ class Confirmation:
     def is_needed(self, case: Case, outcome: Outcome) -> bool:
         """Say whether a failure under another segmentation is to be seen again, and the case whole after it."""
         return (
-            case.delivery != WHOLE.name
+            case.segmentation != WHOLE.name
             and outcome.verdict in CONFIRMED
             and outcome.guilty is not Guilty.HARNESS
-            and self._confirmed[case.delivery] < ENOUGH
+            and self._confirmed[case.segmentation] < ENOUGH
         )
 
     def attempt(self) -> int:
@@ -71,7 +71,7 @@ class Confirmation:
 
     def count(self, case: Case, whole: Outcome) -> None:
         """Count a failure as confirmed if the case, played whole again, passes."""
-        self._confirmed[case.delivery] += whole.verdict is Verdict.PASS
+        self._confirmed[case.segmentation] += whole.verdict is Verdict.PASS
 
 
 def confirmed(outcome: Outcome, whole: Outcome) -> Outcome:
@@ -84,4 +84,4 @@ def confirmed(outcome: Outcome, whole: Outcome) -> Outcome:
 
 def whole(case: Case) -> Case:
     """Return the case as it is played whole."""
-    return replace(case, delivery=WHOLE.name, asked_by="")
+    return replace(case, segmentation=WHOLE.name, asked_by="")

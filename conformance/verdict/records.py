@@ -21,7 +21,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
-from wireproof.conformance.suite.segmentation import DELIVERIES, WHOLE
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 
 RECORD_SCHEMA = "wireproof.record/1"
 RUN_SCHEMA = "wireproof.run/1"
@@ -68,10 +68,10 @@ class Run:
         A run that is not `complete` was cut short.
         """
         counts: dict[str, Counter[str]] = {}
-        deliveries: dict[str, Counter[str]] = {}
+        segmentations: dict[str, Counter[str]] = {}
         for record in records:
             whole = record["delivery"] == WHOLE.name
-            counted, by = (counts, record["level"]) if whole else (deliveries, record["delivery"])
+            counted, by = (counts, record["level"]) if whole else (segmentations, record["delivery"])
             counted.setdefault(by, Counter())[record["verdict"]] += 1
         return {
             "schema": RUN_SCHEMA,
@@ -94,7 +94,7 @@ class Run:
             },
             "options": dict(self.options),
             "counts": {level: dict(counts[level]) for level in Level if level in counts},
-            "deliveries": {name: dict(deliveries[name]) for name in DELIVERIES if name in deliveries},
+            "deliveries": {name: dict(segmentations[name]) for name in SEGMENTATIONS if name in segmentations},
             "namespace": self.namespace,
             "exit_code": exit_code,
         }
@@ -119,9 +119,9 @@ def weigh(outcome: Outcome, level: Level) -> Verdict:
     return outcome.verdict
 
 
-def record_id(case: str, delivery: str, profile: str, variant: str) -> str:
+def record_id(case: str, segmentation: str, profile: str, variant: str) -> str:
     """Return the id that names this cell in the console, HTML, JUnit, JSON lines and Parquet."""
-    return sha256(f"{case}|{delivery}|{profile}|{variant}".encode()).hexdigest()[:12]
+    return sha256(f"{case}|{segmentation}|{profile}|{variant}".encode()).hexdigest()[:12]
 
 
 def _exchange(trace: Trace) -> list[dict[str, Any]]:
@@ -162,7 +162,7 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "schema": RECORD_SCHEMA,
         "run_id": run.run_id,
         "run_started_at": run.started_at,
-        "record_id": record_id(case.id, case.delivery, run.profile, run.variant),
+        "record_id": record_id(case.id, case.segmentation, run.profile, run.variant),
         "role": run.role,
         "implementation": run.implementation,
         "implementation_version": run.implementation_version,
@@ -178,7 +178,7 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "blamed": None if verdict is Verdict.PASS else outcome.blamed,
         "guilty": None if verdict is Verdict.PASS or outcome.guilty is None else outcome.guilty.value,
         "observed": observed,
-        "delivery": case.delivery,
+        "delivery": case.segmentation,
         "step": outcome.step,
         "byte": outcome.byte,
         "expected": outcome.expected,

@@ -66,7 +66,7 @@ def cases_made_of_findings(suite: Suite, context: FuzzContext, live: LiveTarget 
 def _outcome(case: Case, context: FuzzContext, live: LiveTarget | None) -> Outcome:
     where = protocol(context.name), context.profile, context.variant
     symbols = Symbols(*where, case=case.id, namespace=token_hex(3), variables=case.variables)
-    play = Player(case, symbols, delivery=WHOLE).play()
+    play = Player(case, symbols, segmentation=WHOLE).play()
     return carried_out(play, new_server(context)) if live is None else live.perform(play)
 
 

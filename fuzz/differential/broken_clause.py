@@ -56,7 +56,7 @@ def _failed(suite: Suite, server: ComparedServer, asked: Collection[str]) -> Ite
     chosen = [one for one in suite.cases if suite.clauses[one.clauses[0]].group in asked and _is_quick(one, context)]
     for case in chosen[:: len(chosen) // MOST_CASES + 1]:
         symbols = Symbols(*where, case=case.id, namespace=token_hex(3), variables=case.variables)
-        outcome = server.perform(Player(case, symbols, delivery=WHOLE, timeout=TIMEOUT).play())
+        outcome = server.perform(Player(case, symbols, segmentation=WHOLE, timeout=TIMEOUT).play())
         if weigh(outcome, level_of(case, suite, context.profile)) in RED:
             yield case, outcome
 

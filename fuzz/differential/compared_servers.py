@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from wireproof.conformance.player.connections import Asking, Result
+from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.fuzz_target import LiveTarget
@@ -30,7 +30,7 @@ class ComparedServer(Protocol):
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script unchanged; wait `patience` seconds for each answer."""
 
-    def perform(self, asking: Asking[Result]) -> Result:
+    def perform(self, asking: ActionGenerator[Result]) -> Result:
         """Perform what a player asks for; return its result."""
 
     def restart(self, why: str) -> bool:
@@ -53,7 +53,7 @@ class LiveServer:
         """Play a script unchanged."""
         return self.live.play(script, patience=patience)
 
-    def perform(self, asking: Asking[Result]) -> Result:
+    def perform(self, asking: ActionGenerator[Result]) -> Result:
         """Perform on sockets what a player asks for; return its result."""
         return self.live.perform(asking)
 
@@ -79,7 +79,7 @@ class SimulatedServer:
         trace = carried_out(playing(script, self.context, patience=patience), self._server)
         return Play(script, trace, self.context, patience)
 
-    def perform(self, asking: Asking[Result]) -> Result:
+    def perform(self, asking: ActionGenerator[Result]) -> Result:
         """Perform in simulation what a player asks for; return its result."""
         return carried_out(asking, self._server)
 

@@ -10,7 +10,7 @@ from zlib import crc32
 import msgspec
 
 from wireproof.conformance.model.actions import Action, Open, Read, Write
-from wireproof.conformance.suite.field_boundaries import anatomy, field_boundaries
+from wireproof.conformance.suite.field_boundaries import boundaries_of, field_boundaries
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.fuzz.live import seed_scripts
 from wireproof.fuzz.live.canaries import canary, renumbered
@@ -111,7 +111,7 @@ class FuzzContext:
         write = script[at]
         assert isinstance(write, Write)
         if not self.by_state:
-            return anatomy(self.symbols, write.data).boundaries
+            return boundaries_of(self.symbols, write.data).boundaries
         mine = tuple(step for step in script[:at] if getattr(step, "connection", "") == write.connection)
         dissection, edges = self.read(mine).get(write.connection) or self.dissection(), set[int]()
         before = dissection.of_client.size

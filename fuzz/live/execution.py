@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
-from wireproof.conformance.player.connections import Asking
+from wireproof.conformance.player.connections import ActionGenerator
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.script import Script, performing
@@ -20,7 +20,7 @@ PROBE = "~probe"
 """The connection that is opened last; it must be served whatever the script sent."""
 
 
-def playing(script: Script, context: FuzzContext, *, patience: float, measure: bool = False) -> Asking[Trace]:
+def playing(script: Script, context: FuzzContext, *, patience: float, measure: bool = False) -> ActionGenerator[Trace]:
     """Ask a driver for the script, pending replies and the probe; return the trace.
 
     No single wait is longer than `patience` seconds. `measure` asks for the usage of the process while connections are
@@ -44,7 +44,7 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
     return trace
 
 
-def _do(trace: Trace, action: Action, name: str, data: bytes = b"") -> Asking[Answer]:
+def _do(trace: Trace, action: Action, name: str, data: bytes = b"") -> ActionGenerator[Answer]:
     answer = yield action
     _keep(trace, name, answer, data)
     return answer
@@ -55,7 +55,7 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
     trace.append(TraceEvent(round(answer.now * 1e6), name, answer.kind, shown))
 
 
-def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
+def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
     """Read until no reply is pending; then send one more request, to tell a lost reply from a stuck connection."""
     if line.ended is not Kind.HALF_CLOSED and not line.valid:
         patience = min(patience, 0.05)
@@ -82,7 +82,7 @@ def barrier_of(line: PlayedConnection) -> Request | None:
         return None
 
 
-def _probe(context: FuzzContext, trace: Trace, patience: float) -> Asking[None]:
+def _probe(context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
     data = b"".join(map(context.encode, context.probe))
     opened = yield from _do(trace, Open(PROBE), PROBE)
     if opened.kind is not Kind.OPENED:

@@ -9,7 +9,7 @@ from types import TracebackType
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Trace
-from wireproof.conformance.player.connections import Asking, Result
+from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.run.processes import ServerProcess, Usage
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET
@@ -81,11 +81,11 @@ class LiveTarget:
         death = self._death(trace)
         return Play(script, trace, self.context, patience, death, words, self._before, self._fed, idle)
 
-    def perform(self, asking: Asking[Result]) -> Result:
+    def perform(self, asking: ActionGenerator[Result]) -> Result:
         """Perform on sockets what a player asks for; return its result."""
         return self._perform(asking, PATIENCE)
 
-    def _perform(self, asking: Asking[Result], patience: float) -> Result:
+    def _perform(self, asking: ActionGenerator[Result], patience: float) -> Result:
         driver = SocketDriver(self.address, timeout=patience, usage=self.server.usage if self.server else None)
         return self._loop.run(driver.perform(asking))
 

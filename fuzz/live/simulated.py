@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from wireproof.conformance.drivers.simulation import Simulation
-from wireproof.conformance.player.connections import Asking, Result
+from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.run.reference_target import service
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
@@ -30,7 +30,7 @@ def new_server(context: FuzzContext, mutant: str | None = None, *, bare: bool = 
     return Simulation(lambda clock: make(context.name, profile=context.profile, variant=context.variant, clock=clock))
 
 
-def carried_out(asking: Asking[Result], server: Simulation) -> Result:
+def carried_out(asking: ActionGenerator[Result], server: Simulation) -> Result:
     """Perform in simulation what a player asks for; return its result."""
     try:
         action = next(asking)

@@ -166,7 +166,7 @@ def conforming_case(entry: Entry, suite: Suite, context: FuzzContext) -> tuple[E
 def _failure(case: Case, suite: Suite, context: FuzzContext, variant: str) -> Outcome | None:
     symbols = Symbols(protocol(context.name), context.profile, context.variant, case=case.id, namespace="promote")
     perform = new_server(context, variant).perform
-    outcome = play(Player(case, symbols, delivery=WHOLE), perform)
+    outcome = play(Player(case, symbols, segmentation=WHOLE), perform)
     return outcome if weigh(outcome, level_of(case, suite, context.profile)) in RED else None
 
 

@@ -40,7 +40,7 @@ def player(case: Case, profile: str, variant: str, client: Any = None) -> Player
     if client is not None:
         links = {name: replace(link, client=client) for name, link in symbols.protocol.links.items()}
         symbols.protocol = replace(symbols.protocol, links=links)
-    return Player(case, symbols, delivery=WHOLE, timeout=2.0)
+    return Player(case, symbols, segmentation=WHOLE, timeout=2.0)
 
 
 def reference_service(profile: str, variant: str, mutant: str | None = None) -> Callable[[Any], Any]:

@@ -11,7 +11,7 @@ from wireproof.conformance.model.outcome import Note, Outcome
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case, Frame, frames_in, load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import protocol
@@ -126,7 +126,7 @@ def play(
     player = Player(
         make_case(*steps),
         symbols or make_symbols(),
-        delivery=DELIVERIES["whole"],
+        segmentation=SEGMENTATIONS["whole"],
         timeout=2.0,
         scribe=notes.append if notes is not None else None,
     )

@@ -9,7 +9,7 @@ from wireproof.conformance.drivers.simulation import SimulationDriver
 from wireproof.conformance.model.outcome import Note, Outcome
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, ProtocolError
@@ -175,13 +175,16 @@ def symbols(**variables: Any) -> Symbols:
 
 
 def player(
-    steps: Sequence[Mapping[str, Any]], delivery: str = "whole", notes: list[Note] | None = None, timeout: float = 2.0
+    steps: Sequence[Mapping[str, Any]],
+    segmentation: str = "whole",
+    notes: list[Note] | None = None,
+    timeout: float = 2.0,
 ) -> Player:
     """Return a player of these steps."""
     scribe = None if notes is None else notes.append
-    return Player(a_case(*steps), symbols(), delivery=DELIVERIES[delivery], timeout=timeout, scribe=scribe)
+    return Player(a_case(*steps), symbols(), segmentation=SEGMENTATIONS[segmentation], timeout=timeout, scribe=scribe)
 
 
-def simulated(*steps: Mapping[str, Any], delivery: str = "whole", **changes: Any) -> Outcome:
+def simulated(*steps: Mapping[str, Any], segmentation: str = "whole", **changes: Any) -> Outcome:
     """Play steps against the small server in simulation."""
-    return SimulationDriver(lambda clock: SmallService(**changes)).play(player(steps, delivery))
+    return SimulationDriver(lambda clock: SmallService(**changes)).play(player(steps, segmentation))

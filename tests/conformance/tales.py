@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wireproof.conformance.model.intended import Account, Ledger, Meant, Refusal
+from wireproof.conformance.model.intended import Intended, IntendedByConnection, IntendedFrame, Refusal
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.monitor.monitor import MonitorReport, monitored
 from wireproof.protocols import Message, Request, protocol
@@ -19,39 +19,39 @@ class Tale:
         self.profile, self.variant = profile, variant
         self.codec = THROTTR.codec(THROTTR.profiles[profile], variant)
         self.trace = Trace()
-        self.ledger: Ledger = {}
+        self.intended: IntendedByConnection = {}
         self._accounted = accounted
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, Intended] = {}
 
     def happens(self, kind: Kind, name: str = "a", data: bytes = b"") -> Tale:
         if kind is not Kind.OPENED:
-            self.account(name)
+            self.intended_on(name)
         self.trace.append(TraceEvent(len(self.trace) * TICK, name, kind, data))
         if kind is Kind.CLOSED:
             del self._accounts[name]
         return self
 
-    def account(self, name: str = "a") -> Account:
+    def intended_on(self, name: str = "a") -> Intended:
         if name not in self._accounts:
-            self._accounts[name] = self.ledger[len(self.trace)] = Account()
+            self._accounts[name] = self.intended[len(self.trace)] = Intended()
             self.happens(Kind.OPENED, name)
         return self._accounts[name]
 
     def sends(self, *messages: Message, name: str = "a", crossed: bytes | None = None) -> Tale:
         """The harness means these messages; `crossed` are the bytes that left, if they are others."""
         meant = [(self.codec.encode(message), message) for message in messages]
-        self.account(name).meant += [Meant(len(self.trace), data, message) for data, message in meant]
+        self.intended_on(name).meant += [IntendedFrame(len(self.trace), data, message) for data, message in meant]
         data = b"".join(data for data, _ in meant)
         return self.happens(Kind.SENT, name, data if crossed is None else crossed)
 
     def sends_by_hand(self, data: str | bytes, name: str = "a", like: Request | None = None) -> Tale:
         data = bytes.fromhex(data) if isinstance(data, str) else data
-        self.account(name).meant.append(Meant(len(self.trace), data, like=like))
+        self.intended_on(name).meant.append(IntendedFrame(len(self.trace), data, like=like))
         return self.happens(Kind.SENT, name, data)
 
     def sends_wrongly(self, data: str, message: Message, name: str = "a") -> Tale:
         """The harness means that message and gives other bytes to the driver, which sends them."""
-        self.account(name).meant.append(Meant(len(self.trace), bytes.fromhex(data), message))
+        self.intended_on(name).meant.append(IntendedFrame(len(self.trace), bytes.fromhex(data), message))
         return self.happens(Kind.SENT, name, bytes.fromhex(data))
 
     def comes(self, *data: str | bytes | Message, name: str = "a") -> Tale:
@@ -59,11 +59,11 @@ class Tale:
         return self.happens(Kind.RECEIVED, name, b"".join(map(self._bytes, data)))
 
     def understood(self, message: Message, first: int, stop: int, name: str = "a") -> Tale:
-        self.account(name).heard.append(((first, stop), message))
+        self.intended_on(name).heard.append(((first, stop), message))
         return self
 
     def refused(self, offset: int, code: str = "bad_status", name: str = "a") -> Tale:
-        self.account(name).refused = Refusal(len(self.trace) - 1, self.trace[-1].at_us, offset, code)
+        self.intended_on(name).refused = Refusal(len(self.trace) - 1, self.trace[-1].at_us, offset, code)
         return self
 
     def _bytes(self, one: str | bytes | Message) -> bytes:
@@ -72,5 +72,5 @@ class Tale:
         return bytes.fromhex(one) if isinstance(one, str) else one
 
     def report(self) -> MonitorReport:
-        ledger = self.ledger if self._accounted else None
-        return monitored(self.trace, THROTTR, self.profile, self.variant, ledger)
+        intended = self.intended if self._accounted else None
+        return monitored(self.trace, THROTTR, self.profile, self.variant, intended)

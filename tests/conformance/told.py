@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.conformance.tales import Tale
-from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.trace import Kind
 from wireproof.fuzz.strategies import chunked, exchanges, messages
 from wireproof.protocols import Message, Request
@@ -44,16 +44,16 @@ class Telling:
         self._asked: deque[tuple[int, Message | None]] = deque()
         """Where, in the stream of the harness, each request ends, and its reply."""
         self._due = self._crossed = 0
-        tale.account(name)
+        tale.intended_on(name)
 
     def ask(self) -> None:
         """Tell of one write of some requests, cut anyhow."""
         asked = self._draw(st.lists(exchanged(self._tale.codec), min_size=1, max_size=3))
-        account = self._tale.account(self._name)
+        intended = self._tale.intended_on(self._name)
         data = b""
         for request, reply in asked:
             frame = self._tale.codec.encode(request)
-            account.meant.append(Meant(len(self._tale.trace), frame, request))
+            intended.meant.append(IntendedFrame(len(self._tale.trace), frame, request))
             data += frame
             self._asked.append((self._due + len(data), reply))
         self._due += len(data)

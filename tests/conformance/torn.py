@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.scripted import make_symbols
-from wireproof.conformance.suite.field_boundaries import anatomy
+from wireproof.conformance.suite.field_boundaries import boundaries_of
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Close, Peer, Service, Session, Write, seeded_ids
@@ -41,7 +41,7 @@ class Piecemeal(Torn):
     """Drops what is not made of whole requests: takes a segment for a message."""
 
     def data_received(self, data: bytes) -> None:
-        if anatomy(SYMBOLS, data).whole:
+        if boundaries_of(SYMBOLS, data).whole:
             self.inner.data_received(data)
 
 
@@ -61,7 +61,11 @@ class FirstOnly(Torn):
     """Answers the first request of three or more in one segment, and forgets the others."""
 
     def data_received(self, data: bytes) -> None:
-        ends = [end for end in (*anatomy(SYMBOLS, data).boundaries, len(data)) if anatomy(SYMBOLS, data[:end]).whole]
+        ends = [
+            end
+            for end in (*boundaries_of(SYMBOLS, data).boundaries, len(data))
+            if boundaries_of(SYMBOLS, data[:end]).whole
+        ]
         self.inner.data_received(data[: ends[0]] if len(ends) > 2 else data)
 
 

@@ -75,8 +75,8 @@ def test_a_server_that_fails_in_one_segmentation_only_has_its_cell_marked(
         "r",
         [
             record(),
-            record(**asked, delivery="fields"),
-            record(**asked, delivery="bytes", verdict="lenient", blamed="THR-ROBUSTNESS-6", guilty="target"),
+            record(**asked, segmentation="fields"),
+            record(**asked, segmentation="bytes", verdict="lenient", blamed="THR-ROBUSTNESS-6", guilty="target"),
         ],
     )
     out = tmp_path / "out"

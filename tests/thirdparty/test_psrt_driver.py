@@ -14,7 +14,7 @@ from tests.places import ROOT
 from tests.reference_client.peers import LOOPBACK, in_a_loop
 from tests.thirdparty.conftest import Server
 from wireproof.conformance.sdk.driver_process import DriverProcess
-from wireproof.conformance.sdk.transports import CommandWires
+from wireproof.conformance.sdk.transports import ProcessTransport
 
 pytest.importorskip("psrt")
 
@@ -47,7 +47,7 @@ class Driver:
 
 @asynccontextmanager
 async def driving(server: Server, **login: Any) -> AsyncIterator[Driver]:
-    async with DriverProcess(CommandWires([sys.executable, str(DRIVER)])) as process:
+    async with DriverProcess(ProcessTransport([sys.executable, str(DRIVER)])) as process:
         hello = await process.start()
         assert (hello.sdk.version, hello.protocol) == ("0.0.19", "psrt")
         driver = Driver(process, server.port)

@@ -19,7 +19,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.suite.cases import Case, load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.steps import AnyStep, Measure, Step, Verb
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.mutants.throttr.server.waste import MUTANTS
@@ -60,7 +60,7 @@ def play(case: Case, process: ServerProcess, *, profile: str, variant: str = "ui
     symbols = Symbols(protocol("throttr"), profile, variant, case=case.id, namespace="t", variables=case.variables)
     steps = case.steps if steps is None else steps
     changed = Case(**{**{name: getattr(case, name) for name in case.__slots__}, "steps": tuple(steps)})
-    player = Player(changed, symbols, delivery=DELIVERIES["whole"], timeout=2.0)
+    player = Player(changed, symbols, segmentation=SEGMENTATIONS["whole"], timeout=2.0)
     return asyncio.run(SocketDriver(process.address, timeout=2.0, usage=process.usage).play(player))
 
 

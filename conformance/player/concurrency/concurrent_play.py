@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.outcome import ANYWHERE, Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.concurrency import HISTORY
@@ -17,8 +17,8 @@ from wireproof.conformance.player.concurrency.history import History
 from wireproof.conformance.player.concurrency.judging import Judgement, Rule, Word, judge
 from wireproof.conformance.player.concurrency.linearizability import LIMIT
 from wireproof.conformance.player.concurrency.workload import Workload
-from wireproof.conformance.player.connection import Line
-from wireproof.conformance.player.connections import Asking, Conversation
+from wireproof.conformance.player.connection import CaseConnection
+from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.suite.steps import Mix
 from wireproof.protocols import Message, Push, Request
 from wireproof.reference_server.registry import model_of
@@ -26,7 +26,7 @@ from wireproof.reference_server.registry import model_of
 EXPECTED = "one order of all operations on each key that explains every answer"
 
 
-def play_concurrently(talk: Conversation, spec: Mix) -> Asking[None]:
+def play_concurrently(talk: CaseConnections, spec: Mix) -> ActionGenerator[None]:
     """Carry out the verb; `Stopped` unless the history is linearizable and could have shown something."""
     play = _Play(talk, spec)
     yield from play.alone()
@@ -41,15 +41,15 @@ def play_concurrently(talk: Conversation, spec: Mix) -> Asking[None]:
 class _Play:
     """One play of the verb."""
 
-    def __init__(self, talk: Conversation, spec: Mix) -> None:
+    def __init__(self, talk: CaseConnections, spec: Mix) -> None:
         self._talk = talk
         self._load = Workload(talk.symbols, spec)
         self._limit = LIMIT if spec.limit is None else talk.symbols.integer(spec.limit, "limit")
         self._blame = {Rule.AT_ONCE: spec.blame.at_once, Rule.IN_TURN: spec.blame.in_turn, Rule.SEEN: spec.blame.seen}
         self._history = History()
-        self._lines: list[Line] = []
+        self._lines: list[CaseConnection] = []
 
-    def alone(self) -> Asking[None]:
+    def alone(self) -> ActionGenerator[None]:
         """Ask on one connection, one after another; it must be right before more can be told.
 
         Raises `Stopped` if a reply is wrong.
@@ -65,7 +65,7 @@ class _Play:
             raise Stopped(Verdict.UNTESTABLE, expected, judgement.told)
         self._history = History()
 
-    def together(self) -> Asking[None]:
+    def together(self) -> ActionGenerator[None]:
         """Ask at once."""
         for request in self._load.begin():
             yield from self._ask(self._lines[0], [request])
@@ -75,7 +75,7 @@ class _Play:
                 yield from self._write(line, requests)
         yield from self._read_all()
 
-    def _waves(self) -> Asking[None]:
+    def _waves(self) -> ActionGenerator[None]:
         """Write up to `depth` requests on each connection, in turns; read all answers; again."""
         load, left = self._load, [self._load.requests] * len(self._lines)
         while any(left):
@@ -88,7 +88,7 @@ class _Play:
                     yield from self._write(self._lines[at], load.burst(at + 1, number))
             yield from self._read_all()
 
-    def _stream(self) -> Asking[None]:
+    def _stream(self) -> ActionGenerator[None]:
         """Keep every connection `depth` requests ahead until all is asked; read one, fill it up, read another."""
         load, left = self._load, [self._load.requests] * len(self._lines)
         while any(left) or self._under_way():
@@ -104,27 +104,27 @@ class _Play:
     def _under_way(self) -> list[int]:
         return [at for at, line in enumerate(self._lines) if self._history.under_way(line.name)]
 
-    def _ask(self, line: Line, requests: Sequence[Request]) -> Asking[None]:
+    def _ask(self, line: CaseConnection, requests: Sequence[Request]) -> ActionGenerator[None]:
         yield from self._write(line, requests)
         while self._history.under_way(line.name):
             yield from self._read(line)
 
-    def _write(self, line: Line, requests: Sequence[Request]) -> Asking[None]:
+    def _write(self, line: CaseConnection, requests: Sequence[Request]) -> ActionGenerator[None]:
         talk = self._talk
         if line.ended is not None:
             told = f"the target closed the connection ({line.ended})"
             raise Stopped(Verdict.FAIL, "an open connection", told, byte=0)
         self._history.sent(line.name, requests, len(talk.trace))
         meant = talk.opening(line)
-        meant += [Meant(len(talk.trace), line.codec.send(one), one) for one in requests]
+        meant += [IntendedFrame(len(talk.trace), line.codec.send(one), one) for one in requests]
         yield from talk.write(line, meant)
 
-    def _read_all(self) -> Asking[None]:
+    def _read_all(self) -> ActionGenerator[None]:
         for at in self._load.shuffled(self._under_way()):
             while self._history.under_way(self._lines[at].name):
                 yield from self._read(self._lines[at])
 
-    def _read(self, line: Line) -> Asking[None]:
+    def _read(self, line: CaseConnection) -> ActionGenerator[None]:
         """Take what comes next on a connection, and all that came with it."""
         event: object = yield from self._talk.next(line, "an answer")
         while isinstance(event, Message):

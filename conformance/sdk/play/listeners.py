@@ -16,7 +16,7 @@ from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols.registry import Protocol as Spoken
 from wireproof.reference_server.service import Service, Session, Write
 
-__all__ = ["LOOPBACK", "Line", "Listener"]
+__all__ = ["LOOPBACK", "LinkSockets", "Listener"]
 
 LOOPBACK = "127.0.0.1"
 ATTEMPTS = 20
@@ -39,7 +39,7 @@ class ListenerHost(Protocol):
         """Return a session of it."""
 
 
-class Line:
+class LinkSockets:
     """The sockets of one link, and the one of them that is looked at: the last that was turned to."""
 
     def __init__(self, host: ListenerHost, name: str) -> None:
@@ -126,8 +126,8 @@ class Listener:
         self._greeter: Service | None = None
         self._sessions: dict[StreamSocket, Session] = {}
 
-    def _line(self, link: str) -> Line:
-        return Line(self.host, self.name if link == self._usual else f"{self.name}.{link}")
+    def _line(self, link: str) -> LinkSockets:
+        return LinkSockets(self.host, self.name if link == self._usual else f"{self.name}.{link}")
 
     async def listen(self) -> None:
         """Listen, at the same port as before; raises `OSError`."""
@@ -223,5 +223,5 @@ class Listener:
                     with suppress(OSError):
                         endpoint.close()
 
-    def _of(self, endpoint: StreamSocket | DatagramSocket) -> Line:
+    def _of(self, endpoint: StreamSocket | DatagramSocket) -> LinkSockets:
         return self.lines[endpoint.link or ""]

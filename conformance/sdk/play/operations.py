@@ -27,9 +27,9 @@ from wireproof.protocols import LocalProtocolError, Message, Push
 from wireproof.protocols.messages import Request
 from wireproof.protocols.plain import Plain
 
-__all__ = ["Asking", "InFlight", "SdkConnection", "SdkOperations"]
+__all__ = ["ActionGenerator", "InFlight", "SdkConnection", "SdkOperations"]
 
-Asking = Generator[act.Action, Any, None]
+ActionGenerator = Generator[act.Action, Any, None]
 ANY = tuple(kind for kind in FailureKind if kind is not FailureKind.UNSUPPORTED)
 REFUSALS = (FailureKind.TOO_WIDE, FailureKind.TOO_LONG, FailureKind.REFUSED, FailureKind.OTHER)
 
@@ -146,14 +146,14 @@ class SdkOperations:
             self._blame(spec, str(name))
             raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
 
-    def refused(self, name: str, connection: InFlight, calls: Sequence[int]) -> Asking:
+    def refused(self, name: str, connection: InFlight, calls: Sequence[int]) -> ActionGenerator:
         """Expect that the SDK takes none of it, and sends nothing. Raises `Stopped` if it sends something."""
         got = yield act.Receive(name, b"", tuple(calls))
         if got.data:
             raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
         yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
 
-    def not_sent(self, connection: InFlight, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> Asking:
+    def not_sent(self, connection: InFlight, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> ActionGenerator:
         """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before.
 
         Raises `Stopped` with what is wrong.
@@ -195,7 +195,7 @@ class SdkOperations:
 
     def judge(
         self, held: SdkConnection, connection: InFlight, spec: Mapping[str, Any], pieces: Sequence[ReplyPiece]
-    ) -> Asking:
+    ) -> ActionGenerator:
         """Hold what the driver reports against replies and pushes that were written.
 
         Raises `SymbolError` for a reply to nothing.
@@ -217,7 +217,7 @@ class SdkOperations:
             if type(push) not in self.spoken.sdk.own:
                 yield from self._event(held.name, push)
 
-    def unanswered(self, line: InFlight) -> Asking:
+    def unanswered(self, line: InFlight) -> ActionGenerator:
         """Expect that what is never answered is reported done. Raises `Stopped` if it is reported as failed."""
         while line.due:
             due = line.due.popleft()
@@ -244,7 +244,7 @@ class SdkOperations:
         self._blame(spec, found.field)
         raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(reported.data)})", found.got)
 
-    def _event(self, name: str, push: Any) -> Asking:
+    def _event(self, name: str, push: Any) -> ActionGenerator:
         event = yield act.NextEvent(name)
         expected = self._plain.beside(push)
         if isinstance(event, act.Died):
@@ -257,7 +257,7 @@ class SdkOperations:
             raise Stopped(Verdict.FAIL, found.expected, found.got)
         raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
 
-    def failing(self, connection: InFlight, spec: Mapping[str, Any]) -> Asking:
+    def failing(self, connection: InFlight, spec: Mapping[str, Any]) -> ActionGenerator:
         """Hold what is still due against `fails`; a case must say of each request what becomes of it.
 
         Raises `SymbolError` if the case leaves one out.
@@ -288,7 +288,7 @@ class SdkOperations:
             return {"hex": self.script.data(value).hex()}
         return f"{self.script.number(value, kind):g}" if kind == "seconds" else str(self.script.text(value))
 
-    def _all_fail(self, connection: InFlight, kinds: Sequence[FailureKind], expected: str) -> Asking:
+    def _all_fail(self, connection: InFlight, kinds: Sequence[FailureKind], expected: str) -> ActionGenerator:
         while connection.due:
             due = connection.due.popleft()
             answer = yield from self.reported(due.call)

@@ -10,7 +10,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.operation_check import byte_of, error_text, shown
-from wireproof.conformance.sdk.play.operations import Asking, SdkConnection, SdkOperations
+from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkConnection, SdkOperations
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, segments
 from wireproof.conformance.suite.symbols import SymbolError
 
@@ -40,12 +40,12 @@ class SdkConnections:
             raise SymbolError(f"there is no connection {root(line)}; there is {', '.join(self.held) or 'none'}")
         return self.held[root(line)]
 
-    def needed(self, line: str) -> Asking:
+    def needed(self, line: str) -> ActionGenerator:
         """Connect unless that was done."""
         if root(line) not in self.held:
             yield from self.connect({"connect": root(line)})
 
-    def connect(self, spec: Mapping[str, Any]) -> Asking:
+    def connect(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Have the SDK connect, and wait until it says that it is unless the case opens it by hand.
 
         Raises `Stopped` if the SDK cannot connect again.
@@ -65,7 +65,7 @@ class SdkConnections:
         else:
             self._hold(got)
 
-    def connected(self, spec: Mapping[str, Any]) -> Asking:
+    def connected(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Hold the report of a connection that was opened by hand: that it is, or with `fails` that it is not.
 
         Raises `Stopped` if the report differs, `SymbolError` if it was not opened by hand.
@@ -93,7 +93,7 @@ class SdkConnections:
         self.operations.stuck = isinstance(got, act.Silent)
         raise Stopped(Verdict.HANG if self.operations.stuck else Verdict.FAIL, "a connection", detail)
 
-    def secure(self, spec: Mapping[str, Any]) -> Asking:
+    def secure(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Take the handshake of TLS; with `fails` the SDK must break it off.
 
         Raises `Stopped` if the handshake ends otherwise.
@@ -110,7 +110,7 @@ class SdkConnections:
                 spec["secure"], self.operations.script.pieces(spec["answer"]), spec.get("cut", "whole")
             )
 
-    def receive(self, spec: Mapping[str, Any]) -> Asking:
+    def receive(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Expect requests that nobody told the SDK to make now, such as subscriptions that it brings back.
 
         Raises `Stopped` if they do not come.
@@ -143,7 +143,7 @@ class SdkConnections:
         (link,) = links
         return f"{root(line)}.{link}" if link else root(line)
 
-    def write(self, line: str, pieces: Sequence[ReplyPiece], cut: Any) -> Asking:
+    def write(self, line: str, pieces: Sequence[ReplyPiece], cut: Any) -> ActionGenerator:
         """Write on a line, pushes on the one that is theirs."""
         link = self.operations.spoken.push_link
         pushing = f"{root(line)}.{link}" if link else root(line)
@@ -168,7 +168,7 @@ class SdkConnections:
     def _in_datagrams(self, line: str) -> bool:
         return self.operations.spoken.link_of(line.partition(".")[2]).transport == "datagram"
 
-    def leave(self, spec: Mapping[str, Any]) -> Asking:
+    def leave(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Have the SDK close, and expect that it does: what waits fails, and the connection ends.
 
         Raises `Stopped` if it does not.
@@ -184,14 +184,14 @@ class SdkConnections:
             yield from self.operations.failing(one, spec)
         yield from self._gone(name)
 
-    def ended(self, spec: Mapping[str, Any]) -> Asking:
+    def ended(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Expect that the SDK ends a connection, and with `fails` that what waits on its lines ends so."""
         yield from self._gone(spec["ended"])
         if "fails" in spec:
             for one in self.of(spec["ended"]).lines.values():
                 yield from self.operations.failing(one, spec)
 
-    def _gone(self, line: str) -> Asking:
+    def _gone(self, line: str) -> ActionGenerator:
         seconds = self.operations.patience or self.operations.timeout
         got = yield act.Drain(line, seconds, parting=True)
         if got.data:
@@ -199,24 +199,24 @@ class SdkConnections:
         if not got.ended:
             raise Stopped(Verdict.FAIL, "the end of the connection", f"it was open {seconds:g} s later")
 
-    def end(self, line: str, spec: Mapping[str, Any]) -> Asking:
+    def end(self, line: str, spec: Mapping[str, Any]) -> ActionGenerator:
         """End a line from our side; with `fails` what waits on any line of its connection ends so."""
         yield act.End(line, reset="reset" in spec)
         held = self.of(line)
         for one in held.lines.values() if "fails" in spec else [held.in_flight(line)]:
             yield from self.operations.failing(one, spec)
 
-    def drop(self, spec: Mapping[str, Any]) -> Asking:
+    def drop(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Leave aside what came on a line: nothing can be said about it."""
         yield act.Drain(spec["drop"], 0)
 
-    def accept(self, spec: Mapping[str, Any]) -> Asking:
+    def accept(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Expect that the SDK connects once more. Raises `Stopped` if it does not."""
         if not (yield act.Accept(spec["accept"])):
             raise Stopped(Verdict.FAIL, "another connection of the SDK", f"none in {self.operations.timeout:g} s")
         self.operations.observed.append("it connects again")
 
-    def pings(self, spec: Mapping[str, Any]) -> Asking:
+    def pings(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Expect what keeps a line alive, `times` in turn, each `within` so many seconds of the one before.
 
         Raises `Stopped` if one is late.
@@ -232,7 +232,7 @@ class SdkConnections:
                     Verdict.FAIL, f"a ping within {seconds:g} s of the last", f"none, after {number} that came"
                 )
 
-    def only(self, spec: Mapping[str, Any]) -> Asking:
+    def only(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Expect that no more than one connection was made for a line. Raises `Stopped` if there were more."""
         count = yield act.Count(spec["only"])
         if count > 1:

@@ -15,7 +15,7 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.sdk.driver_protocol import Hello
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.operation_check import shown
-from wireproof.conformance.sdk.play.operations import Asking, SdkOperations
+from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkOperations
 from wireproof.conformance.sdk.play.sdk_connections import SdkConnections
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
@@ -82,7 +82,7 @@ class SdkPlayer:
             max(operations.timeout, operations.script.number(spec["within"], "within")) if "within" in spec else None
         )
 
-    def _play(self, spec: Mapping[str, Any]) -> Asking:
+    def _play(self, spec: Mapping[str, Any]) -> ActionGenerator:
         lines = self.connections
         steps = {
             "ask": self._ask,
@@ -112,11 +112,11 @@ class SdkPlayer:
             case _:
                 raise SymbolError(f"no such step: {', '.join(spec)}")
 
-    def _ask(self, spec: Mapping[str, Any]) -> Asking:
+    def _ask(self, spec: Mapping[str, Any]) -> ActionGenerator:
         for one in self._halved(spec, spec.get("answer", [])):
             yield from self._ask_once(one)
 
-    def _say(self, spec: Mapping[str, Any]) -> Asking:
+    def _say(self, spec: Mapping[str, Any]) -> ActionGenerator:
         for one in self._halved(spec, spec["say"]):
             yield from self._say_once(one)
 
@@ -131,7 +131,7 @@ class SdkPlayer:
         for at in inner if len(pieces) == 1 else range(1, len(whole)):
             yield {**spec, "cut": {"at": at}}
 
-    def _ask_once(self, spec: Mapping[str, Any]) -> Asking:
+    def _ask_once(self, spec: Mapping[str, Any]) -> ActionGenerator:
         operations, requests = self.operations, self.operations.script.requests(spec["ask"])
         line = self.connections.line_of(spec.get("on", "a"), requests)
         yield from self.connections.needed(line)
@@ -152,7 +152,7 @@ class SdkPlayer:
         operations.fresh(spec, got.messages)
         yield from self._answered(line, spec)
 
-    def _answered(self, line: str, spec: Mapping[str, Any]) -> Asking:
+    def _answered(self, line: str, spec: Mapping[str, Any]) -> ActionGenerator:
         """Answer what was asked, and hold what becomes of it."""
         in_flight = self.connections.of(line).in_flight(line)
         if "interim" in spec:
@@ -165,20 +165,20 @@ class SdkPlayer:
         if not spec.get("open"):
             yield from self.operations.failing(in_flight, spec)
 
-    def _say_once(self, spec: Mapping[str, Any]) -> Asking:
+    def _say_once(self, spec: Mapping[str, Any]) -> ActionGenerator:
         line = spec.get("on", "a")
         yield from self.connections.needed(line)
         yield from self._answer(line, spec, spec["say"])
         if not spec.get("open"):
             yield from self.operations.failing(self.connections.of(line).in_flight(line), spec)
 
-    def _answer(self, line: str, spec: Mapping[str, Any], reported: Any) -> Asking:
+    def _answer(self, line: str, spec: Mapping[str, Any], reported: Any) -> ActionGenerator:
         """Write what the case says, then hold what the driver reports against it."""
         held, pieces = self.connections.of(line), self.operations.script.pieces(reported)
         yield from self.connections.write(line, pieces, spec.get("cut", "whole"))
         yield from self.operations.judge(held, held.in_flight(line), spec, pieces)
 
-    def _finish(self, *, judged: bool) -> Asking:
+    def _finish(self, *, judged: bool) -> ActionGenerator:
         """Close what is open, and see that neither bytes nor events came that nobody asked for."""
         for name, held in list(self.connections.held.items()):
             if held.is_due:
@@ -198,7 +198,7 @@ class SdkPlayer:
             if events and not held.free:
                 raise Stopped(Verdict.FAIL, "no event of a message that was not pushed", f"{events[0].fields}")
 
-    def _nothing_more(self, line: str) -> Asking:
+    def _nothing_more(self, line: str) -> ActionGenerator:
         got = yield act.Drain(line, LAST_WORDS)
         if got.data:
             raise Stopped(Verdict.FAIL, "nothing more to be sent", f"it sent {shown(got.data)}", byte=0)

@@ -10,7 +10,7 @@ from typing import Any
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.certificate_authority import Authority
-from wireproof.conformance.sdk.play.listeners import Line, Listener
+from wireproof.conformance.sdk.play.listeners import LinkSockets, Listener
 from wireproof.protocols import protocol as spoken
 from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
@@ -101,7 +101,7 @@ class Sockets:
     def _listener(self, connection: str) -> Listener:
         return self.listeners[connection.partition(".")[0]]
 
-    def _line(self, connection: str) -> Line:
+    def _line(self, connection: str) -> LinkSockets:
         return self._listener(connection).lines[connection.partition(".")[2]]
 
     async def _receive(self, action: act.Receive) -> act.Got:
@@ -185,7 +185,7 @@ class Sockets:
         return len(self._line(action.connection).endpoints)
 
 
-def _alike(line: Line, action: act.Receive) -> bool | None:
+def _alike(line: LinkSockets, action: act.Receive) -> bool | None:
     """Return whether what came says what is expected in other bytes; None while it still may."""
     if action.alike is None or line.follower is None:
         return False

@@ -97,7 +97,7 @@ def test_a_green_run_exits_0_and_leaves_records_run_and_junit(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "deliveries"),
+    ("options", "segmentations"),
     [
         ((), {"whole", "bytes", "fields", "beside", "joined", "dripped", "half-closed"}),
         (("--delivery", "all"), {"whole", "bytes", "fields", "beside", "joined", "dripped", "half-closed"}),
@@ -108,9 +108,9 @@ def test_a_green_run_exits_0_and_leaves_records_run_and_junit(tmp_path: Path) ->
         (("--level", "must", "--delivery", "fields"), {"whole", "fields"}),
     ],
 )
-def test_deliveries_are_those_asked_for(options: tuple[str, ...], deliveries: set[str], tmp_path: Path) -> None:
+def test_deliveries_are_those_asked_for(options: tuple[str, ...], segmentations: set[str], tmp_path: Path) -> None:
     assert wireproof("simulation", "-k", "query/status", *options, "--out", str(tmp_path)).exit_code == 0
-    assert {one["delivery"] for one in records_in(tmp_path)} == deliveries
+    assert {one["delivery"] for one in records_in(tmp_path)} == segmentations
 
 
 def test_a_target_that_only_fails_under_a_delivery_turns_the_run_red_and_its_cell_is_marked(tmp_path: Path) -> None:

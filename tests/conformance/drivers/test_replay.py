@@ -13,11 +13,11 @@ from wireproof.conformance.model.actions import Answer, Sleep
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.player.connections import Conversation
+from wireproof.conformance.player.connections import CaseConnections
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.cases import Case, load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.verdict.records import Run, record
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import seeded_ids
@@ -29,7 +29,7 @@ SHORT = ("query/", "publish/", "expiry/", "framing/", "channels/")
 
 def player(case: Case, profile: str = "7.1.0", variant: str = "uint16", **changes: Any) -> Player:
     symbols = make_symbols(profile, variant, case=case.id, **case.variables)
-    return Player(case, symbols, **{"delivery": DELIVERIES["whole"], "timeout": 2.0, **changes})
+    return Player(case, symbols, **{"segmentation": SEGMENTATIONS["whole"], "timeout": 2.0, **changes})
 
 
 def simulate(case: Case, profile: str, variant: str) -> Outcome:
@@ -149,7 +149,7 @@ def test_an_event_that_cannot_answer_the_action_is_refused() -> None:
 
 
 def test_time_is_kept_in_whole_microseconds() -> None:
-    talk = Conversation(make_symbols(), delivery=DELIVERIES["whole"], timeout=1.0, scribe=None)
+    talk = CaseConnections(make_symbols(), segmentation=SEGMENTATIONS["whole"], timeout=1.0, scribe=None)
     step = talk.do(Sleep(1.0))
     next(step)
     with pytest.raises(StopIteration):

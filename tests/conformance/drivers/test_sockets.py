@@ -19,14 +19,14 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 
 SEEN = {"QUERY_REPLY": {"quota": 7}}
 REFUSED = {"send": ASK, "expect": "refused"}
 
 
-def player(*steps: Any, timeout: float = 0.2, delivery: str = "whole") -> Player:
-    return Player(make_case(*steps), make_symbols(), delivery=DELIVERIES[delivery], timeout=timeout)
+def player(*steps: Any, timeout: float = 0.2, segmentation: str = "whole") -> Player:
+    return Player(make_case(*steps), make_symbols(), segmentation=SEGMENTATIONS[segmentation], timeout=timeout)
 
 
 def play(handle: Any, *steps: Any, **changes: Any) -> Outcome:
@@ -57,12 +57,12 @@ def test_an_answer_a_byte_at_a_time_is_an_answer() -> None:
     assert play(servers.trickles, {"send": ASK, "expect": SEEN}, timeout=5.0).verdict is Verdict.PASS
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
-def test_every_delivery_says_the_same(delivery: str) -> None:
+@pytest.mark.parametrize("segmentation", SEGMENTATIONS)
+def test_every_delivery_says_the_same(segmentation: str) -> None:
     async def main() -> Outcome:
         async with servers.reference() as address:
             steps = ({"send": [INSERT, ASK, INSERT], "expect": ["ok", SEEN, "refused"]},)
-            return await SocketDriver(address).play(player(*steps, timeout=5.0, delivery=delivery))
+            return await SocketDriver(address).play(player(*steps, timeout=5.0, segmentation=segmentation))
 
     assert asyncio.run(main()).verdict is Verdict.PASS
 

@@ -75,7 +75,7 @@ async def serving(service: SmallService, context: ssl.SSLContext | None, *, udp:
 def _play(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> Play:
     def play(
         *steps: Step,
-        delivery: str = "whole",
+        segmentation: str = "whole",
         trust: ssl.SSLContext | None = None,
         udp: bool = True,
         timeout: float = 2.0,
@@ -84,7 +84,7 @@ def _play(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> Play:
         async def main() -> Outcome:
             async with serving(SmallService(**changes), server_context(*files), udp=udp) as address:
                 driver = SocketDriver(address, timeout=timeout, tls=trust)
-                return await driver.play(player(steps, delivery, timeout=timeout))
+                return await driver.play(player(steps, segmentation, timeout=timeout))
 
         with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
             return runner.run(asyncio.wait_for(main(), 10))
@@ -92,9 +92,9 @@ def _play(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> Play:
     return play
 
 
-@pytest.mark.parametrize("delivery", ["whole", "fields", "joined", "half-closed"])
-def test_what_is_inside_tls_is_played_and_taped_in_clear(play: Play, delivery: str) -> None:
-    outcome = play(*SECURED, PUBLISH, {"silent": "a"}, delivery=delivery)
+@pytest.mark.parametrize("segmentation", ["whole", "fields", "joined", "half-closed"])
+def test_what_is_inside_tls_is_played_and_taped_in_clear(play: Play, segmentation: str) -> None:
+    outcome = play(*SECURED, PUBLISH, {"silent": "a"}, segmentation=segmentation)
 
     assert (outcome.verdict, outcome.got) == (Verdict.PASS, None)
     kinds = [one.kind for one in outcome.trace]

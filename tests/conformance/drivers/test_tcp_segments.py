@@ -22,41 +22,41 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.verdict.records import Run, record
 
 STEPS = ({"send": [INSERT, ASK], "expect": ["ok", {"QUERY_REPLY": {"quota": 7}}]}, {"silent": "b"})
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells it on Linux only")
 
 
-def player(delivery: str) -> Player:
-    case = replace(make_case(*STEPS), delivery=delivery)
-    return Player(case, make_symbols(), delivery=DELIVERIES[delivery], timeout=5.0)
+def player(segmentation: str) -> Player:
+    case = replace(make_case(*STEPS), segmentation=segmentation)
+    return Player(case, make_symbols(), segmentation=SEGMENTATIONS[segmentation], timeout=5.0)
 
 
-def played(delivery: str) -> tuple[Outcome, Player]:
+def played(segmentation: str) -> tuple[Outcome, Player]:
     async def main() -> tuple[Outcome, Player]:
         async with servers.reference() as address:
-            playing = player(delivery)
+            playing = player(segmentation)
             return await SocketDriver(address).play(playing), playing
 
     return asyncio.run(main())
 
 
 @linux
-@pytest.mark.parametrize("delivery", ["bytes", "fields", "beside", "joined", "dripped"])
-def test_each_piece_is_a_segment_and_the_record_says_so(delivery: str) -> None:
-    outcome, playing = played(delivery)
+@pytest.mark.parametrize("segmentation", ["bytes", "fields", "beside", "joined", "dripped"])
+def test_each_piece_is_a_segment_and_the_record_says_so(segmentation: str) -> None:
+    outcome, playing = played(segmentation)
     writes = outcome.extra["wire"]["writes"]
 
     assert outcome.verdict is Verdict.PASS
     assert outcome.extra["wire"]["segments"] >= writes == sum(one.kind == "sent" for one in outcome.trace)
-    assert writes > playing.talk.carrier.changes or delivery == "joined"
+    assert writes > playing.talk.carrier.changes or segmentation == "joined"
 
 
-@pytest.mark.parametrize("delivery", ["whole", "half-closed"])
-def test_what_is_not_cut_claims_nothing(delivery: str) -> None:
-    outcome, _ = played(delivery)
+@pytest.mark.parametrize("segmentation", ["whole", "half-closed"])
+def test_what_is_not_cut_claims_nothing(segmentation: str) -> None:
+    outcome, _ = played(segmentation)
 
     assert outcome.verdict is Verdict.PASS
     assert "wire" not in outcome.extra
@@ -123,7 +123,7 @@ def test_unix_sockets_tell_nothing_and_nothing_is_claimed(tmp_path: Path) -> Non
         server = await asyncio.start_unix_server(servers.trickles, tmp_path / "s")
         async with server:
             case = make_case({"send": ASK, "expect": {"QUERY_REPLY": {"quota": 7}}}, {"reset": "a"})
-            playing = Player(case, make_symbols(), delivery=DELIVERIES["joined"], timeout=5.0)
+            playing = Player(case, make_symbols(), segmentation=SEGMENTATIONS["joined"], timeout=5.0)
             return await SocketDriver(Address("unix", path=str(tmp_path / "s"))).play(playing)
 
     outcome = asyncio.run(main())

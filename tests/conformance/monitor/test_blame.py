@@ -125,7 +125,7 @@ def test_plays_of_the_suite_accuse_nobody(profile: str, variant: str) -> None:
     for case in some_cases(profile, variant, step=7):
         playing = player(case, profile, variant)
         outcome = driver.play(playing)
-        report = monitored(outcome.trace, THROTTR, profile, variant, playing.talk.ledger)
+        report = monitored(outcome.trace, THROTTR, profile, variant, playing.talk.intended)
 
         assert (outcome.verdict, report.first) == (Verdict.PASS, None), case.id
 

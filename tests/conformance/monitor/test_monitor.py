@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.tales import THROTTR, TICK, Tale
-from wireproof.conformance.model.intended import Meant
+from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import MISREAD, NOT_MEANT, Violation
@@ -137,7 +137,7 @@ def test_bytes_that_do_not_say_what_was_meant_are_the_harnesss(data: str) -> Non
 
 def test_a_message_without_bytes_before_bytes_that_are_declared_wrong_is_the_harnesss() -> None:
     tale = Tale()
-    tale.account().meant.append(Meant(1, b"", ASK))
+    tale.intended_on().meant.append(IntendedFrame(1, b"", ASK))
 
     assert guilty_of(tale.sends_by_hand("0a").report()).error == NOT_MEANT
 
@@ -207,14 +207,14 @@ def test_requests_behind_a_lying_length_by_hand_are_not_taken_for_ours() -> None
 
 def test_a_write_that_failed_leaves_it_open_what_comes() -> None:
     tale = Tale().sends(ASK, crossed=b"\x02").happens(Kind.RESET)
-    tale.account().lost.append(2)
+    tale.intended_on().lost.append(2)
 
     assert tale.comes("07").happens(Kind.CLOSED).report().guilty is Guilty.NOBODY
 
 
 def test_writes_that_fail_one_after_the_other_are_no_end_of_what_comes() -> None:
     tale = Tale().sends(ASK).sends(ASK, crossed=b"\x02").happens(Kind.RESET).sends(ASK, crossed=b"").happens(Kind.RESET)
-    tale.account().lost += [3, 5]
+    tale.intended_on().lost += [3, 5]
     tale.comes(FOUND, REFUSED).understood(FOUND, 0, 6).understood(REFUSED, 6, 7)
 
     assert tale.report().guilty is Guilty.NOBODY

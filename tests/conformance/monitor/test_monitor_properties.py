@@ -74,16 +74,16 @@ def test_bytes_that_changed_on_their_way_out_are_the_harnesss(codec: Codec, data
 @settings(max_examples=25)
 def test_a_wrong_encoder_is_the_harnesss(codec: Codec, data: st.DataObject) -> None:
     tale = data.draw(tales(codec))
-    accounts = [account for account in tale.ledger.values() if account.meant]
+    accounts = [intended for intended in tale.intended.values() if intended.meant]
     assume(accounts)
-    account = data.draw(st.sampled_from(accounts))
-    at = data.draw(st.integers(0, len(account.meant) - 1))
-    frame = account.meant[at]
+    intended = data.draw(st.sampled_from(accounts))
+    at = data.draw(st.integers(0, len(intended.meant) - 1))
+    frame = intended.meant[at]
     wrong = data.draw(st.binary(max_size=len(frame.data) + 2))
     assume(wrong != frame.data)
-    before = sum(len(one.data) for one in account.meant[:at])
-    account.meant[at] = msgspec.structs.replace(frame, data=wrong)
-    resend(tale, account.meant[at].event, before, len(frame.data), wrong)
+    before = sum(len(one.data) for one in intended.meant[:at])
+    intended.meant[at] = msgspec.structs.replace(frame, data=wrong)
+    resend(tale, intended.meant[at].event, before, len(frame.data), wrong)
 
     assert tale.report().guilty is Guilty.HARNESS
 

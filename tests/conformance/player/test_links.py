@@ -24,7 +24,7 @@ from wireproof.conformance.drivers.replay import ReplayDriver, ReplayError, trac
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
 from wireproof.conformance.suite.cases import Clause, Suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.verdict.records import Run, record
 from wireproof.protocols import registry
 
@@ -68,17 +68,17 @@ GOOD: dict[str, tuple[Step, ...]] = {
 }
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
+@pytest.mark.parametrize("segmentation", SEGMENTATIONS)
 @pytest.mark.parametrize("name", GOOD)
-def test_a_right_server_passes_under_every_delivery(name: str, delivery: str) -> None:
-    outcome = simulated(*GOOD[name], delivery=delivery)
+def test_a_right_server_passes_under_every_delivery(name: str, segmentation: str) -> None:
+    outcome = simulated(*GOOD[name], segmentation=segmentation)
 
     assert (outcome.verdict, outcome.got) == (Verdict.PASS, None)
 
 
 def test_deliveries_reach_the_streams_and_leave_datagrams_alone() -> None:
     cuts = {
-        name: {one: simulated(*GOOD[name], delivery=one).extra["cuts"] for one in DELIVERIES if one != "whole"}
+        name: {one: simulated(*GOOD[name], segmentation=one).extra["cuts"] for one in SEGMENTATIONS if one != "whole"}
         for name in ("datagrams", "the usual link")
     }
 
@@ -87,7 +87,7 @@ def test_deliveries_reach_the_streams_and_leave_datagrams_alone() -> None:
 
 
 def test_neighbours_stand_only_where_a_session_has_begun_and_goes_on() -> None:
-    outcome = simulated(*SESSION, PUBLISH, {"send": "BYE", "expect": OK}, {"closed": "a"}, delivery="joined")
+    outcome = simulated(*SESSION, PUBLISH, {"send": "BYE", "expect": OK}, {"closed": "a"}, segmentation="joined")
     sent = [one.data for one in outcome.trace if one.kind is Kind.SENT]
 
     assert [len(one) for one in sent] == [3, 5, 1 + 13 + 1, 1 + 1]
@@ -98,7 +98,7 @@ def test_neighbours_stand_only_where_a_session_has_begun_and_goes_on() -> None:
 def test_a_neighbour_behind_a_request_that_ends_the_session_may_stay_unanswered() -> None:
     ends = {"send": {"raw": {"message": {"SUBSCRIBE": {"topics": "end"}}}}}
     known, unknown = (
-        simulated(*SESSION, ends, *closing, delivery="joined") for closing in (({"closed": "a"},), ({"wait": 0.1},))
+        simulated(*SESSION, ends, *closing, segmentation="joined") for closing in (({"closed": "a"},), ({"wait": 0.1},))
     )
 
     assert known.verdict is Verdict.PASS

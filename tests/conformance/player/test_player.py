@@ -8,7 +8,7 @@ from tests.conformance.scripted import ASK, CLAUSE, INSERT, OTHER, ScriptedTarge
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbols import SymbolError
 
 QUERY_REPLY = bytes.fromhex("01 0700 04 3b00")
@@ -255,6 +255,6 @@ def test_connections_are_closed_however_a_case_ends() -> None:
 
 
 def test_a_play_that_is_given_up_ends_quietly() -> None:
-    running = Player(make_case({"send": ASK}), make_symbols(), delivery=DELIVERIES["whole"]).play()
+    running = Player(make_case({"send": ASK}), make_symbols(), segmentation=SEGMENTATIONS["whole"]).play()
     next(running)
     running.close()

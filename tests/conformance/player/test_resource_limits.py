@@ -12,7 +12,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbols import SymbolError
 from wireproof.conformance.verdict.records import Run, record
 
@@ -99,7 +99,7 @@ def test_a_measured_play_is_judged_the_same_from_its_record() -> None:
     case = make_case({"measure": {"steps": STEPS, "at_most": {"memory": MIB}, "rounds": 2}})
 
     def player() -> Player:
-        return Player(case, make_symbols(), delivery=DELIVERIES["whole"], timeout=2.0)
+        return Player(case, make_symbols(), segmentation=SEGMENTATIONS["whole"], timeout=2.0)
 
     target = ScriptedTarget()
     target.figures = [b'{"memory":%d,"descriptors":0,"cpu":0.125}' % (one * 2 * MIB) for one in range(3)]

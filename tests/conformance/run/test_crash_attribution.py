@@ -12,7 +12,7 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 
 PASS = Outcome(Verdict.PASS, Trace())
 FAIL = Outcome(Verdict.FAIL, Trace())
@@ -67,7 +67,7 @@ def test_a_case_is_settled_once_and_only_when_it_ended_long_enough_ago(batch: Ba
 
 @pytest.mark.parametrize(("outcome", "asleep"), [(None, True), (PASS, False)])
 def test_what_is_known_of_a_case_is_when_it_sent_and_whether_it_waits(outcome: Any, asleep: bool) -> None:
-    player = Player(make_case(), make_symbols(), delivery=DELIVERIES["whole"])
+    player = Player(make_case(), make_symbols(), segmentation=SEGMENTATIONS["whole"])
     player.talk.trace += [TraceEvent(1_500_000, "a", Kind.SENT, b"x"), TraceEvent(9_000_000, "a", Kind.RECEIVED, b"y")]
     player.talk.asleep = True
     one = Suspect.of(player.case, player, 100.0, outcome)

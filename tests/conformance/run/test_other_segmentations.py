@@ -9,7 +9,7 @@ import pytest
 
 from tests.conformance import torn
 from tests.conformance.scripted import ASK, CLAUSE, INSERT, ScriptedTarget, make_case, make_symbols
-from wireproof.conformance.drivers.replay import ReplayDriver, ReplayError, delivery_of, trace_of
+from wireproof.conformance.drivers.replay import ReplayDriver, ReplayError, segmentation_of, trace_of
 from wireproof.conformance.drivers.simulation import SimulationDriver
 from wireproof.conformance.model.actions import Shut, Write
 from wireproof.conformance.model.outcome import Outcome
@@ -20,7 +20,7 @@ from wireproof.conformance.run.runner import Plan, Settings, simulate
 from wireproof.conformance.run.segmentation_sample import ALL, Choice, choice_of, chosen
 from wireproof.conformance.run.selection import applicable, select
 from wireproof.conformance.suite.cases import Case, load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbolic import message_of
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
@@ -28,7 +28,7 @@ from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import seeded_ids
 
 SUITE = load_suite("throttr")
-OTHERS = [name for name in DELIVERIES if name != "whole"]
+OTHERS = [name for name in SEGMENTATIONS if name != "whole"]
 SPOKEN = [(profile.name, variant) for profile in protocol("throttr").profiles.values() for variant in profile.variants]
 SEEN = {"QUERY_REPLY": {"quota": 7}}
 QUERY_REPLY = bytes.fromhex("01 0700 04 3b00")
@@ -36,13 +36,13 @@ ORDINARY = ({"send": INSERT, "expect": "ok", "given": True}, {"send": ASK, "expe
 ASKED = "THR-ROBUSTNESS-6"
 
 
-def delivered(delivery: str, *steps: Any, **changes: Any) -> Case:
-    return replace(make_case(*steps, **changes), delivery=delivery, asked_by=SUITE.deliveries[delivery])
+def delivered(segmentation: str, *steps: Any, **changes: Any) -> Case:
+    return replace(make_case(*steps, **changes), segmentation=segmentation, asked_by=SUITE.segmentations[segmentation])
 
 
 def player(case: Case, profile: str = "7.1.0", variant: str = "uint16", **changes: Any) -> Player:
     symbols = make_symbols(profile, variant, case=case.id, **case.variables)
-    return Player(case, symbols, **{"delivery": DELIVERIES[case.delivery], "timeout": 2.0, **changes})
+    return Player(case, symbols, **{"segmentation": SEGMENTATIONS[case.segmentation], "timeout": 2.0, **changes})
 
 
 def scripted(case: Case, target: ScriptedTarget) -> Outcome:
@@ -60,19 +60,19 @@ def sent(outcome: Outcome, connection: str = "a") -> list[bytes]:
     return [one.data for one in outcome.trace if one.kind is Kind.SENT and one.connection == connection]
 
 
-@pytest.mark.parametrize("delivery", OTHERS)
-def test_an_ordinary_case_passes_and_what_was_done_to_it_is_counted(delivery: str) -> None:
-    outcome = simulated(delivered(delivery, *ORDINARY))
+@pytest.mark.parametrize("segmentation", OTHERS)
+def test_an_ordinary_case_passes_and_what_was_done_to_it_is_counted(segmentation: str) -> None:
+    outcome = simulated(delivered(segmentation, *ORDINARY))
 
     assert (outcome.verdict, outcome.got) == (Verdict.PASS, None)
     assert outcome.extra["cuts"] > 0
 
 
 @pytest.mark.parametrize(
-    ("delivery", "pieces"), [("whole", [17, 12]), ("bytes", [1] * 29), ("fields", [1, 2, 1, 2, 1, 10, 1, 1, 10])]
+    ("segmentation", "pieces"), [("whole", [17, 12]), ("bytes", [1] * 29), ("fields", [1, 2, 1, 2, 1, 10, 1, 1, 10])]
 )
-def test_the_trace_has_one_event_a_piece(delivery: str, pieces: list[int]) -> None:
-    case = replace(make_case(*ORDINARY), delivery=delivery)
+def test_the_trace_has_one_event_a_piece(segmentation: str, pieces: list[int]) -> None:
+    case = replace(make_case(*ORDINARY), segmentation=segmentation)
 
     assert [len(one) for one in sent(simulated(case))] == pieces
 
@@ -216,7 +216,7 @@ def test_a_target_that_is_only_wrong_under_a_delivery_is_found_out_there_and_now
 
 
 def play_all(kind: Any, choice: Choice, *cases: Case) -> tuple[list[Record], Plan]:
-    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(timeout=2.0, deliveries=choice))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(timeout=2.0, segmentations=choice))
     records: list[Record] = []
     simulate(plan, torn.torn(kind), records.append)
     return records, plan
@@ -259,12 +259,12 @@ def test_a_play_to_which_nothing_was_done_is_no_record() -> None:
 # replay
 
 
-@pytest.mark.parametrize("delivery", DELIVERIES)
-def test_a_record_is_judged_the_same_again_under_its_delivery(delivery: str) -> None:
-    case = replace(make_case(*ORDINARY), delivery=delivery, asked_by=SUITE.deliveries.get(delivery, ""))
+@pytest.mark.parametrize("segmentation", SEGMENTATIONS)
+def test_a_record_is_judged_the_same_again_under_its_delivery(segmentation: str) -> None:
+    case = replace(make_case(*ORDINARY), segmentation=segmentation, asked_by=SUITE.segmentations.get(segmentation, ""))
     lived = simulated(case, torn.Piecemeal)
     kept = record(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, case, lived, duration_us=1)
-    again = ReplayDriver(trace_of(kept)).play(player(case, delivery=delivery_of(kept)))
+    again = ReplayDriver(trace_of(kept)).play(player(case, segmentation=segmentation_of(kept)))
 
     assert (again.verdict, again.step, again.got) == (lived.verdict, lived.step, lived.got)
 
@@ -279,24 +279,24 @@ def test_a_trace_of_another_delivery_is_refused() -> None:
 @pytest.mark.parametrize("name", ["halves", "frames", ""])
 def test_a_record_of_a_delivery_that_is_none_any_more_is_refused(name: str) -> None:
     with pytest.raises(ReplayError, match=f"no delivery '{name}'; there is whole, bytes, fields, "):
-        delivery_of({"case": "query/one", "delivery": name})
+        segmentation_of({"case": "query/one", "delivery": name})
 
 
 # the suite
 
 
-@pytest.mark.parametrize("delivery", OTHERS)
+@pytest.mark.parametrize("segmentation", OTHERS)
 @pytest.mark.parametrize(("profile", "variant"), SPOKEN)
-def test_the_reference_gets_the_verdict_of_whole_under_each(profile: str, variant: str, delivery: str) -> None:
+def test_the_reference_gets_the_verdict_of_whole_under_each(profile: str, variant: str, segmentation: str) -> None:
     cases = select(SUITE, profile, variant, slow=False, heavy=False)
-    plays = chosen(cases, Choice((delivery,)), SUITE, profile)
+    plays = chosen(cases, Choice((segmentation,)), SUITE, profile)
     step = 7 + SPOKEN.index((profile, variant))
     some = plays[SPOKEN.index((profile, variant)) :: 6 * step]
 
     assert len(some) > 5
     for case in some:
         outcome = simulated(case, profile=profile, variant=variant)
-        whole = simulated(replace(case, delivery="whole", asked_by=""), profile=profile, variant=variant)
+        whole = simulated(replace(case, segmentation="whole", asked_by=""), profile=profile, variant=variant)
 
         assert whole.verdict is Verdict.PASS, case.id
         assert (outcome.verdict, outcome.got, outcome.observed) == (Verdict.PASS, None, whole.observed), case.id
@@ -304,7 +304,7 @@ def test_the_reference_gets_the_verdict_of_whole_under_each(profile: str, varian
 
 def test_keys_of_all_plays_of_a_run_are_apart() -> None:
     cases = list(applicable(SUITE, "7.1.0", "uint16"))
-    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(segmentations=choice_of(ALL)))
     plays = [*cases, *plan.others({case.id for case in cases})]
     keys = {plan.player(case, attempt).talk.symbols.data("$k") for case in plays for attempt in (0, 2)}
 

@@ -26,7 +26,7 @@ from wireproof.conformance.run.segmentation_sample import (
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.case_traits import applies
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 
@@ -56,34 +56,36 @@ def test_all_is_every_case_under_every_delivery_it_can_have() -> None:
     plays = chosen(CASES, choice_of(ALL), SUITE, "7.1.0")
     spoken = protocol("throttr")
 
-    assert Counter(one.delivery for one in plays) == {
-        name: sum(applies(case, DELIVERIES[name], spoken) for case in CASES) for name in OTHERS
+    assert Counter(one.segmentation for one in plays) == {
+        name: sum(applies(case, SEGMENTATIONS[name], spoken) for case in CASES) for name in OTHERS
     }
-    assert {one.asked_by for one in plays if one.delivery == "joined"} == {"THR-ROBUSTNESS-7"}
+    assert {one.asked_by for one in plays if one.segmentation == "joined"} == {"THR-ROBUSTNESS-7"}
 
 
 def test_every_delivery_has_a_clause_that_asks_for_it() -> None:
-    assert set(SUITE.deliveries) == set(OTHERS)
-    assert {SUITE.clauses[clause].group for clause in SUITE.deliveries.values()} == {"ROBUSTNESS"}
+    assert set(SUITE.segmentations) == set(OTHERS)
+    assert {SUITE.clauses[clause].group for clause in SUITE.segmentations.values()} == {"ROBUSTNESS"}
 
 
 def test_a_sample_covers_each_group_under_each_delivery_before_any_again() -> None:
     plays = chosen(CASES, Choice(OTHERS, 60.0), SUITE, "7.1.0")
-    cells = [(group_of(one), one.delivery) for one in plays]
+    cells = [(group_of(one), one.segmentation) for one in plays]
     spoken = protocol("throttr")
-    possible = {(group_of(case), name) for case in CASES for name in OTHERS if applies(case, DELIVERIES[name], spoken)}
+    possible = {
+        (group_of(case), name) for case in CASES for name in OTHERS if applies(case, SEGMENTATIONS[name], spoken)
+    }
     first = cells[: len(possible)]
 
     assert set(first) == possible
     assert len(cells) > 3 * len(possible)
-    assert len({(one.id, one.delivery) for one in plays}) == len(plays)
+    assert len({(one.id, one.segmentation) for one in plays}) == len(plays)
 
 
 def test_the_default_covers_every_group_under_every_delivery() -> None:
     plays = chosen(CASES, choice_of(SAMPLE), SUITE, "7.1.0")
-    covered = {(group_of(one), one.delivery) for one in plays}
+    covered = {(group_of(one), one.segmentation) for one in plays}
 
-    assert covered == {(group_of(one), one.delivery) for one in chosen(CASES, choice_of(ALL), SUITE, "7.1.0")}
+    assert covered == {(group_of(one), one.segmentation) for one in chosen(CASES, choice_of(ALL), SUITE, "7.1.0")}
 
 
 def test_the_same_cases_and_budget_choose_alike_and_more_time_only_adds() -> None:
@@ -112,9 +114,9 @@ def test_cases_that_are_scored_quick_and_say_more_come_first() -> None:
 def test_what_is_more_costs_more() -> None:
     one, many = make_case({"send": ASK}), make_case({"send": {"each": {"i": [1, 30]}, "of": ASK}})
 
-    assert cost(one, DELIVERIES["joined"]) < cost(one, DELIVERIES["bytes"]) < cost(many, DELIVERIES["bytes"])
-    assert cost(many, DELIVERIES["bytes"]) < cost(
-        make_case(*as_written(many.steps), exclusive=True), DELIVERIES["bytes"]
+    assert cost(one, SEGMENTATIONS["joined"]) < cost(one, SEGMENTATIONS["bytes"]) < cost(many, SEGMENTATIONS["bytes"])
+    assert cost(many, SEGMENTATIONS["bytes"]) < cost(
+        make_case(*as_written(many.steps), exclusive=True), SEGMENTATIONS["bytes"]
     )
 
 
@@ -135,7 +137,7 @@ def test_of_alike_cases_each_delivery_has_another_one() -> None:
     plays = chosen(cases, Choice(OTHERS, 60.0), SUITE, "7.1.0")
 
     assert {one.id for one in plays[:6]} == {case.id for case in cases}
-    assert {one.delivery for one in plays[:6]} == set(OTHERS)
+    assert {one.segmentation for one in plays[:6]} == set(OTHERS)
     assert len(plays) == 36
 
 
@@ -151,7 +153,7 @@ def test_what_takes_long_comes_last() -> None:
 
 def test_a_play_takes_as_long_as_it_waits_and_its_pieces_are_apart() -> None:
     ask, patient = make_case({"send": ASK}), make_case({"send": ASK}, {"wait": 2})
-    by = DELIVERIES["bytes"]
+    by = SEGMENTATIONS["bytes"]
 
-    assert duration(ask, DELIVERIES["whole"]) < duration(ask, by) < duration(ask, DELIVERIES["dripped"])
+    assert duration(ask, SEGMENTATIONS["whole"]) < duration(ask, by) < duration(ask, SEGMENTATIONS["dripped"])
     assert duration(patient, by) == duration(ask, by) + 2

@@ -310,14 +310,14 @@ def delivered(ends: Callable[[FakeDriver, str], bool], jobs: int = 4) -> tuple[d
 
     class Delivering(FakeDriver):
         async def play(self, player: Player) -> Outcome:
-            self.now = f"{player.case.id} {player.case.delivery}"
+            self.now = f"{player.case.id} {player.case.segmentation}"
             outcome = await super().play(player)
             return replace(outcome, extra={"cuts": 1})
 
     driver = Delivering(server, jobs, ends)
     cases = [make_case({"send": ASK}, id=f"made/{number}") for number in range(6)]
     suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
-    settings = Settings(deliveries=choice_of("bytes,half-closed"))
+    settings = Settings(segmentations=choice_of("bytes,half-closed"))
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, settings)
     records: list[Record] = []
     asyncio.run(SupervisedScheduler(plan, driver, records.append, server, 50).run())  # type: ignore[arg-type]

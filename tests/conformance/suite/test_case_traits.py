@@ -17,23 +17,23 @@ from wireproof.conformance.suite.case_traits import (
     waits,
 )
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.protocols import protocol
 
 REFUSED = {"send": ASK, "expect": "refused"}
-OTHERS = [name for name in DELIVERIES if name != "whole"]
+OTHERS = [name for name in SEGMENTATIONS if name != "whole"]
 
 
 SPOKEN = protocol("throttr")
 
 
-def deliveries(*steps: Any, **changes: Any) -> list[str]:
+def segmentations(*steps: Any, **changes: Any) -> list[str]:
     case = make_case(*steps, **changes)
-    return [name for name, one in DELIVERIES.items() if applies(case, one, SPOKEN)]
+    return [name for name, one in SEGMENTATIONS.items() if applies(case, one, SPOKEN)]
 
 
 def test_an_ordinary_case_is_played_under_all() -> None:
-    assert deliveries(REFUSED) == list(DELIVERIES)
+    assert segmentations(REFUSED) == list(SEGMENTATIONS)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_ordinary_case_is_played_under_all() -> None:
     ],
 )
 def test_what_a_case_needs_rules_deliveries_out(changes: dict[str, bool], without: list[str]) -> None:
-    assert deliveries(REFUSED, **changes) == [name for name in DELIVERIES if name not in without]
+    assert segmentations(REFUSED, **changes) == [name for name in SEGMENTATIONS if name not in without]
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ def test_what_a_case_needs_rules_deliveries_out(changes: dict[str, bool], withou
     ],
 )
 def test_what_a_case_does_rules_deliveries_out(steps: tuple[Any, ...], without: list[str]) -> None:
-    assert deliveries(*steps) == [name for name in DELIVERIES if name not in without]
+    assert segmentations(*steps) == [name for name in SEGMENTATIONS if name not in without]
 
 
 def test_a_case_that_looks_at_what_a_neighbour_moves_has_none() -> None:
-    assert "joined" in deliveries({"send": "INFO", "expect": {"INFO_REPLY": {"total_get": 7}}})
-    assert "joined" not in deliveries({"send": "INFO", "expect": {"INFO_REPLY": {"total_query": 7}}})
+    assert "joined" in segmentations({"send": "INFO", "expect": {"INFO_REPLY": {"total_get": 7}}})
+    assert "joined" not in segmentations({"send": "INFO", "expect": {"INFO_REPLY": {"total_query": 7}}})
 
 
 def test_a_quiet_server_s_counts_are_not_looked_at_slowly() -> None:
     counts = {"send": "INFO", "expect": {"INFO_REPLY": {"keys": 7}}}
 
-    assert deliveries(counts) == list(DELIVERIES)
-    assert deliveries(counts, exclusive=True) == ["whole", "half-closed"]
+    assert segmentations(counts) == list(SEGMENTATIONS)
+    assert segmentations(counts, exclusive=True) == ["whole", "half-closed"]
 
 
 def test_the_fields_that_move_are_fields() -> None:
@@ -146,7 +146,7 @@ def test_most_cases_of_the_suite_can_be_delivered_in_every_way() -> None:
     cases = list(applicable(load_suite("throttr"), "7.3.2", "uint32"))
 
     for name in OTHERS:
-        assert sum(applies(case, DELIVERIES[name], SPOKEN) for case in cases) > 0.7 * len(cases), name
+        assert sum(applies(case, SEGMENTATIONS[name], SPOKEN) for case in cases) > 0.7 * len(cases), name
 
 
 @pytest.mark.parametrize(

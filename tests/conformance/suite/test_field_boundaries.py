@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conformance.scripted import INSERT, make_symbols
-from wireproof.conformance.suite.field_boundaries import anatomy
+from wireproof.conformance.suite.field_boundaries import boundaries_of
 from wireproof.conformance.suite.symbolic import message_of
 
 QUERY = bytes.fromhex("02 03 6b6579")
@@ -15,7 +15,7 @@ QUERY = bytes.fromhex("02 03 6b6579")
 )
 def test_every_fixed_field_and_the_key_behind_them_begins_somewhere(variant: str, boundaries: tuple[int, ...]) -> None:
     symbols = make_symbols(variant=variant)
-    found = anatomy(symbols, symbols.codec.encode(symbols.message(message_of(INSERT))))
+    found = boundaries_of(symbols, symbols.codec.encode(symbols.message(message_of(INSERT))))
 
     assert (found.boundaries, found.whole) == (boundaries, True)
 
@@ -27,21 +27,21 @@ def test_bodies_of_blobs_begin_behind_all_fixed_fields() -> None:
     )
 
     assert data[-8:] == b"keyvalue"
-    assert anatomy(symbols, data).boundaries == (1, 2, 4, 5, 7, 10)
+    assert boundaries_of(symbols, data).boundaries == (1, 2, 4, 5, 7, 10)
 
 
 def test_requests_in_one_write_have_their_ends_among_the_boundaries() -> None:
-    found = anatomy(make_symbols(), QUERY + b"\x07" + QUERY)
+    found = boundaries_of(make_symbols(), QUERY + b"\x07" + QUERY)
 
     assert (found.boundaries, found.whole) == ((1, 2, 5, 6, 7, 8), True)
 
 
 @pytest.mark.parametrize("rest", [b"\x02", b"\x02\x03ke", b"\x0a", b"\xff\xff", b"\x01\x00"])
 def test_what_is_no_whole_request_has_no_boundaries_but_those_before_it(rest: bytes) -> None:
-    found = anatomy(make_symbols(), QUERY + rest)
+    found = boundaries_of(make_symbols(), QUERY + rest)
 
     assert (found.boundaries, found.whole) == ((1, 2, 5), False)
 
 
 def test_nothing_is_made_of_nothing() -> None:
-    assert anatomy(make_symbols(), b"").boundaries == ()
+    assert boundaries_of(make_symbols(), b"").boundaries == ()

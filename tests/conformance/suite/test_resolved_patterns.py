@@ -12,7 +12,7 @@ from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.resolved_patterns import plain, resolved
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbolic import pattern_of
 from wireproof.conformance.suite.written import as_written
 from wireproof.reference_server.registry import create_service
@@ -52,7 +52,7 @@ def test_repeated_patterns_have_the_variables_of_their_own_turn() -> None:
     symbols = make_symbols()
     each = {"each": {"i": [1, 3]}, "of": {"push": {"payload": "{i}"}}}
     player = Player(
-        make_case({"connect": "a"}, {"expect": each}), symbols, delivery=DELIVERIES["whole"],
+        make_case({"connect": "a"}, {"expect": each}), symbols, segmentation=SEGMENTATIONS["whole"],
         scribe=lambda note: notes.append(resolved(as_written(note.expect), symbols)),
     )  # fmt: skip
     ScriptedTarget({"a": [bytes.fromhex("03 0100 31 03 0100 32 03 0100 33")]}).play(player)
@@ -75,7 +75,7 @@ def heard(profile: str, variant: str) -> list[tuple[str, Any, Any]]:
             if note.expect is not None:
                 found.append((case.id, resolved(as_written(note.expect), symbols), note.messages[0]))
 
-        SimulationDriver(service).play(Player(case, symbols, delivery=DELIVERIES["whole"], scribe=scribe))
+        SimulationDriver(service).play(Player(case, symbols, segmentation=SEGMENTATIONS["whole"], scribe=scribe))
     return found
 
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conformance.scripted import make_symbols
-from wireproof.conformance.suite.field_boundaries import anatomy
+from wireproof.conformance.suite.field_boundaries import boundaries_of
 from wireproof.conformance.suite.segmentation import (
     ALL_CUTS,
     ALL_CUTS_SLOWLY,
-    DELIVERIES,
     GAP,
     MOST_CUTS,
     MOST_CUTS_SLOWLY,
+    SEGMENTATIONS,
     SLOW_GAP,
     Carrier,
     spread,
@@ -26,11 +26,11 @@ SYMBOLS = make_symbols()
 
 
 def carrier(name: str) -> Carrier:
-    return Carrier(DELIVERIES[name])
+    return Carrier(SEGMENTATIONS[name])
 
 
 def pieces(carries: Carrier, data: bytes) -> Sequence[tuple[bytes, float | None]]:
-    return carries.pieces(data, lambda: anatomy(SYMBOLS, data).boundaries)
+    return carries.pieces(data, lambda: boundaries_of(SYMBOLS, data).boundaries)
 
 
 def cuts(name: str, data: bytes) -> list[int]:
@@ -62,7 +62,7 @@ def test_the_cuts_are_where_the_delivery_says(name: str, data: bytes, where: lis
     assert cuts(name, data) == where
 
 
-@given(st.sampled_from(list(DELIVERIES)), st.lists(st.binary(max_size=1200) | st.just(QUERY), max_size=4))
+@given(st.sampled_from(list(SEGMENTATIONS)), st.lists(st.binary(max_size=1200) | st.just(QUERY), max_size=4))
 def test_no_byte_is_lost_or_turned_and_no_piece_is_empty(name: str, writes: list[bytes]) -> None:
     carries = carrier(name)
     for data in writes:
@@ -80,7 +80,7 @@ def test_the_target_has_time_behind_each_piece_but_the_last(name: str, gap: floa
     assert len(gaps) > 1
 
 
-@pytest.mark.parametrize("name", DELIVERIES)
+@pytest.mark.parametrize("name", SEGMENTATIONS)
 def test_nothing_cannot_leave_by_itself(name: str) -> None:
     assert pieces(carrier(name), b"") == [(b"", None)]
 
@@ -126,4 +126,4 @@ def test_no_cuts_are_left_when_none_is_allowed() -> None:
 
 
 def test_only_whole_does_nothing() -> None:
-    assert [name for name, one in DELIVERIES.items() if one.plain] == ["whole"]
+    assert [name for name, one in SEGMENTATIONS.items() if one.plain] == ["whole"]

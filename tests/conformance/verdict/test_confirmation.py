@@ -46,7 +46,7 @@ class Driver:
 
     async def play(self, player: Player) -> Outcome:
         case = player.case
-        key = case.id, case.delivery
+        key = case.id, case.segmentation
         self.order.append(key)
         self._seen[key] += 1
         await asyncio.sleep(0)
@@ -55,7 +55,7 @@ class Driver:
 
 def run(script: Script, cases: list[Case], choice: Choice = choice_of(ALL)) -> tuple[list[Record], Driver, Plan]:  # noqa: B008
     suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
-    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings(deliveries=choice))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings(segmentations=choice))
     driver, records = Driver(script), list[Record]()
     asyncio.run(CaseScheduler(plan, driver, records.append).run())  # type: ignore[arg-type]
     return records, driver, plan
@@ -74,7 +74,7 @@ def test_what_passed_whole_is_played_under_each_other_delivery() -> None:
     records, driver, _ = run(lambda *_: PASS, some(3))
 
     assert found(records) == {(f"made/{n}", name): "pass" for n in range(3) for name in ("whole", *OTHERS)}
-    assert [delivery for _, delivery in driver.order[:3]] == ["whole"] * 3
+    assert [segmentation for _, segmentation in driver.order[:3]] == ["whole"] * 3
     assert len(driver.order) == len(records) == 21
 
 
@@ -88,7 +88,7 @@ def test_nothing_is_played_otherwise_unless_asked_for() -> None:
 def test_what_did_not_pass_whole_is_not_played_otherwise(outcome: Outcome) -> None:
     records, driver, _ = run(lambda case, *_: outcome if case == "made/1" else PASS, some(3))
 
-    assert {delivery for case, delivery in driver.order if case == "made/1"} == {"whole"}
+    assert {segmentation for case, segmentation in driver.order if case == "made/1"} == {"whole"}
     assert len(records) == 15
 
 
@@ -98,7 +98,7 @@ def test_cases_that_need_a_quiet_server_are_done_with_before_others_begin() -> N
     kinds = [case.split("/")[0] for case, _ in driver.order]
 
     assert kinds == sorted(kinds)
-    assert {delivery for case, delivery in driver.order if case == "alone/0"} == {"whole", *OTHERS} - {
+    assert {segmentation for case, segmentation in driver.order if case == "alone/0"} == {"whole", *OTHERS} - {
         "joined", "dripped",
     }  # fmt: skip
 
@@ -111,7 +111,7 @@ def test_a_failure_is_believed_when_it_is_seen_again_and_whole_passes(
         return True
 
     monkeypatch.setattr(CaseScheduler, "_serves", serves)
-    records, driver, _ = run(lambda case, delivery, _: outcome if delivery == "bytes" else PASS, some(1))
+    records, driver, _ = run(lambda case, segmentation, _: outcome if segmentation == "bytes" else PASS, some(1))
     lenient = {"fail": "lenient", "hang": "hang"}[outcome.verdict]
 
     assert found(records)["made/0", "bytes"] == lenient
@@ -120,15 +120,15 @@ def test_a_failure_is_believed_when_it_is_seen_again_and_whole_passes(
 
 
 def test_a_failure_that_is_not_seen_again_is_none() -> None:
-    records, driver, _ = run(lambda case, delivery, n: FAIL if (delivery, n) == ("bytes", 0) else PASS, some(1))
+    records, driver, _ = run(lambda case, segmentation, n: FAIL if (segmentation, n) == ("bytes", 0) else PASS, some(1))
 
     assert set(found(records).values()) == {"pass"}
     assert Counter(driver.order)["made/0", "bytes"] == 2
 
 
 def test_a_failure_of_a_case_that_does_not_pass_whole_any_more_tells_nothing() -> None:
-    def script(case: str, delivery: str, number: int) -> Outcome:
-        return FAIL if delivery == "bytes" or (delivery == "whole" and number) else PASS
+    def script(case: str, segmentation: str, number: int) -> Outcome:
+        return FAIL if segmentation == "bytes" or (segmentation == "whole" and number) else PASS
 
     records, _, plan = run(script, some(1))
 
@@ -138,7 +138,7 @@ def test_a_failure_of_a_case_that_does_not_pass_whole_any_more_tells_nothing() -
 
 
 def test_after_some_failures_the_next_are_believed_at_once() -> None:
-    records, driver, _ = run(lambda case, delivery, _: FAIL if delivery == "fields" else PASS, some(20))
+    records, driver, _ = run(lambda case, segmentation, _: FAIL if segmentation == "fields" else PASS, some(20))
     again = [key for key, number in Counter(driver.order).items() if key[1] == "fields" and number > 1]
 
     assert sum(verdict == "lenient" for verdict in found(records).values()) == 20
@@ -146,9 +146,9 @@ def test_after_some_failures_the_next_are_believed_at_once() -> None:
 
 
 def test_what_came_too_late_is_played_again_and_dropped_when_it_stays_so() -> None:
-    records, driver, plan = run(lambda case, delivery, _: LATE if delivery == "dripped" else PASS, some(2))
+    records, driver, plan = run(lambda case, segmentation, _: LATE if segmentation == "dripped" else PASS, some(2))
 
-    assert {delivery for _, delivery in found(records)} == {"whole", *OTHERS} - {"dripped"}
+    assert {segmentation for _, segmentation in found(records)} == {"whole", *OTHERS} - {"dripped"}
     assert Counter(driver.order)["made/0", "dripped"] == 3
     assert plan.tally.untold == 2
 
@@ -186,7 +186,7 @@ def test_time_runs_only_between_begin_and_end() -> None:
 def test_over_sockets_a_target_is_found_out_under_its_delivery_and_nowhere_else(kind: Any, under: set[str]) -> None:
     cases = some(3)
     plan = Plan(
-        Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(timeout=0.5, deliveries=choice_of(ALL))
+        Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(timeout=0.5, segmentations=choice_of(ALL))
     )
     records: list[Record] = []
 
@@ -204,7 +204,7 @@ def test_over_sockets_a_target_is_found_out_under_its_delivery_and_nowhere_else(
 def test_the_reference_passes_over_loopback_under_every_delivery() -> None:
     cases = [case for case in SUITE.cases if case.id.startswith(("query/", "get/", "push/")) and not case.slow][::4]
     cases = [case for case in cases if "7.1.0" in case.profiles and (not case.variants or "uint16" in case.variants)]
-    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(segmentations=choice_of(ALL)))
     records: list[Record] = []
 
     async def main() -> None:
@@ -239,7 +239,7 @@ class Meeting(Driver):
         self.met: set[frozenset[tuple[str, str]]] = set()
 
     async def play(self, player: Player) -> Outcome:
-        key = player.case.id, player.case.delivery
+        key = player.case.id, player.case.segmentation
         self.met |= {frozenset({key, other}) for other in self.playing}
         self.playing.add(key)
         for _ in range(5 * int(key[0].split("/")[1]) if key[1] == "whole" else 3):
@@ -249,7 +249,7 @@ class Meeting(Driver):
 
 
 def meetings(cases: list[Case]) -> set[frozenset[tuple[str, str]]]:
-    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(segmentations=choice_of(ALL)))
     driver = Meeting(lambda *_: PASS)
     asyncio.run(CaseScheduler(plan, driver, lambda record: None).run())  # type: ignore[arg-type]
     assert len(driver.order) == len(set(driver.order)) == 7 * len(cases)
@@ -257,7 +257,7 @@ def meetings(cases: list[Case]) -> set[frozenset[tuple[str, str]]]:
 
 
 def test_what_passed_is_played_otherwise_beside_what_is_still_played_whole() -> None:
-    beside = [dict((delivery, case) for case, delivery in pair) for pair in meetings(some(12))]
+    beside = [dict((segmentation, case) for case, segmentation in pair) for pair in meetings(some(12))]
     whole = [pair for pair in beside if "whole" in pair and len(pair) == 2]
 
     assert {name for pair in whole for name in pair} == {"whole", *OTHERS}
@@ -271,19 +271,19 @@ def test_plays_of_one_case_meet_only_where_it_names_keys_of_its_own() -> None:
 
     assert alone["made/1"]
     assert not alone["made/2"]
-    assert not [pair for pair in alone["made/1"] if "whole" in {delivery for _, delivery in pair}]
+    assert not [pair for pair in alone["made/1"] if "whole" in {segmentation for _, segmentation in pair}]
 
 
 def test_a_case_played_whole_is_not_refused_when_the_time_for_others_is_over() -> None:
     cases = some(3)
-    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(segmentations=choice_of(ALL)))
     driver, records = Driver(lambda *_: PASS), list[Record]()
     playing = CaseScheduler(plan, driver, records.append)  # type: ignore[arg-type]
     playing.confirmation = Confirmation(0.0)
     playing.confirmation.begin()
     asyncio.run(playing.play_concurrently(cases))
 
-    assert {delivery for _, delivery in driver.order} == {"whole"}
+    assert {segmentation for _, segmentation in driver.order} == {"whole"}
     assert [one["verdict"] for one in records] == ["pass"] * 3
 
 
@@ -292,17 +292,17 @@ def test_what_does_not_pass_beside_plays_under_other_deliveries_is_played_again_
 
     class Spoilt(Driver):
         async def play(self, player: Player) -> Outcome:
-            key = player.case.id, player.case.delivery
+            key = player.case.id, player.case.segmentation
             playing.add(key)
             for _ in range(5):
                 await asyncio.sleep(0)
-            spoilt = key[1] == "whole" and any(delivery != "whole" for _, delivery in playing)
+            spoilt = key[1] == "whole" and any(segmentation != "whole" for _, segmentation in playing)
             playing.discard(key)
             outcome = await super().play(player)
             return FAIL if spoilt else outcome
 
     cases = some(30)
-    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(deliveries=choice_of(ALL)))
+    plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(segmentations=choice_of(ALL)))
     driver, records = Spoilt(lambda *_: PASS), list[Record]()
     asyncio.run(CaseScheduler(plan, driver, records.append).run())  # type: ignore[arg-type]
 

@@ -92,7 +92,7 @@ def test_what_can_never_change_is_written_at_once() -> None:
     records = [
         played(LOW, Verdict.PASS, None),
         played(HIGH, Verdict.CRASH),
-        played(replace(LOW, delivery="bytes")),
+        played(replace(LOW, segmentation="bytes")),
         played(BY_ID["update/change-increase"], Verdict.FAIL, None),
     ]
     for number, one in enumerate(records, 1):

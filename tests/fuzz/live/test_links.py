@@ -235,10 +235,10 @@ def test_cases_that_need_a_feature_are_no_seeds_without_it() -> None:
 
 def test_a_target_that_is_set_up_otherwise_may_refuse_what_the_cases_are_served() -> None:
     deep = simulated(CONTEXT, (*SESSION, *asking("a", Publish(0, b"a/b/c/d/e/+", b""))), bare=True)
-    account = simulated(CONTEXT, (Open("a"), *asking("a", Greeting(0), Login(b"lim", b"secret"))), bare=True)
+    intended = simulated(CONTEXT, (Open("a"), *asking("a", Greeting(0), Login(b"lim", b"secret"))), bare=True)
 
-    assert [play.lines[0].ended for play in (deep, account)] == [Kind.ENDED, Kind.ENDED]
-    assert [spoken(play) for play in (deep, account)] == [None, None]
+    assert [play.lines[0].ended for play in (deep, intended)] == [Kind.ENDED, Kind.ENDED]
+    assert [spoken(play) for play in (deep, intended)] == [None, None]
 
 
 def test_datagrams_are_captured_as_datagrams(tmp_path: Path) -> None:

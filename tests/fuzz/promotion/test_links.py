@@ -77,7 +77,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def outcome(name: str, mutant: str | None) -> Outcome:
     (case,) = (one for one in load_suite("psrt").cases if one.id == name)
     symbols = Symbols(protocol("psrt"), "1", "standard", case=case.id, namespace="test")
-    return play(Player(case, symbols, delivery=WHOLE), new_server(CONTEXT, mutant).perform)
+    return play(Player(case, symbols, segmentation=WHOLE), new_server(CONTEXT, mutant).perform)
 
 
 def test_the_case_names_links_tokens_and_needs(root: Path, tmp_path: Path) -> None:

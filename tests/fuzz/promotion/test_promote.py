@@ -93,7 +93,7 @@ def found_on(mutant: str) -> FuzzFinding:
 def outcome(name: str, mutant: str | None) -> Outcome:
     (case,) = (one for one in load_suite("throttr").cases if one.id == name)
     symbols = Symbols(protocol("throttr"), "7.1.0", "uint16", case=case.id, namespace="test")
-    return play(Player(case, symbols, delivery=WHOLE), new_server(CONTEXT, mutant).perform)
+    return play(Player(case, symbols, segmentation=WHOLE), new_server(CONTEXT, mutant).perform)
 
 
 @pytest.mark.parametrize("mutant", ["quota-low-byte", "insert-overwrites-a-counter", "insert-stores-nothing"])

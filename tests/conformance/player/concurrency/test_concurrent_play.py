@@ -20,7 +20,7 @@ from wireproof.conformance.player.concurrency import HISTORY
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.documents import vectors_root
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.verdict.records import Run, record
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.registry import create_service
@@ -36,19 +36,19 @@ SPEC: dict[str, Any] = {
 }  # fmt: skip
 
 
-def player(spec: Mapping[str, Any], profile: str = "7.1.0", delivery: str = "whole") -> Player:
+def player(spec: Mapping[str, Any], profile: str = "7.1.0", segmentation: str = "whole") -> Player:
     case = make_case({"concurrent": spec}, clauses=("THR-CONCURRENCY-1",))
-    return Player(case, make_symbols(profile), delivery=DELIVERIES[delivery], timeout=2.0)
+    return Player(case, make_symbols(profile), segmentation=SEGMENTATIONS[segmentation], timeout=2.0)
 
 
-def played(mutant: str | None = None, profile: str = "7.1.0", delivery: str = "whole", **changes: Any) -> Outcome:
+def played(mutant: str | None = None, profile: str = "7.1.0", segmentation: str = "whole", **changes: Any) -> Outcome:
     def service(clock: Any) -> Any:
         ids = seeded_ids(1)
         return create_service(
             "throttr", profile=profile, variant="uint16", clock=clock, ids=ids, patch=server_patch("throttr", mutant)
         )
 
-    return SimulationDriver(service).play(player({**SPEC, **changes}, profile, delivery))
+    return SimulationDriver(service).play(player({**SPEC, **changes}, profile, segmentation))
 
 
 def kinds(trace: Trace, kind: Kind) -> list[tuple[int, str]]:
@@ -57,9 +57,11 @@ def kinds(trace: Trace, kind: Kind) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])
 @pytest.mark.parametrize("flow", ["waves", "stream"])
-@pytest.mark.parametrize("delivery", ["whole", "bytes", "joined"])
-def test_a_right_server_passes_and_the_record_says_how_much_was_shown(flow: str, profile: str, delivery: str) -> None:
-    outcome = played(flow=flow, profile=profile, delivery=delivery)
+@pytest.mark.parametrize("segmentation", ["whole", "bytes", "joined"])
+def test_a_right_server_passes_and_the_record_says_how_much_was_shown(
+    flow: str, profile: str, segmentation: str
+) -> None:
+    outcome = played(flow=flow, profile=profile, segmentation=segmentation)
 
     assert outcome.verdict is Verdict.PASS
     assert outcome.extra[HISTORY].startswith("linearizable: 90 operations on 2 keys, ")

@@ -16,7 +16,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.cases import Case, load_suite
-from wireproof.conformance.suite.segmentation import DELIVERIES
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.mutants.registry import server_patch
 from wireproof.mutants.throttr.server import ServerMutant
@@ -49,7 +49,7 @@ def outcomes(mutant: str | None, profile: str, variant: str) -> list[Outcome]:
                 patch=server_patch("throttr", mutant),
             )
         )
-        return driver.play(Player(case, symbols, delivery=DELIVERIES["whole"]))
+        return driver.play(Player(case, symbols, segmentation=SEGMENTATIONS["whole"]))
 
     return [play(case) for case in cases(profile, variant)]
 
