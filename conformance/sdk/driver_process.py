@@ -1,6 +1,6 @@
 """A driver that is talked to: one long-lived process, commands that may overlap, a deadline on every wait.
 
-    driver = DriverProcess(CommandWires(parse_driver("node driver.js")))
+    driver = DriverProcess(ProcessTransport(parse_driver("node driver.js")))
     hello = await driver.start()
     await driver.ask("connect", connection="a", host="127.0.0.1", port=9000)
     call = driver.begin("query", connection="a", key={"hex": "6b"})      # sent; others may follow
