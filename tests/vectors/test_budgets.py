@@ -69,7 +69,14 @@ def test_every_waste_has_a_case_and_every_case_a_waste() -> None:
     assert {case for case, _ in KILLERS.values()} == set(CASES)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+QUICK = ("memory-of-announced-length", "one-client-at-a-time")
+"""Those that every run of the tests finds; the others take longer and are for the night."""
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(one, marks=() if one.name in QUICK else pytest.mark.nightly, id=one.name) for one in MUTANTS],
+)
 def test_a_wasteful_server_is_found_out_and_the_broken_clause_blamed(mutant: Any) -> None:
     name, expected = KILLERS[mutant.name]
     with server(mutant.name) as process:

@@ -96,7 +96,9 @@ def test_a_server_that_says_where_it_listens_needs_no_port(mine: str) -> None:
     ("how", "death", "words"),
     [
         ("segfault", "it died of SIGSEGV", "Fatal Python error: Segmentation fault"),
-        ("exit", "it ended with exit code 70", "fatal: nobody unsubscribes here"),
+        pytest.param(
+            "exit", "it ended with exit code 70", "fatal: nobody unsubscribes here", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_each_death_is_the_crash_of_the_case_that_did_it(

@@ -69,9 +69,9 @@ def found_in(command: str, folder: Path) -> tuple[Result, FuzzFinding]:
     ("kind", "oracle"),
     [
         ("is_reported_by_a_sanitizer", "a sanitizer is silent"),
-        ("is_stuck", "a connection is served on"),
-        ("grows", "memory is linear in the input"),
-        ("spins", "an idle server rests"),
+        pytest.param("is_stuck", "a connection is served on", marks=pytest.mark.nightly),
+        pytest.param("grows", "memory is linear in the input", marks=pytest.mark.nightly),
+        pytest.param("spins", "an idle server rests", marks=pytest.mark.nightly),
     ],
 )
 def test_each_wrongness_is_found(kind: str, oracle: str, tmp_path: Path) -> None:
