@@ -268,6 +268,7 @@ class _Announcing(ThrottrSession):
 # fmt: off
 WIDTH_MUTANTS = (
     _as_wide("uint8", "WIDTH-1", 2),
+    _as_wide("uint16", "WIDTH-2", 4),
     _as_wide("uint32", "WIDTH-3", 2),
     _as_wide("uint64", "WIDTH-4", 4),
     mutant("width-ttl-near-the-largest-refused", "INSERT and SET with a TTL of the largest number, or one less, answer 00.", "WIDTH-8", "INSERT-8",
