@@ -59,9 +59,9 @@ def received(client: Any, count: int = 1) -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("account", [{}, USER], ids=["anonymous", "login"])
-def test_messages_are_published_and_received(server: Server, intended: dict[str, str]) -> None:
+def test_messages_are_published_and_received(server: Server, account: dict[str, str]) -> None:
     # Its sockets have buffers of 1024 bytes unless told otherwise: large messages then take seconds.
-    with connected(server, buf_size=1 << 18, **intended) as client:
+    with connected(server, buf_size=1 << 18, **account) as client:
         client.subscribe("unit/#")
         client.publish("unit/tests/test1", "hello")
         client.publish("//unit//ü", b"\0\xff")
@@ -89,8 +89,8 @@ def test_many_topics_are_subscribed_to_and_unsubscribed_from_at_once(server: Ser
 @pytest.mark.parametrize(
     "account", [{"user": "user1", "password": "wrong"}, {"user": "nobody"}, {"user": "noacl", "password": "secret"}]
 )
-def test_a_login_that_is_refused_is_an_access_error(server: Server, intended: dict[str, str]) -> None:
-    with pytest.raises(psrt.AccessError), connected(server, **intended):
+def test_a_login_that_is_refused_is_an_access_error(server: Server, account: dict[str, str]) -> None:
+    with pytest.raises(psrt.AccessError), connected(server, **account):
         pass
 
 
