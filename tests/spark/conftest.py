@@ -128,14 +128,14 @@ def realistic_runs(
             "variant": variant,
         }
         yield [
-            made_up_case(run, group, index, segmentation)
+            made_up_case(run, group, index, delivery)
             for group in groups
             for index in range(1, cases + 1)
-            for segmentation in ("whole", "bytes")
+            for delivery in ("whole", "bytes")
         ]
 
 
-def made_up_case(run: Record, group: str, index: int, segmentation: str) -> Record:
+def made_up_case(run: Record, group: str, index: int, delivery: str) -> Record:
     case = f"THR-C-{group}-{index}"
     level = ("MUST", "MUST", "SHOULD", "MAY")[index % 4]
     luck = int(hashlib.sha256(f"{run['implementation']}{run['variant']}{case}".encode()).hexdigest(), 16) % 97
@@ -147,4 +147,4 @@ def made_up_case(run: Record, group: str, index: int, segmentation: str) -> Reco
     if verdict in ("fail", "crash", "hang"):
         changes |= {"blamed": f"THR-{group}-{index}", "guilty": "target", "step": 1, "byte": 2}
         changes |= {"expected": "01 07 00 04 3c 00", "got": "01 07 ff 04 3c 00"}
-    return make_record(segmentation=segmentation, **changes)
+    return make_record(delivery=delivery, **changes)

@@ -75,8 +75,8 @@ def test_a_server_that_fails_in_one_segmentation_only_has_its_cell_marked(
         "r",
         [
             record(),
-            record(**asked, segmentation="fields"),
-            record(**asked, segmentation="bytes", verdict="lenient", blamed="THR-ROBUSTNESS-6", guilty="target"),
+            record(**asked, delivery="fields"),
+            record(**asked, delivery="bytes", verdict="lenient", blamed="THR-ROBUSTNESS-6", guilty="target"),
         ],
     )
     out = tmp_path / "out"
@@ -148,7 +148,7 @@ def test_empty_files_are_refused(main: Callable[..., int], write_run: Callable[.
     assert main(tmp_path / "runs", "--out", tmp_path / "out") == 2
 
 
-@pytest.mark.parametrize(("below", "said"), [("runs", "no records.jsonl"), ("missing", "there is no ")])
+@pytest.mark.parametrize(("below", "said"), [("runs", "no records.jsonl"), ("missing", "does not exist")])
 def test_a_folder_without_runs_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, below: str, said: str
 ) -> None:
