@@ -75,10 +75,10 @@ def test_a_drawn_history_is_shown_by_junit_and_the_console(tmp_path: Path, capsy
 
 DELIVERED = [
     record("insert/one"), record("insert/two"), record("insert/three", "fail"),
-    record("insert/one", level="SHOULD", segmentation="bytes"),
-    record("insert/two", "lenient", "SHOULD", segmentation="bytes", blamed="THR-ROBUSTNESS-6"),
-    record("insert/two", "hang", "SHOULD", segmentation="half-closed"),
-    record("insert/one", "harness_error", "SHOULD", segmentation="joined"),
+    record("insert/one", level="SHOULD", delivery="bytes"),
+    record("insert/two", "lenient", "SHOULD", delivery="bytes", blamed="THR-ROBUSTNESS-6"),
+    record("insert/two", "hang", "SHOULD", delivery="half-closed"),
+    record("insert/one", "harness_error", "SHOULD", delivery="joined"),
 ]  # fmt: skip
 
 
