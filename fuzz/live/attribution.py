@@ -16,7 +16,7 @@ from wireproof.fuzz.live.oracles import NEEDS_FRESH_PROCESS, SAMPLED, judged
 from wireproof.fuzz.live.token_substitution import on_other_connections
 from wireproof.fuzz.script import Script
 
-__all__ = ["Attributed", "Attribution", "joined"]
+__all__ = ["Attributed", "Attribution", "joined", "without_last_closes"]
 
 REPLAYS = 3
 """How often the reduced script is replayed at the end, each time on a new process where we started it."""
@@ -57,10 +57,13 @@ class Attribution:
             return Attributed(self._suspicion, with_fresh_canaries(recent[-1]), 0, REPLAYS, None)
         self._deadline = time.monotonic() + self._seconds
         few = fewer(few, self._shows, tries=SHRINK_TRIES) if len(few) > 1 else few
-        whole = joined(few)
-        small = self._small(few)
+        whole = self._unclosed(joined(few))
+        small = self._small(whole)
         found = self._verified(small)
-        return found if found.seen or small == whole else self._verified(whole)
+        if found.seen == found.of or small == whole:
+            return found
+        other = self._verified(whole)
+        return other if other.seen > found.seen else found
 
     def _shortest(self, recent: Sequence[Script]) -> Sequence[Script] | None:
         """Return the last 1, 8 or 64 scripts: the fewest that reproduce it; None if none do."""
@@ -69,6 +72,9 @@ class Attribution:
             some = recent[-number:]
             if self._shows(some, ignore_deadline=True):
                 return some
+            unclosed = (*some[:-1], without_last_closes(some[-1]))
+            if unclosed[-1] != some[-1] and self._shows(unclosed, ignore_deadline=True):
+                return unclosed
             if number >= len(recent):
                 return None
             number *= 8
@@ -77,8 +83,13 @@ class Attribution:
     def _late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    def _small(self, few: Sequence[Script]) -> Script:
-        script: Script = tuple(joined(few))
+    def _unclosed(self, script: Script) -> Script:
+        """Return the script without its last closes if it reproduces the suspicion like that."""
+        unclosed = without_last_closes(script)
+        return unclosed if unclosed != script and self._shows([unclosed], ignore_deadline=True) else script
+
+    def _small(self, whole: Script) -> Script:
+        script = whole
         if not self._shows([script]):
             return script
         script = tuple(fewer(script, lambda steps: self._shows([tuple(steps)]), tries=SHRINK_TRIES))
@@ -140,6 +151,22 @@ class Attribution:
             self._live.restart("to reproduce a suspicion")
         except StartError:
             self._live.restart("to reproduce a suspicion, second attempt")
+
+
+def without_last_closes(script: Script) -> Script:
+    """Return the script without the closes after which a connection is not opened again.
+
+    A close with unread replies resets the connection, and the server may lose what was written just before: whether it
+    met that depends on its speed.
+    """
+    kept: list[Action] = []
+    opened_again: set[str] = set()
+    for step in reversed(script):
+        if isinstance(step, Open):
+            opened_again.add(step.connection)
+        if not isinstance(step, Shut) or step.how == "half" or step.connection in opened_again:
+            kept.append(step)
+    return tuple(reversed(kept))
 
 
 def joined(scripts: Sequence[Script]) -> Script:

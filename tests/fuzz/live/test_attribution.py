@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wireproof.conformance.model.actions import Open, Read, Write
+from wireproof.conformance.model.actions import Open, Read, Shut, Write
 from wireproof.conformance.model.trace import Trace
-from wireproof.fuzz.live.attribution import Attribution, joined
+from wireproof.fuzz.live.attribution import Attribution, joined, without_last_closes
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.observation import Play, Suspicion
 from wireproof.fuzz.live.oracles import death
@@ -92,3 +92,29 @@ def test_joined_scripts_end_their_own_connections() -> None:
 
     assert [getattr(step, "connection", "") for step in both] == ["0.a"] * 4 + ["1.a"] * 4
     assert size(both) == 2
+
+
+def test_last_closes_are_left_out_where_the_failure_stays() -> None:
+    live: Any = Fragile(b"A", b"Z")
+
+    found = Attribution(live, DEATH, seconds=0).of([(*writing(b"AZ"), Shut("a", "close"))])
+
+    assert found.script == writing(b"AZ")
+
+
+def test_a_failure_that_the_last_close_hides_is_reproduced_without_it() -> None:
+    class Resetting(Fragile):
+        def play(self, script: Script, **how: Any) -> Play:
+            return super().play(() if isinstance(script[-1], Shut) else script, **how)
+
+    live: Any = Resetting(b"A", b"Z")
+
+    found = Attribution(live, DEATH, seconds=0).of([(*writing(b"AZ"), Shut("a", "close"))])
+
+    assert (found.script, found.seen) == (writing(b"AZ"), 3)
+
+
+def test_a_close_before_another_open_is_kept_like_a_half_close() -> None:
+    script = (*writing(b"1"), Shut("a", "reset"), *writing(b"2"), Shut("a", "half"), Shut("a", "close"))
+
+    assert without_last_closes(script) == script[:-1]

@@ -1,4 +1,4 @@
-"""A server that does one thing wrong once it is sent two bytes 0xff in one piece; started by tests.
+"""A server that does one thing wrong once it is sent two bytes 0xff on one connection; started by tests.
 
 python wrong_server.py WRONG PORT [PROTOCOL PROFILE VARIANT]
 """
@@ -66,6 +66,7 @@ class Wrong(asyncio.Protocol):
     def __init__(self, connection: Any, wrong: Callable[[Any], None]) -> None:
         self.connection = connection
         self.wrong = wrong
+        self.last = b""
         self.connection_made = connection.connection_made  # type: ignore[method-assign]
         self.connection_lost = connection.connection_lost  # type: ignore[method-assign]
         self.eof_received = connection.eof_received  # type: ignore[method-assign]
@@ -74,8 +75,9 @@ class Wrong(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.connection.data_received(data)
-        if TRIGGER in data:
+        if TRIGGER in self.last + data:
             self.wrong(self)
+        self.last = data[-1:]
 
 
 async def main(wrong: str, port: int, name: str = "throttr", profile: str = "7.1.0", variant: str = "uint16") -> None:
