@@ -114,7 +114,7 @@ def state_paths(name: str, profile: str, variant: str, link_name: str) -> tuple[
     spoken = protocol(name)
     link, codec = spoken.links[link_name], spoken.codec(spoken.profiles[profile], variant)
     known, answers = examples(name, profile, variant), spoken.profiles[profile].replies
-    usual = link.opening()
+    usual = link.handshake()
     asked = {kind: (*(one for one in usual if type(one) is kind), *known.get(kind, ())) for kind in answers}
     found: dict[object, StatePath] = {_state(link, codec, ()): ()}
     ahead: deque[StatePath] = deque([()])

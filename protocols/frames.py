@@ -57,21 +57,21 @@ def bad_flag(value: int, at: int) -> MalformedFrameError:
 
 def unsplit(name: str, size: int, at: int) -> MalformedFrameError:
     """Return the error for a body in which no 00 ends the field `name`."""
-    told = f"{name}: expected a 00 behind it within the {size} bytes announced, got none"
-    return MalformedFrameError(ErrorCode.BAD_VALUE, told, at)
+    detail = f"{name}: expected a 00 behind it within the {size} bytes announced, got none"
+    return MalformedFrameError(ErrorCode.BAD_VALUE, detail, at)
 
 
 def bad_value(message: Any, layout: Layout) -> LocalProtocolError:
     """Return the error that names the first field of `message` its layout cannot carry."""
     if type(message) is not layout.message:
-        told = f"expected {layout.message.NAME}, got {shown(message)}"
-        return LocalProtocolError(ErrorCode.BAD_VALUE, told)
+        detail = f"expected {layout.message.NAME}, got {shown(message)}"
+        return LocalProtocolError(ErrorCode.BAD_VALUE, detail)
     wrong = [(name, kind) for name, kind in layout.fields if not _carries(kind, getattr(message, name))]
     if not wrong:
         return LocalProtocolError(ErrorCode.BAD_VALUE, f"{message.NAME}: expected less than its size can tell")
     name, kind = wrong[0]
-    told = f"{message.NAME}.{name}: expected {_expected(kind)}, got {shown(getattr(message, name))}"
-    return LocalProtocolError(ErrorCode.BAD_VALUE, told)
+    detail = f"{message.NAME}.{name}: expected {_expected(kind)}, got {shown(getattr(message, name))}"
+    return LocalProtocolError(ErrorCode.BAD_VALUE, detail)
 
 
 def shown(value: object) -> str:

@@ -12,11 +12,11 @@ from wireproof.protocols.messages import Reply, Request
 __all__ = ["Link"]
 
 
-def _no_barrier() -> Request:
+def _undefined_sync_request() -> Request:
     raise LookupError("this kind of line has no request that is answered at once")
 
 
-def _no_neighbour(name: bytes) -> tuple[Request, Reply]:
+def _undefined_noop(name: bytes) -> tuple[Request, Reply]:
     raise LookupError("this kind of line has no request that changes nothing")
 
 
@@ -28,15 +28,15 @@ class Link:
     """(codec, max_frame=...) -> the client's side of a connection."""
     server: Callable[..., Connection]
     """(codec, max_frame=...) -> the server's side of a connection."""
-    barrier: Callable[[], Request] = _no_barrier
+    sync_request: Callable[[], Request] = _undefined_sync_request
     """A request any server answers at once: its reply proves that what came before it was handled.
 
     Raises `LookupError` where there is none."""
-    neighbour: Callable[[bytes], tuple[Request, Reply]] = _no_neighbour
+    noop: Callable[[bytes], tuple[Request, Reply]] = _undefined_noop
     """A name that nobody else uses -> a request that changes no record, and its reply, led by a status byte.
 
     Raises `LookupError` where there is none."""
-    opening: Callable[[], tuple[Request, ...]] = tuple
+    handshake: Callable[[], tuple[Request, ...]] = tuple
     """What a client sends on a new connection before it may ask for anything, each answered."""
     transport: Literal["stream", "datagram"] = "stream"
     """Over datagrams each message is one of them."""
@@ -52,6 +52,6 @@ class Link:
     """Whether clients ask for the neighbour by themselves, whenever they like, so that the connection is not closed."""
 
     @property
-    def has_neighbours(self) -> bool:
+    def has_noop(self) -> bool:
         """Say whether there is a request that changes nothing."""
-        return self.neighbour is not _no_neighbour
+        return self.noop is not _undefined_noop

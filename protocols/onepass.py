@@ -54,8 +54,8 @@ def _stop(kind: Kind, buf: bytes, at: int, end: int, where: str) -> int:
         return stop
     size = kind.width if isinstance(kind, UInt) else kind.size if isinstance(kind, Raw) else 0
     if at + size > end:
-        told = f"{where}: expected {size} bytes, got {max(end - at, 0)}"
-        raise MalformedFrameError(ErrorCode.TRUNCATED, told, end)
+        detail = f"{where}: expected {size} bytes, got {max(end - at, 0)}"
+        raise MalformedFrameError(ErrorCode.TRUNCATED, detail, end)
     return at + size
 
 

@@ -82,7 +82,7 @@ class Plain:
     def fields(self, message: Message) -> dict[str, Any]:
         """Return the fields of a message."""
         found: dict[str, Any] = {}
-        for name, kind in self._told(type(message)):
+        for name, kind in self._reported_fields(type(message)):
             value = getattr(message, name)
             match kind:
                 case Absent():
@@ -101,18 +101,18 @@ class Plain:
     def result(self, reply: Reply) -> dict[str, Any]:
         """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
         if self.is_flag(type(reply)):
-            ((name, _),) = self._told(type(reply))
+            ((name, _),) = self._reported_fields(type(reply))
             return {STATUS: getattr(reply, name)}
         return self.fields(reply)
 
     def is_flag(self, reply: type[Message]) -> bool:
         """Say whether a reply is one flag and nothing else."""
-        return [type(kind) for _, kind in self._told(reply)] == [Flag]
+        return [type(kind) for _, kind in self._reported_fields(reply)] == [Flag]
 
     def result_name(self, operation: str) -> str:
         """Return the name of the one field that the reply to `operation` consists of, as `result` calls it."""
         reply = self.profile.replies[self.operations[operation]][-1]
-        ((name, kind),) = self._told(reply)
+        ((name, kind),) = self._reported_fields(reply)
         return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
 
     def number(self, name: str, value: int) -> str:
@@ -132,7 +132,7 @@ class Plain:
 
         Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
         """
-        layout = [field for part in self.parts(operation) for field in self._told(part)]
+        layout = [field for part in self.parts(operation) for field in self._reported_fields(part)]
         kinds = {_beside(name): kind for name, kind in layout}
         wrong = [f"{name} is missing" for name in kinds if name not in fields]
         wrong += [f"{name} is not a field of it" for name in fields if name not in kinds]
@@ -151,9 +151,11 @@ class Plain:
                 raise PlainError(f"connect: {name} is not a field of it")
         return {name: _given(f"connect.{name}", known[name], value) for name, value in fields.items()}
 
-    def _told(self, message: type[Message]) -> list[tuple[str, Kind]]:
+    def _reported_fields(self, message: type[Message]) -> list[tuple[str, Kind]]:
         """Return the fields that are no business of the SDK alone."""
-        return [(name, kind) for name, kind in self.layout(message).fields if name not in self.protocol.sdk.untold]
+        return [
+            (name, kind) for name, kind in self.layout(message).fields if name not in self.protocol.sdk.hidden_fields
+        ]
 
     def _value(self, name: str, kind: Kind, value: Any) -> Any:
         match kind:
@@ -180,8 +182,8 @@ class Plain:
             return words[value]
         if isinstance(value, str) and value.isascii() and value.isdigit():
             return int(value)
-        told = f"{', '.join(words)} or a string of decimal digits" if words else "a string of decimal digits"
-        raise PlainError(f"{where}: expected {told}, got {_shown(value)}")
+        detail = f"{', '.join(words)} or a string of decimal digits" if words else "a string of decimal digits"
+        raise PlainError(f"{where}: expected {detail}, got {_shown(value)}")
 
     def _rows_field(self, part: type[Message]) -> str:
         return next(name for name, kind in self.layout(part).fields if isinstance(kind, Rows))
@@ -195,8 +197,8 @@ def _given(where: str, kind: str | tuple[str, ...], value: object) -> Any:
             return float(value)
         raise PlainError(f"{where}: expected seconds in decimal digits, got {_shown(value)}")
     if not isinstance(value, str) or (isinstance(kind, tuple) and value not in kind):
-        told = " or ".join(kind) if isinstance(kind, tuple) else f"a {kind}"
-        raise PlainError(f"{where}: expected {told}, got {_shown(value)}")
+        detail = " or ".join(kind) if isinstance(kind, tuple) else f"a {kind}"
+        raise PlainError(f"{where}: expected {detail}, got {_shown(value)}")
     return value
 
 

@@ -46,7 +46,7 @@ class Protocol:
     """Name -> the kinds of line it is spoken on; the first is the one meant where nothing is said."""
     names: Mapping[str, type[IntEnum]]
     """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
-    neighbour_moves: frozenset[str] = frozenset()
+    counted_with_noops: frozenset[str] = frozenset()
     """Fields of replies that count requests or bytes, so that a neighbour more changes them."""
     time_moves: frozenset[str] = frozenset()
     """Fields of replies that change while records of others expire."""

@@ -18,7 +18,7 @@ class SdkTraits:
     """What an SDK sends and takes by itself: nobody asks for it by name, nobody is told of it."""
     continued: Mapping[type[Request], type[Request]] = field(default_factory=dict)
     """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
-    untold: frozenset[str] = frozenset()
+    hidden_fields: frozenset[str] = frozenset()
     """Fields that an SDK fills in and reads by itself."""
     connect_fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """What connecting takes besides host and port, all optional: name -> "bytes", "seconds", "path", or its words."""

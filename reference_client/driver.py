@@ -92,7 +92,7 @@ class Connection:
 
     async def _settled(self, operation: str, call: Awaitable[object]) -> Object:
         try:
-            return self._told(operation, await call)
+            return self._reported(operation, await call)
         except RefusedError as error:
             if error.reply is None:
                 raise
@@ -104,7 +104,7 @@ class Connection:
         called: Awaitable[object] = getattr(target, operation)(**self.plain.values(operation, given))
         return called
 
-    def _told(self, operation: str, value: object) -> Object:
+    def _reported(self, operation: str, value: object) -> Object:
         plain = self.plain
         replies = plain.profile.replies[plain.operations[operation]]
         if value is None or isinstance(value, bool):

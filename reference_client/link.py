@@ -60,7 +60,7 @@ class Link(asyncio.Protocol):
 
     def close(self) -> None:
         """Close; pending calls fail with ClosedError."""
-        self._end(ClosedError("the client was closed"), told=False)
+        self._end(ClosedError("the client was closed"), detail=False)
         self._transport.close()
 
     async def closed(self) -> None:
@@ -69,7 +69,7 @@ class Link(asyncio.Protocol):
 
     def abort(self) -> None:
         """Close without sending what is buffered; pending calls fail with ClosedError."""
-        self._end(ClosedError("the client was closed"), told=False)
+        self._end(ClosedError("the client was closed"), detail=False)
         self._transport.abort()
 
     def fail(self, why: ClientError) -> None:
@@ -171,7 +171,7 @@ class Link(asyncio.Protocol):
         left = len(self._waiting)
         return f" with {left} request{'s' * (left > 1)} unanswered" if left else ""
 
-    def _end(self, why: ClientError, *, told: bool = True) -> None:
+    def _end(self, why: ClientError, *, detail: bool = True) -> None:
         if self.ended is not None:
             return
         self.ended = why
@@ -180,7 +180,7 @@ class Link(asyncio.Protocol):
                 one.set_exception(type(why)(str(why)))
                 one.exception()
         self._waiting.clear()
-        if told:
+        if detail:
             self._on_end(why)
 
 

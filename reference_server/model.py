@@ -34,7 +34,7 @@ class Model(Protocol):
     def reads(self, request: Request, reply: Message | None) -> bool:
         """Return whether a request with this reply changes nothing, in any state; its reply may show the state."""
 
-    def tell(self, state: Hashable) -> str:
+    def describe(self, state: Hashable) -> str:
         """Return a description of a state."""
 
 
@@ -49,7 +49,7 @@ class Window(NamedTuple):
 class Disagreement:
     """An answer or a push that no reading of the documents allows."""
 
-    told: str
+    detail: str
     """A description: what arrived, and what was expected."""
     shape: str
     """Equal for occurrences of the same defect; findings are grouped by it."""
@@ -84,7 +84,7 @@ class ServerModel(Protocol):
     def pushed(self, connection: str, push: Push) -> None:
         """Report a push; `unexpected` judges it."""
 
-    def owed(self, connection: str) -> str | None:
+    def due_message(self, connection: str) -> str | None:
         """Return a description of the first push that must still arrive; None if there is none."""
 
     def unexpected(self, at: Window) -> Disagreement | None:

@@ -274,7 +274,7 @@ class Scheduler(Generic[T]):
                 if item.due > end_ns:
                     self._file(item, item.due)
                 else:
-                    self._tell(item)
+                    self._call_back(item)
             if handled >= FEW:
                 yield handled
                 handled = 0
@@ -282,7 +282,7 @@ class Scheduler(Generic[T]):
             heappop(self._ticks)
         yield handled
 
-    def _tell(self, item: T) -> None:
+    def _call_back(self, item: T) -> None:
         try:
             self._on_due(item)
         except Exception:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from wireproof.conformance.report.clause_coverage import (
     AnyMutant,
-    Entry,
+    ClauseEntry,
     Runs,
     coverage,
     holes,
@@ -74,7 +74,7 @@ def _mutants(name: str) -> list[AnyMutant]:
     return [*server_mutants(name).values(), *clients.values()]
 
 
-def _show(entries: Sequence[Entry], missing: Sequence[str], runs: Runs, *, brief: bool) -> None:
+def _show(entries: Sequence[ClauseEntry], missing: Sequence[str], runs: Runs, *, brief: bool) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = PRINTED_WIDTH
@@ -93,7 +93,7 @@ def _show(entries: Sequence[Entry], missing: Sequence[str], runs: Runs, *, brief
     console.print(f"{len(entries)} clauses, {len(missing)} holes, {len(questions)} open questions{read}")
 
 
-def _by_clause(entries: Sequence[Entry]) -> Table:
+def _by_clause(entries: Sequence[ClauseEntry]) -> Table:
     table = Table(box=None, header_style="bold")
     for title in ("clause", "level", "cases", "mutants", "seen"):
         table.add_column(title, overflow="fold")
@@ -110,7 +110,7 @@ def _few(names: Sequence[str]) -> str:
     return " ".join(names[:NAMED]) + more
 
 
-def _by_group(entries: Sequence[Entry]) -> Table:
+def _by_group(entries: Sequence[ClauseEntry]) -> Table:
     table = Table(box=None, header_style="bold")
     for title in ("group", "clauses", "with cases", "binding", "with mutants"):
         table.add_column(title, justify="left" if title == "group" else "right")
@@ -127,7 +127,7 @@ def _by_group(entries: Sequence[Entry]) -> Table:
     return table
 
 
-def _as_json(one: Entry) -> dict[str, object]:
+def _as_json(one: ClauseEntry) -> dict[str, object]:
     return {
         "id": one.clause.id,
         "text": one.clause.text,

@@ -67,7 +67,9 @@ def check(
     wires: DriverTransport
     try:
         wires = (
-            ProcessTransport(parse_driver(driver)) if driver else FifoTransport(lambda told: click.echo(told, err=True))
+            ProcessTransport(parse_driver(driver))
+            if driver
+            else FifoTransport(lambda detail: click.echo(detail, err=True))
         )
     except DriverStartError as error:
         raise click.UsageError(str(error)) from None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from wireproof.conformance.mutation.edit_score import EditScore, Kind, explanations, place_of, stale
+from wireproof.conformance.mutation.edit_score import EditScore, SurvivalReason, explanations, place_of, stale
 from wireproof.conformance.mutation.fresh_server import all_edits
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.mutation.random_edits import EditResult, Sample, Status, draw, run_edits
@@ -32,14 +32,14 @@ def score_edits(run: MutationRun, number: int, seed: int, console: Console) -> S
     found = ScoredEdits(sample, EditScore(results, explanations()))
     for place in stale(explanations(), all_edits(packages)):
         console.print(f"explained, but there is no such edit: {' | '.join(place)}", markup=False)
-    for kind in (*Kind, None):
+    for kind in (*SurvivalReason, None):
         for one in found.score.survivors(kind):
             console.print(_line(one, kind), markup=False)
     _sum_up(console, found, seed)
     return found
 
 
-def _line(one: EditResult, kind: Kind | None) -> str:
+def _line(one: EditResult, kind: SurvivalReason | None) -> str:
     where = f"{one.edit.file} {one.edit.edit.function or '(module)'}: {one.edit.edit}"
     if kind is None:
         return f"survives, not explained: {where}"
@@ -53,6 +53,6 @@ def _sum_up(console: Console, found: ScoredEdits, seed: int) -> None:
         f"{sample.unreached} more are on lines that no recording reaches under this profile and are not drawn"
     )
     counts = Counter(one.status for one in score.results)
-    kinds = ", ".join(f"{len(score.survivors(kind))} {kind or 'not explained'}" for kind in (*Kind, None))
+    kinds = ", ".join(f"{len(score.survivors(kind))} {kind or 'not explained'}" for kind in (*SurvivalReason, None))
     console.print(f"{', '.join(f'{counts[status]} {status}' for status in Status)}; of the survivors {kinds}")
     console.print(f"score: {score.killed} of {score.counted} edits that are not equivalent, {score.percent:.1f} %")

@@ -12,13 +12,13 @@ from wireproof.conformance.run.segmentation_sample import (
     BUDGET,
     ONLY_WHOLE,
     SAMPLE,
-    Choice,
     ChoiceError,
+    SegmentationChoice,
     choice_of,
 )
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 
-KNOWN = "; ".join(f"{name}: {one.told}" for name, one in SEGMENTATIONS.items())
+KNOWN = "; ".join(f"{name}: {one.description}" for name, one in SEGMENTATIONS.items())
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ def add_segmentation_options(command: Command) -> Command:
     return names(budget(command))
 
 
-def segmentations_of(options: Mapping[str, Any]) -> Choice:
+def segmentations_of(options: Mapping[str, Any]) -> SegmentationChoice:
     """Return the segmentations to play; none where only MUST is played, because they count as SHOULD."""
     if options["delivery"] == SAMPLE and options["level"] == "must":
         return ONLY_WHOLE

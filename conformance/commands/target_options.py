@@ -78,7 +78,7 @@ OPTIONS = (
 class Target:
     """What is tested."""
 
-    told: str
+    label: str
     """Its name in records."""
     address: Address | None
     """None: the simulation. A server that is restarted gets another address each time."""

@@ -37,7 +37,7 @@ from wireproof.conformance.report.console import (
 )
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_pristine, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_fresh_server, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, parse, select
@@ -165,13 +165,13 @@ class _Test:
 
     def _leave_out(self, plan: Plan) -> int:
         """Drop the cases that require a fresh server when this one already holds records; return how many."""
-        needy = [case for case in plan.cases if case.pristine]
+        needy = [case for case in plan.cases if case.fresh_server]
         if not needy or self.address is None:
             return 0
         spoken = Spoken(plan.run.profile, plan.run.variant)
-        if asyncio.run(is_pristine(self.suite, self.address, spoken, self.settings.timeout)):
+        if asyncio.run(is_fresh_server(self.suite, self.address, spoken, self.settings.timeout)):
             return 0
-        plan.cases = [case for case in plan.cases if not case.pristine]
+        plan.cases = [case for case in plan.cases if not case.fresh_server]
         if not plan.cases:
             raise SelectionError("no case left: those selected require a fresh server; restart it to play them")
         return len(needy)
@@ -201,8 +201,8 @@ class _Test:
             self.protocol.name,
             spoken.profile,
             spoken.variant,
-            self.target.told,
-            self.options["implementation"] or ("wireproof reference" if self.address is None else self.target.told),
+            self.target.label,
+            self.options["implementation"] or ("wireproof reference" if self.address is None else self.target.label),
             version,
             options={key: str(value) for key, value in self.options.items() if value not in (None, False, "", ())},
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.player import Player
@@ -23,7 +23,7 @@ ANSWERS: Mapping[type[Action], frozenset[Kind]] = {
     Shut: frozenset({Kind.HALF_CLOSED, Kind.CLOSED}),
     Secure: frozenset({Kind.SECURED, Kind.SILENT, Kind.ENDED, Kind.RESET}),
     Sleep: frozenset({Kind.WAITED}),
-    Measure: frozenset({Kind.MEASURED}),
+    ReadUsage: frozenset({Kind.MEASURED}),
 }
 """Action -> what may have come of it."""
 
@@ -58,7 +58,7 @@ class ReplayDriver:
         if at >= len(self._trace):
             raise ReplayError(f"event {at}: the trace ends here, the case goes on with {type(action).__name__}")
         event = self._trace[at]
-        connection = "" if isinstance(action, Sleep | Measure) else action.connection
+        connection = "" if isinstance(action, Sleep | ReadUsage) else action.connection
         if event.connection != connection or event.kind not in ANSWERS[type(action)]:
             asked = f"{type(action).__name__} on {connection or 'nothing'}"
             raise ReplayError(f"event {at}: expected {asked}, the trace has {event.kind} on {event.connection}")
@@ -84,11 +84,11 @@ def trace_of(record: Mapping[str, Any]) -> Trace:
     trace = Trace()
     for event in record["exchange"]:
         if event["direction"] == "event":
-            kind, _, told = event["text"].partition(": ")
+            kind, _, detail = event["text"].partition(": ")
             if kind not in list(Kind):
                 raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")
             trace.append(
-                TraceEvent(event["at_us"], event["connection"], Kind(kind), told.encode(), event.get("link", ""))
+                TraceEvent(event["at_us"], event["connection"], Kind(kind), detail.encode(), event.get("link", ""))
             )
         elif event["text"]:
             raise ReplayError(f"{record['case']}: the record holds only a part of what crossed: {event['text']}")

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError, misdelivered
-from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
@@ -135,7 +135,7 @@ class Simulation:
             case Sleep(seconds):
                 self._clock.advance(round(seconds * 1e9))
                 return self._answer(Kind.WAITED)
-            case Measure():
+            case ReadUsage():
                 return self._answer(Kind.MEASURED)
 
     def _open(self, name: str, *, is_stream: bool) -> Answer:

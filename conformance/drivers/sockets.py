@@ -23,7 +23,7 @@ from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.streams import Wire, connect
 from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed
 from wireproof.conformance.drivers.tls import client_context
-from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Secure, Shut, Sleep, Write
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
@@ -157,7 +157,7 @@ class PlaySockets:
             case Sleep(seconds):
                 await self._sleep(seconds)
                 return self._answer(Kind.WAITED)
-            case Measure():
+            case ReadUsage():
                 usage = self._driver.usage
                 return self._answer(Kind.MEASURED, msgspec.json.encode(usage()) if usage else b"")
 

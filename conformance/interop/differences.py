@@ -94,19 +94,19 @@ def _unless_same(reply: str, name: str, one: Any, other: Any) -> ReplyDifference
     if same:
         return None
     field = f"{name}={one}" if isinstance(one, bool) else name
-    return ReplyDifference(reply, field, 0, f"{name} = {_told(one)}", f"{name} = {_told(other)}")
+    return ReplyDifference(reply, field, 0, f"{name} = {_shown(one)}", f"{name} = {_shown(other)}")
 
 
 def _in_rows(reply: str, mine: Rowed, theirs: Rowed) -> ReplyDifference | None:
     if mine.keys() != theirs.keys():
-        detail = ["rows " + (", ".join(map(_told, sorted(each))) or "none of these") for each in (mine, theirs)]
+        detail = ["rows " + (", ".join(map(_shown, sorted(each))) or "none of these") for each in (mine, theirs)]
         return ReplyDifference(reply, "rows", 0, *detail)
     for name, fields in mine.items():
         for field, value in fields.items():
             other = theirs[name][field]
             if value != other:
-                where = f"the row {_told(name)}, {field} = "
-                return ReplyDifference(reply, f"rows.{field}", 0, where + _told(value), where + _told(other))
+                where = f"the row {_shown(name)}, {field} = "
+                return ReplyDifference(reply, f"rows.{field}", 0, where + _shown(value), where + _shown(other))
     return None
 
 
@@ -126,6 +126,6 @@ def _rows_of(plain: Plain, part: Message) -> Iterator[Message]:
             yield from getattr(part, name)
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     text = describe(value) if isinstance(value, bytes) else str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

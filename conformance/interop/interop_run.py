@@ -90,8 +90,8 @@ class Interop:
         return self.spoken.profile in hello.profiles and self.spoken.variant in hello.variants
 
     def _client_column(self, client: ClientParticipant, hello: Hello, clauses: Clauses) -> Column:
-        name = client.told if client.own else f"{hello.sdk.name} ({hello.sdk.language})"
-        return Column(Side.CLIENT, name, self._run(client.told, name, hello.sdk.version, "client"), clauses)
+        name = client.label if client.own else f"{hello.sdk.name} ({hello.sdk.language})"
+        return Column(Side.CLIENT, name, self._run(client.label, name, hello.sdk.version, "client"), clauses)
 
     async def _server_column(self, server: ServerParticipant, address: Address, clauses: Clauses) -> Column:
         try:
@@ -101,7 +101,7 @@ class Interop:
         version = wireproof_version()
         if not server.own:
             version = await version_of(self.suite, address, self.spoken, self.timeout)
-        return Column(Side.SERVER, server.told, self._run(server.told, server.told, version, "server"), clauses)
+        return Column(Side.SERVER, server.label, self._run(server.label, server.label, version, "server"), clauses)
 
     def _run(self, target: str, name: str, version: str, role: str) -> Run:
         protocol, profile, variant = self.suite.protocol, self.spoken.profile, self.spoken.variant

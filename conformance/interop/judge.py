@@ -33,7 +33,7 @@ NAMES = {"type": "the type byte"}
 def stream_fault(first: Violation) -> Breach:
     """Return what the monitor saw as the fault of a side."""
     expected = f"what the protocol allows ({first.error})"
-    return Breach(SIDES[first.side], first.clause, first.offset, expected, first.told, ends=True)
+    return Breach(SIDES[first.side], first.clause, first.offset, expected, first.detail, ends=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Judge:
         byte = first_difference(expected, came)
         field = self._field_at(asked, byte)
         reported = (
-            f"; it reports {detail.kind}: {detail.error.told}"
+            f"; it reports {detail.kind}: {detail.error.detail}"
             if isinstance(detail, DriverAnswer) and detail.error
             else ""
         )
@@ -113,7 +113,7 @@ class Judge:
             if self._is_beyond(theirs):
                 got = "the driver says that its SDK has no such numbers"
                 return Breach(Side.NOBODY, None, None, str(expected), got, Verdict.UNTESTABLE)
-            return Breach(Side.CLIENT, clause, None, f"the result {expected}", f"{detail.kind}: {detail.error.told}")
+            return Breach(Side.CLIENT, clause, None, f"the result {expected}", f"{detail.kind}: {detail.error.detail}")
         return self._differs(theirs, expected, detail.result, clause, "result")
 
     def reported(self, connection: ProxiedConnection) -> tuple[Push, int] | None:
@@ -142,7 +142,7 @@ class Judge:
         clause = self.clauses.of_reply(PUSH, PUSH, "")
         return Breach(Side.SERVER, clause, found.byte, found.expected, found.got)
 
-    def not_told(self, push: Push, detail: str) -> Breach:
+    def not_reported(self, push: Push, detail: str) -> Breach:
         """Return what it is that a driver tells nothing of a push."""
         clause = self.clauses.of_report(PUSH)
         return Breach(Side.CLIENT, clause, None, f"the event message of {describe(push)}", detail, Verdict.HANG)

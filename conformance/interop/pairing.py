@@ -19,7 +19,7 @@ from wireproof.conformance.interop.proxied_connection import ProxiedConnection
 from wireproof.conformance.interop.proxy import Proxy
 from wireproof.conformance.interop.reference_oracle import ReferenceOracle
 from wireproof.conformance.interop.results import Breach, Side, StepResult
-from wireproof.conformance.interop.scenario import Scene, Step, marked, request_of, scenes
+from wireproof.conformance.interop.scenario import ScenarioStep, Scene, marked, request_of, scenes
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
@@ -109,7 +109,7 @@ class Pairing:
             if isinstance(detail, Breach):
                 return detail
             if detail.error is not None or connection is None:
-                got = f"{detail.error.kind}: {detail.error.told}" if detail.error else "no connection was made"
+                got = f"{detail.error.kind}: {detail.error.detail}" if detail.error else "no connection was made"
                 return Breach(Side.CLIENT, None, None, "a connection", got, ends=True)
             self._connections[name] = connection
             if (broke := await self._greeted(name, oracle)) is not None:
@@ -158,7 +158,7 @@ class Pairing:
             self._restarts += 1
             await self.driver.restart("it did not answer")
 
-    async def _step(self, step: Step, oracle: ReferenceOracle, samples: Samples) -> tuple[Breach | None, bool]:
+    async def _step(self, step: ScenarioStep, oracle: ReferenceOracle, samples: Samples) -> tuple[Breach | None, bool]:
         """Return what was wrong first, and whether the driver says that it has no such operation."""
         connection = self._connections[step.connection]
         hello = self.driver.hello
@@ -230,7 +230,7 @@ class Pairing:
             try:
                 event = await self.driver.event(name, "message", deadline=self.timeout)
             except (NoAnswerError, DriverEndedError) as error:
-                return judge.not_told(found[0], str(error))
+                return judge.not_reported(found[0], str(error))
             if (wrong := judge.event(found[0], event)) is not None:
                 return wrong
         surplus = [found for connection in self._connections.values() if (found := judge.reported(connection))]

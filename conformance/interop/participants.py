@@ -21,7 +21,7 @@ SCHEMES = ("tcp://", "unix://")
 class ClientParticipant:
     """A client by the command of its driver."""
 
-    told: str
+    label: str
     words: tuple[str, ...]
     own: bool = False
 
@@ -35,7 +35,7 @@ class ClientParticipant:
 class ServerParticipant:
     """A server by its command or its address."""
 
-    told: str
+    label: str
     address: Address | None = None
     command: ServerCommand | None = None
     own: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wireproof.conformance.interop.scenario import Step
+from wireproof.conformance.interop.scenario import ScenarioStep
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
 
@@ -41,7 +41,7 @@ class StepResult:
 
     scene: str
     number: int
-    step: Step
+    step: ScenarioStep
     request: str
     """The name of the request."""
     trace: Trace

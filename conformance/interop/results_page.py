@@ -84,7 +84,7 @@ class Column:
             profiles=(profile,),
             variants=(self.run.variant,),
             exclusive=False,
-            pristine=False,
+            fresh_server=False,
             slow=False,
             steps=(),
             variables={},

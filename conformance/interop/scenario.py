@@ -15,7 +15,7 @@ from wireproof.protocols.fields import Nested, Raw
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.plain import Plain
 
-__all__ = ["Scene", "Step", "ids_in", "marked", "request_of", "scenes"]
+__all__ = ["ScenarioStep", "Scene", "ids_in", "marked", "request_of", "scenes"]
 
 SUBSCRIBE = "subscribe"
 FIRST, SECOND = "a", "b"
@@ -28,7 +28,7 @@ LATE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScenarioStep:
     """One operation on one connection."""
 
     operation: str
@@ -44,7 +44,7 @@ class Scene:
     """Some operations in order."""
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScenarioStep, ...]
 
     @property
     def connections(self) -> list[str]:
@@ -149,8 +149,8 @@ class _SceneWriter:
 
     def all(self) -> Iterator[Scene]:
         """Yield every scene that is about something."""
-        tables = [Step(one) for one in self.roles.tables]
-        found = [Scene("tables", (*tables, *(Step(one) for one in self.roles.by_id)))]
+        tables = [ScenarioStep(one) for one in self.roles.tables]
+        found = [Scene("tables", (*tables, *(ScenarioStep(one) for one in self.roles.by_id)))]
         found += [Scene(f"record-{one}", tuple(self._record(one))) for one in self.roles.makers]
         found += [Scene(f"change-{one}", tuple(self._changes(one))) for one in self.roles.makers]
         found += [Scene(f"expiry-{one}", tuple(self._expiry(one))) for one in self.roles.makers]
@@ -161,71 +161,71 @@ class _SceneWriter:
         name = self.roles.name_of(operation)
         return {name: marked(self.mark, scene)} if name else {}
 
-    def _made(self, maker: str, scene: str, number: int) -> Step:
+    def _made(self, maker: str, scene: str, number: int) -> ScenarioStep:
         holds = self.roles.number_of(maker)
-        return Step(maker, {**self._named(maker, scene), **({holds: number} if holds else {})})
+        return ScenarioStep(maker, {**self._named(maker, scene), **({holds: number} if holds else {})})
 
-    def _about(self, operations: list[str], scene: str, **more: Any) -> list[Step]:
-        return [Step(one, self._named(one, scene), **more) for one in operations]
+    def _about(self, operations: list[str], scene: str, **more: Any) -> list[ScenarioStep]:
+        return [ScenarioStep(one, self._named(one, scene), **more) for one in operations]
 
     def _readers(self, maker: str) -> list[str]:
         return [one for one in self.roles.readers if self.roles.reads(one, maker)]
 
-    def _record(self, maker: str) -> Iterator[Step]:
+    def _record(self, maker: str) -> Iterator[ScenarioStep]:
         scene = f"record-{maker}"
         looks = self._about([*self._readers(maker), *self.roles.describers], scene)
         yield from looks
         yield self._made(maker, scene, self.most)
         yield from looks
-        yield from (Step(one) for one in self.roles.tables)
+        yield from (ScenarioStep(one) for one in self.roles.tables)
         yield from self._about(self.roles.removers, scene)
         yield from looks
 
-    def _changes(self, maker: str) -> Iterator[Step]:
+    def _changes(self, maker: str) -> Iterator[ScenarioStep]:
         scene = f"change-{maker}"
         changes = [(one, fields) for one in self.roles.changers for fields in self.roles.changes(one, maker)]
         if changes:
             yield self._made(maker, scene, ORDINARY)
         for changer, fields in changes:
-            yield Step(changer, {**self._named(changer, scene), **fields})
+            yield ScenarioStep(changer, {**self._named(changer, scene), **fields})
             yield from self._about(self._readers(maker), scene)
 
-    def _expiry(self, maker: str) -> Iterator[Step]:
+    def _expiry(self, maker: str) -> Iterator[ScenarioStep]:
         scene = f"expiry-{maker}"
         for time_left, (unit, lengths) in self.plain.protocol.time_left.items():
             word = next((one for one, length in lengths.items() if 10**8 <= length * SOON <= 10**9), None)
             if word is not None and time_left in self.roles.fields(maker):
                 made = self._made(maker, scene, ORDINARY)
-                yield Step(maker, {**made.change, unit: word, time_left: SOON})
+                yield ScenarioStep(maker, {**made.change, unit: word, time_left: SOON})
                 yield from self._about(self._readers(maker), scene, wait=lengths[word] * SOON / 1e9 + LATE)
 
-    def _channel(self) -> Iterator[Step]:
+    def _channel(self) -> Iterator[ScenarioStep]:
         roles = self.roles
         looks = self._about([*roles.onlookers], "channel")
         publish = [self._published(one) for one in roles.publishers]
         yield from publish
         yield from self._about(roles.subscribers, "channel")
         yield from looks
-        yield from (Step(one) for one in roles.tables)
+        yield from (ScenarioStep(one) for one in roles.tables)
         yield from publish * 2
         yield from self._about(roles.leavers, "channel")
         yield from publish
 
-    def _published(self, operation: str) -> Step:
+    def _published(self, operation: str) -> ScenarioStep:
         named = self._named(operation, "channel")
         bodies = dict.fromkeys(self.roles.fields(operation) - named.keys(), marked(self.mark, "channel"))
-        return Step(operation, {**named, **bodies}, SECOND)
+        return ScenarioStep(operation, {**named, **bodies}, SECOND)
 
-    def _carried(self) -> Iterator[Step]:
+    def _carried(self) -> Iterator[ScenarioStep]:
         codec = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name)
-        inside = codec.encode(self.plain.protocol.link.barrier())
+        inside = codec.encode(self.plain.protocol.link.sync_request())
         for one in self.roles.carriers:
             name = self.roles.name_of(one)
             bodies = [each for each in self.roles.fields(one) if each != name]
-            yield Step(one, {**self._named(one, "carried"), **dict.fromkeys(bodies, inside)})
+            yield ScenarioStep(one, {**self._named(one, "carried"), **dict.fromkeys(bodies, inside)})
 
 
-def request_of(samples: Samples, plain: Plain, step: Step) -> Request:
+def request_of(samples: Samples, plain: Plain, step: ScenarioStep) -> Request:
     """Return the request of a step; ids are those that the server told."""
     made = samples.of(plain.operations[step.operation])
     found: Request = type(made)(**{**{name: getattr(made, name) for name in made.__struct_fields__}, **step.change})

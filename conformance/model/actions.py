@@ -64,11 +64,11 @@ class Sleep:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ReadUsage:
     """Say what the target's process takes now: a JSON object of figures, or nothing where it is not ours."""
 
 
-Action = Open | Write | Read | Shut | Secure | Sleep | Measure
+Action = Open | Write | Read | Shut | Secure | Sleep | ReadUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Place:
         return Place(extra["reply_to"], extra["field"], frozenset(extra["asked"].split()))
 
     @property
-    def told(self) -> dict[str, str]:
+    def fields(self) -> dict[str, str]:
         """The place as a record's extras have it."""
         return {"reply_to": self.reply_to, "field": self.field, "asked": " ".join(sorted(self.asked))}
 
@@ -63,7 +63,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class StepEvent:
     """What one step did, told to a scribe: the verb, the connection, the bytes and the messages they are."""
 
     do: str

@@ -26,7 +26,7 @@ class Kind(StrEnum):
     """Nothing came within the deadline."""
     WAITED = "waited"
     """The case let time pass."""
-    TOLD = "told"
+    DRIVER = "told"
     """What the driver of an SDK was told, a line of JSON."""
     REPORTED = "reported"
     """What the driver of an SDK reported, a line of JSON."""

@@ -29,7 +29,7 @@ class Violation:
     event: int
     """Its number in the trace, from 0."""
     at_us: int
-    told: str
+    detail: str
 
     def order(self) -> tuple[int, int]:
         """Return what puts violations in the order of time; within one event, in that of the stream."""

@@ -21,7 +21,7 @@ MONITOR = "monitor"
 """Where a record keeps what the monitor saw, among its extras."""
 
 
-def weighed(outcome: Outcome, symbols: Symbols, intended: IntendedByConnection) -> Outcome:
+def with_first_violation(outcome: Outcome, symbols: Symbols, intended: IntendedByConnection) -> Outcome:
     """Return the outcome that is left once the monitor has read the play; its own failure is a harness_error."""
     verdict = outcome.verdict
     if verdict is Verdict.HARNESS_ERROR:
@@ -62,7 +62,7 @@ def _our_fault(outcome: Outcome, first: Violation) -> Outcome:
 def described(first: Violation) -> str:
     """Return a violation in one sentence: on which connection, at which byte of whose stream, and what."""
     sender = "the target" if first.stream is Guilty.TARGET else "wireproof"
-    return f"on connection {first.connection}, byte {first.offset} of what {sender} sent: {first.told}"
+    return f"on connection {first.connection}, byte {first.offset} of what {sender} sent: {first.detail}"
 
 
 def evidence(first: Violation | None) -> Mapping[str, Any]:
@@ -76,5 +76,5 @@ def evidence(first: Violation | None) -> Mapping[str, Any]:
         "error": str(first.error),
         "clause": first.clause,
         "event": first.event,
-        "told": first.told,
+        "told": first.detail,
     }

@@ -167,8 +167,8 @@ class HarnessStream:
 
     def _says(self, frame: IntendedFrame) -> bool:
         """Say whether a frame, read by itself or where a connection has begun as usual, is the message meant."""
-        opening = self._link.opening()
-        return any(self._reads(frame, opening[:number]) for number in range(len(opening) + 1))
+        handshake = self._link.handshake()
+        return any(self._reads(frame, handshake[:number]) for number in range(len(handshake) + 1))
 
     def _reads(self, frame: IntendedFrame, before: Sequence[Request]) -> bool:
         dissection = Dissection(self._link, self._codec)

@@ -51,7 +51,7 @@ class InProcessTransport:
     async def start(self, why: str) -> tuple[IO[bytes], IO[bytes]]:
         """Start it."""
         loop = asyncio.get_running_loop()
-        commands, told = os.pipe()
+        commands, answers_out = os.pipe()
         answers, telling = os.pipe()
         lines = asyncio.StreamReader(limit=LONGEST_LINE)
         reading, _ = await loop.connect_read_pipe(
@@ -61,7 +61,7 @@ class InProcessTransport:
         self._transports = [reading, writing]
         self._driver = self._make(lambda message: writing.write(json.dumps(message).encode() + b"\n"))
         self._taking = loop.create_task(_take(self._driver, lines))
-        return os.fdopen(answers, "rb", buffering=0), os.fdopen(told, "wb", buffering=0)
+        return os.fdopen(answers, "rb", buffering=0), os.fdopen(answers_out, "wb", buffering=0)
 
     def ended(self) -> None:
         """It has no process of its own."""

@@ -21,13 +21,13 @@ import yaml
 from wireproof.conformance.mutation.fresh_server import CodeEdit
 from wireproof.conformance.mutation.random_edits import EditResult, Status
 
-__all__ = ["EditScore", "Explanation", "Kind", "Place", "explanations", "place_of", "stale"]
+__all__ = ["EditPlace", "EditScore", "Explanation", "SurvivalReason", "explanations", "place_of", "stale"]
 
 TABLE = Path(__file__).with_name("equivalent-edits.yaml")
 KILLED = frozenset({Status.KILLED, Status.HANGS})
 
 
-class Kind(StrEnum):
+class SurvivalReason(StrEnum):
     """Why an edit survives."""
 
     EQUIVALENT = "equivalent"
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     ACCEPTED = "accepted"
 
 
-class Place(NamedTuple):
+class EditPlace(NamedTuple):
     """What an explanation is found by: no line numbers, which move."""
 
     file: str
@@ -49,27 +49,27 @@ class Place(NamedTuple):
 class Explanation:
     """Why an edit survives."""
 
-    kind: Kind
+    kind: SurvivalReason
     reason: str
 
 
 @cache
-def explanations() -> Mapping[Place, Explanation]:
+def explanations() -> Mapping[EditPlace, Explanation]:
     """Return all that equivalent-edits.yaml explains."""
-    found: dict[Place, Explanation] = {}
+    found: dict[EditPlace, Explanation] = {}
     for one in yaml.safe_load(TABLE.read_text(encoding="utf-8")):
         for edit in one["edits"]:
-            place = Place(one["file"], one["function"], edit["edit"], edit["in"])
-            found[place] = Explanation(Kind(one["kind"]), one["why"])
+            place = EditPlace(one["file"], one["function"], edit["edit"], edit["in"])
+            found[place] = Explanation(SurvivalReason(one["kind"]), one["why"])
     return found
 
 
-def place_of(edit: CodeEdit) -> Place:
+def place_of(edit: CodeEdit) -> EditPlace:
     """Return what an explanation of `edit` is found by."""
-    return Place(edit.file, edit.edit.function, edit.edit.text, edit.edit.statement)
+    return EditPlace(edit.file, edit.edit.function, edit.edit.text, edit.edit.statement)
 
 
-def stale(known: Iterable[Place], edits: Iterable[CodeEdit]) -> list[Place]:
+def stale(known: Iterable[EditPlace], edits: Iterable[CodeEdit]) -> list[EditPlace]:
     """Return the explained places in the files of `edits` that no edit has any more."""
     there = [place_of(one) for one in edits]
     files, places = {one.file for one in there}, set(there)
@@ -81,7 +81,7 @@ class EditScore:
     """What became of a sample of edits."""
 
     results: Sequence[EditResult]
-    known: Mapping[Place, Explanation]
+    known: Mapping[EditPlace, Explanation]
 
     def count(self, status: Status) -> int:
         """Return how many edits ended so."""
@@ -92,7 +92,7 @@ class EditScore:
         """How many edits a case kills."""
         return sum(one.status in KILLED for one in self.results)
 
-    def survivors(self, kind: Kind | None) -> list[EditResult]:
+    def survivors(self, kind: SurvivalReason | None) -> list[EditResult]:
         """Return the survivors explained so; None: those that nobody explained."""
         found = []
         for one in self.results:
@@ -105,7 +105,7 @@ class EditScore:
     @property
     def counted(self) -> int:
         """How many edits the score is a share of."""
-        return self.killed + len(self.survivors(Kind.ACCEPTED)) + len(self.survivors(None))
+        return self.killed + len(self.survivors(SurvivalReason.ACCEPTED)) + len(self.survivors(None))
 
     @property
     def percent(self) -> float:

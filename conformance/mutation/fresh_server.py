@@ -119,7 +119,7 @@ def _is_in(module: str, packages: Iterable[str]) -> bool:
     return any(module == one or module.startswith(f"{one}.") for one in packages)
 
 
-class _Loader(SourceLoader):
+class _FreshLoader(SourceLoader):
     """Loads one module with its edit; nothing of it is cached."""
 
     def __init__(self, path: str, edit: SourceEdit) -> None:
@@ -149,5 +149,5 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(name, path)
         assert spec is not None
         assert spec.origin is not None
-        spec.loader = _Loader(spec.origin, self._edit.edit)
+        spec.loader = _FreshLoader(spec.origin, self._edit.edit)
         return spec

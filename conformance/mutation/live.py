@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.mutation.mutant_result import RED, Finding, MutantResult
+from wireproof.conformance.mutation.mutant_result import RED, CaseFinding, MutantResult
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.processes import module_command, module_environment
 from wireproof.conformance.suite.cases import Suite
@@ -61,11 +61,11 @@ def _all_are_heavy(suite: Suite, mutant: Mutant) -> bool:
     return all(case.heavy for case in suite.cases if not set(mutant.clauses).isdisjoint(case.clauses))
 
 
-def _findings(path: Path) -> Sequence[Finding]:
+def _findings(path: Path) -> Sequence[CaseFinding]:
     found = []
     for line in path.read_text(encoding="utf-8").splitlines():
         record: dict[str, Any] = json.loads(line)
         verdict = Verdict(record["verdict"])
         if verdict in RED or verdict is Verdict.UNTESTABLE:
-            found.append(Finding(record["case"], verdict, record["blamed"], record["got"]))
+            found.append(CaseFinding(record["case"], verdict, record["blamed"], record["got"]))
     return found

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from wireproof.conformance.mutation.mutant_result import Finding, MutantResult
+from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
 from wireproof.mutants.mutant import Mutant
 
@@ -51,7 +51,7 @@ def _results(by_name: dict[str, Mutant], jobs: int) -> Iterator[MutantResult]:
         pool.join()
 
 
-def _run(name: str) -> tuple[str, list[Finding], str | None]:
+def _run(name: str) -> tuple[str, list[CaseFinding], str | None]:
     try:
         return name, _suite.findings(name), None
     except Exception as error:

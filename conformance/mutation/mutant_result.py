@@ -9,14 +9,14 @@ from functools import cached_property
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.mutants.mutant import Mutant
 
-__all__ = ["RED", "Finding", "MutantResult"]
+__all__ = ["RED", "CaseFinding", "MutantResult"]
 
 RED = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.CRASH, Verdict.HANG})
 """Verdicts that kill a mutant."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CaseFinding:
     """A case whose verdict on a mutant is not that on the reference server."""
 
     case: str
@@ -37,16 +37,16 @@ class MutantResult:
     """One mutant or conforming variant, and what the cases found; a case not named passed."""
 
     mutant: Mutant
-    findings: Sequence[Finding]
+    findings: Sequence[CaseFinding]
     error: str | None = None
     """Why it could not be run."""
 
     @cached_property
-    def kills(self) -> list[Finding]:
+    def kills(self) -> list[CaseFinding]:
         """The findings that fail the server."""
         return [one for one in self.findings if one.kills]
 
     @cached_property
-    def misblamed(self) -> list[Finding]:
+    def misblamed(self) -> list[CaseFinding]:
         """The kills that blame a clause the server keeps."""
         return [one for one in self.kills if one.blamed not in self.mutant.clauses]

@@ -16,11 +16,11 @@ from wireproof.conformance.mutation.applicable import applicable
 from wireproof.conformance.mutation.kill_matrix import KillMatrix
 from wireproof.conformance.mutation.live import run_live
 from wireproof.conformance.mutation.mutant_pool import run_mutants
-from wireproof.conformance.mutation.mutant_result import Finding, MutantResult
+from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite, ReferenceFailsError
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.runner import Plan, Settings
-from wireproof.conformance.run.segmentation_sample import OTHERS, Choice
+from wireproof.conformance.run.segmentation_sample import OTHERS, SegmentationChoice
 from wireproof.conformance.run.segmentation_sample import chosen as segmented
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.suite.cases import Case, Suite
@@ -56,7 +56,7 @@ class MutationRun:
             variant=self.variant,
             target="simulation",
             implementation="mutants",
-            namespace="selfcheck",
+            namespace="mutation",
         )
         return RecordedSuite(Plan(run, self.suite, cases, Settings()))
 
@@ -104,12 +104,12 @@ class MutationRun:
 
     def segmented_cases(self, cases: Iterable[Case]) -> list[Case]:
         """Return `cases` under every other segmentation that applies to them."""
-        return segmented(list(cases), Choice(OTHERS), self.suite, self.profile)
+        return segmented(list(cases), SegmentationChoice(OTHERS), self.suite, self.profile)
 
 
-def _by_case(findings: Iterable[Finding]) -> list[Finding]:
+def _by_case(findings: Iterable[CaseFinding]) -> list[CaseFinding]:
     """Return one finding a case, with the segmentations that show it."""
-    found: dict[str, list[Finding]] = defaultdict(list)
+    found: dict[str, list[CaseFinding]] = defaultdict(list)
     for one in findings:
         if one.kills:
             found[one.case].append(one)

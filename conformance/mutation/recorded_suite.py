@@ -8,7 +8,7 @@ from functools import cached_property
 from wireproof.conformance.drivers.simulation import ServiceFactory, Simulation
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.mutation.mutant_result import RED, Finding
+from wireproof.conformance.mutation.mutant_result import RED, CaseFinding
 from wireproof.conformance.mutation.recording import Recording, play, record
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.runner import Plan
@@ -65,7 +65,7 @@ class RecordedSuite:
         """Case id -> the level that its verdict is weighed by."""
         return {case.id: level_of(case, self.plan.suite, self.plan.run.profile) for case in self.plan.cases}
 
-    def findings(self, mutant: str) -> list[Finding]:
+    def findings(self, mutant: str) -> list[CaseFinding]:
         """Return what the cases find on the named mutant: those that it does not pass."""
         factory = factory_of(self.plan, mutant)
         touched = factory(VirtualClock()).touched
@@ -89,7 +89,7 @@ class RecordedSuite:
                 verdict, got = Verdict.UNTESTABLE, causes[_key(case)].as_cause(got)
             if verdict is not Verdict.PASS:
                 how = () if case.segmentation == WHOLE.name else (case.segmentation,)
-                found.append(Finding(case.id, verdict, outcome.blamed, got, how))
+                found.append(CaseFinding(case.id, verdict, outcome.blamed, got, how))
         return found
 
     def first_kill(self, cases: Iterable[Case], factory: ServiceFactory) -> tuple[str, int]:

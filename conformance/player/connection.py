@@ -18,7 +18,7 @@ class CaseConnection:
         self.link = symbols.link(link_name)
         self.codec = self.link.client(symbols.codec)
         self.intended = Intended()
-        self.neighbours = NoopRequests(symbols, self.link, self.codec)
+        self.noops = NoopRequests(symbols, self.link, self.codec)
         self.boundary_reader = BoundaryReader(self.link, symbols.codec)
         """Reads what is sent; used where the delivery changes it."""
         self.received = bytearray()

@@ -14,7 +14,7 @@ import msgspec
 
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.intended import IntendedByConnection, IntendedFrame, Refusal
-from wireproof.conformance.model.outcome import Note, Stopped
+from wireproof.conformance.model.outcome import StepEvent, Stopped
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, wording
@@ -37,7 +37,12 @@ class CaseConnections:
     """What the steps of one case say on their connections, and what came of it."""
 
     def __init__(
-        self, symbols: Symbols, *, segmentation: Segmentation, timeout: float, scribe: Callable[[Note], None] | None
+        self,
+        symbols: Symbols,
+        *,
+        segmentation: Segmentation,
+        timeout: float,
+        on_step: Callable[[StepEvent], None] | None,
     ) -> None:
         self.symbols = symbols
         self.timeout = timeout
@@ -63,7 +68,7 @@ class CaseConnections:
         self.asks_no_more = False
         """What is written now is the last request: the delivery may end our side behind it."""
         self._ended_early: list[CaseConnection] = []
-        self._scribe = scribe
+        self._on_step = on_step
 
     def do(self, action: Action, connection: str = "", data: bytes = b"") -> ActionGenerator[Answer]:
         """Perform one action and keep what came of it; `data` is what a write sends."""
@@ -75,10 +80,10 @@ class CaseConnections:
         self.trace.append(TraceEvent(at_us, connection, answer.kind, shown, link))
         return answer
 
-    def note(self, do: str, connection: str, **told: Any) -> None:
+    def note(self, do: str, connection: str, **detail: Any) -> None:
         """Tell the scribe, if there is one."""
-        if self._scribe is not None:
-            self._scribe(Note(do, connection, **told))
+        if self._on_step is not None:
+            self._on_step(StepEvent(do, connection, **detail))
 
     def line(self, name: str, link: str | None = None) -> ActionGenerator[CaseConnection]:
         """Return the connection of that name, opened at its first use; `link` says what is spoken there.
@@ -112,8 +117,8 @@ class CaseConnections:
         if answer.kind is not Kind.SECURED:
             verdict = Verdict.HANG if answer.kind is Kind.SILENT else Verdict.FAIL
             line.ended = Kind.RESET if answer.kind is Kind.SILENT else answer.kind
-            told = answer.data.decode(errors="replace") or "no end of it"
-            raise Stopped(verdict, "a TLS handshake", f"{told} ({answer.kind})")
+            detail = answer.data.decode(errors="replace") or "no end of it"
+            raise Stopped(verdict, "a TLS handshake", f"{detail} ({answer.kind})")
         line.codec.start_tls()
         line.boundary_reader.start_tls()
 
@@ -164,7 +169,7 @@ class CaseConnections:
     def _joined(self, line: CaseConnection, meant: list[IntendedFrame]) -> list[IntendedFrame]:
         """Return the frames of a write with the request that the delivery puts behind them, if any."""
         whole = line.boundary_reader.read(b"".join(one.data for one in meant)).whole
-        behind = line.neighbours.behind(len(self.trace), whole=whole)
+        behind = line.noops.behind(len(self.trace), whole=whole)
         self.carrier.changes += bool(behind)
         line.boundary_reader.read(b"".join(one.data for one in behind))
         return meant + behind
@@ -182,10 +187,10 @@ class CaseConnections:
                 line.ended = answer.kind
                 return
 
-    def opening(self, line: CaseConnection) -> list[IntendedFrame]:
+    def noops_before(self, line: CaseConnection) -> list[IntendedFrame]:
         """Return what a write begins with: the request that the delivery puts before the case's own, if any."""
         joins = self.carrier.segmentation.joins and line.is_stream and line.ended is None and not line.half_closed
-        return line.neighbours.before(len(self.trace)) if joins else []
+        return line.noops.before(len(self.trace)) if joins else []
 
     def event(self, line: CaseConnection, seconds: float) -> ActionGenerator[Message | EndOfStream | None]:
         """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
@@ -208,7 +213,7 @@ class CaseConnections:
     def _own(self, line: CaseConnection) -> Message | EndOfStream | None:
         """Return the next message that does not answer a neighbour."""
         event = self._decoded(line)
-        while line.neighbours.drops(event):
+        while line.noops.drops(event):
             event = self._decoded(line)
         return event
 
@@ -233,7 +238,7 @@ class CaseConnections:
 
         Raises `Stopped` if it does not come or cannot be read.
         """
-        asked = line.neighbours.first_of(line.codec.pending)
+        asked = line.noops.first_of(line.codec.pending)
         self.reply_to, self.field = asked.NAME if asked else "", ""
         event = yield from self.event(line, self.timeout)
         if event is None:
@@ -252,7 +257,7 @@ class CaseConnections:
 
     def heard(self, line: CaseConnection, message: Message, expect: Pattern) -> None:
         """Tell the scribe which message came and what it had to be."""
-        if self._scribe is not None:
+        if self._on_step is not None:
             first, stop = line.codec.span
             data = bytes(line.received[first:stop])
             self.note("receive", line.name, data=data, messages=(message,), expect=expect)
@@ -273,8 +278,8 @@ class CaseConnections:
                     pass
             except RemoteProtocolError:
                 beyond = len(line.received) - codec.received
-                told = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
-                raise Stopped(Verdict.FAIL, "nothing beyond the answer", told, byte=0) from None
+                detail = f"{beyond} bytes that nothing asked for: {describe(bytes(line.received[reader.received :]))}"
+                raise Stopped(Verdict.FAIL, "nothing beyond the answer", detail, byte=0) from None
 
     def nothing_left(self) -> ActionGenerator[None]:
         """After the last step nothing may come that nothing asked for.
@@ -302,21 +307,21 @@ class CaseConnections:
 
     def _settled(self, line: CaseConnection) -> ActionGenerator[None]:
         """Take the answers to neighbours that are still due, where nothing else is due before them."""
-        neighbours = line.neighbours
-        if line.ended and line.may_be_closed and neighbours.only_last_due:
+        noops = line.noops
+        if line.ended and line.may_be_closed and noops.only_last_due:
             return
-        if neighbours.due and neighbours.alone:
+        if noops.due and noops.alone:
             try:
-                event = yield from self._await(line, self.timeout, lambda: not neighbours.due)
+                event = yield from self._await(line, self.timeout, lambda: not noops.due)
             except Stopped as stop:
-                if not neighbours.due and not line.framed:
+                if not noops.due and not line.framed:
                     return
-                stop.expected = stop.expected if neighbours.due else "nothing more"
+                stop.expected = stop.expected if noops.due else "nothing more"
                 raise
             if isinstance(event, Message) and line.framed:
                 raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
-            if neighbours.due:
-                raise neighbours.missing(line.ended)
+            if noops.due:
+                raise noops.missing(line.ended)
 
     def close_all(self) -> ActionGenerator[None]:
         """Close what is still open."""

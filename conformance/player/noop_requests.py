@@ -29,7 +29,7 @@ class NoopRequests:
         self._link = link
         self._codec = codec
         self._due: deque[Message] = deque()
-        self._open = link.has_neighbours
+        self._open = link.has_noop
         """Only whole requests were sent so far, so that others can be told from them."""
         self._behind: Message | None = None
         self._before = False
@@ -65,7 +65,7 @@ class NoopRequests:
         return [meant]
 
     def _another(self, event: int) -> IntendedFrame:
-        request, _ = self._link.neighbour(self._symbols.data(NAME))
+        request, _ = self._link.noop(self._symbols.data(NAME))
         self._due.append(request)
         return IntendedFrame(event, self._codec.send(request), request)
 
@@ -80,18 +80,20 @@ class NoopRequests:
         if self._codec.answered is not self._due[0]:
             return False
         request = self._due[0]
-        _, expected = self._link.neighbour(self._symbols.data(NAME))
+        _, expected = self._link.noop(self._symbols.data(NAME))
         if event != expected:
-            raise Stopped(Verdict.FAIL, f"{describe(expected)} to {self._told(request)}", describe(event), byte=0)
+            raise Stopped(
+                Verdict.FAIL, f"{describe(expected)} to {self._request_text(request)}", describe(event), byte=0
+            )
         self._due.popleft()
         return True
 
     def missing(self, ended: str | None) -> Stopped:
         """Return what stops a play whose neighbours were not answered; `ended`: how the target ended the connection."""
-        expected = f"an answer to {self._told(self._due[0])}"
+        expected = f"an answer to {self._request_text(self._due[0])}"
         if ended:
             return Stopped(Verdict.FAIL, expected, f"the target closed the connection ({ended})", byte=0)
         return Stopped(Verdict.HANG, expected, "nothing", byte=0)
 
-    def _told(self, request: Message) -> str:
+    def _request_text(self, request: Message) -> str:
         return f"a {request.NAME} sent in one segment with the case's own requests"

@@ -26,9 +26,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from wireproof.conformance.model.outcome import Note, Outcome, Place, Stopped, harness_error
+from wireproof.conformance.model.outcome import Outcome, Place, StepEvent, Stopped, harness_error
 from wireproof.conformance.model.verdict import Guilty, Verdict
-from wireproof.conformance.monitor.blame import weighed
+from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request
@@ -48,10 +48,10 @@ class Player:
         *,
         segmentation: Segmentation,
         timeout: float = 5.0,
-        scribe: Callable[[Note], None] | None = None,
+        on_step: Callable[[StepEvent], None] | None = None,
     ) -> None:
         self.case = case
-        self.talk = CaseConnections(symbols, segmentation=segmentation, timeout=timeout, scribe=scribe)
+        self.talk = CaseConnections(symbols, segmentation=segmentation, timeout=timeout, on_step=on_step)
         self._step = 0
 
     def play(self) -> ActionGenerator[Outcome]:
@@ -63,7 +63,7 @@ class Player:
         except Exception as error:
             outcome = harness_error(f"{type(error).__name__}: {error}", self.talk.trace, self._step)
         yield from self.talk.close_all()
-        outcome = weighed(outcome, self.talk.symbols, self.talk.intended)
+        outcome = with_first_violation(outcome, self.talk.symbols, self.talk.intended)
         return outcome if self.talk.carrier.segmentation.plain else self._under_delivery(outcome)
 
     def _under_delivery(self, outcome: Outcome) -> Outcome:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from wireproof.conformance.model.actions import Measure
+from wireproof.conformance.model.actions import ReadUsage
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
@@ -39,7 +39,7 @@ class Budget:
         """
         if not self._asks:
             return {"seconds": self._talk.now}
-        answer = yield from self._talk.do(Measure())
+        answer = yield from self._talk.do(ReadUsage())
         if not answer.data:
             raise Stopped(Verdict.UNTESTABLE, "a server that wireproof started", "nothing here can measure the target")
         figures: dict[str, float] = msgspec.json.decode(answer.data)
@@ -58,8 +58,8 @@ class Budget:
     def exceeded(self) -> Stopped:
         """Return what to stop the case with when no round kept the limits."""
         over = [name for name in self._limits if name in self._over]
-        wanted = ", ".join(f"at most {_told(name, self._limit(name))}" for name in over)
-        got = "; ".join(", ".join(_told(name, taken[name]) for name in over) for taken in self._taken)
+        wanted = ", ".join(f"at most {_figure_text(name, self._limit(name))}" for name in over)
+        got = "; ".join(", ".join(_figure_text(name, taken[name]) for name in over) for taken in self._taken)
         in_one = f" in one of {self.rounds} rounds" if self.rounds > 1 else ""
         return Stopped(Verdict.FAIL, f"{wanted} more{in_one}", got)
 
@@ -67,7 +67,7 @@ class Budget:
         return float(self._talk.symbols.number(self._limits[name], name))
 
 
-def _told(name: str, figure: float) -> str:
+def _figure_text(name: str, figure: float) -> str:
     match name:
         case "memory":
             return f"{figure / MIB:.1f} MiB of memory"

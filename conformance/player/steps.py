@@ -214,7 +214,7 @@ def _secure(talk: CaseConnections, name: str) -> ActionGenerator[None]:
 
 def _send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> ActionGenerator[None]:
     line = yield from talk.line(on)
-    meant = talk.opening(line)
+    meant = talk.noops_before(line)
     for values, item in _messages(talk, items):
         talk.symbols.variables.update(values)
         match item:
@@ -233,8 +233,8 @@ def _encoded(talk: CaseConnections, line: CaseConnection, message: Message) -> I
     except LocalProtocolError as error:
         if line.ended is None:
             raise
-        told = f"the target closed the connection ({line.ended})"
-        raise Stopped(Verdict.FAIL, "an open connection", told, byte=0) from error
+        detail = f"the target closed the connection ({line.ended})"
+        raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0) from error
 
 
 def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFrame:
@@ -320,26 +320,26 @@ def _silent(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     """Nothing may have come on the connection: a barrier's reply must be the next message."""
     line = yield from talk.line(talk.symbols.filled(name))
     if line.is_stream:
-        yield from _ask(talk, line, _barrier(line))
+        yield from _ask(talk, line, _sync_request(line))
         return
     other = yield from talk.line(f"beside{len(talk.trace)}", line.link_name)
-    yield from _ask(talk, other, _barrier(line))
+    yield from _ask(talk, other, _sync_request(line))
     yield from talk.shut(other.name, "close")
     event = yield from talk.event(line, SETTLED)
     if isinstance(event, Message):
         raise Stopped(Verdict.FAIL, "no datagram", describe(event), byte=0)
 
 
-def _barrier(line: CaseConnection) -> Request:
+def _sync_request(line: CaseConnection) -> Request:
     try:
-        return line.link.barrier()
+        return line.link.sync_request()
     except LookupError as error:
         raise SymbolError(f"silent: {line.name}: {error}") from None
 
 
 def _ask(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:
     """Send a request whose reply must be the next message."""
-    yield from talk.write(line, [*talk.opening(line), _encoded(talk, line, request)])
+    yield from talk.write(line, [*talk.noops_before(line), _encoded(talk, line, request)])
     message = yield from talk.next(line, f"the reply to {request.NAME}")
     talk.heard(line, message, ANY)
     if line.codec.answered is not request:
@@ -350,7 +350,7 @@ def _alive(talk: CaseConnections) -> ActionGenerator[None]:
     """The target serves a new client, which begins as clients of the protocol do."""
     line = yield from talk.line(f"alive{len(talk.trace)}")
     asks_no_more, talk.asks_no_more = talk.asks_no_more, False
-    for request in line.link.opening():
+    for request in line.link.handshake():
         yield from _ask(talk, line, request)
     talk.asks_no_more = asks_no_more
     yield from _silent(talk, line.name)

@@ -23,7 +23,7 @@ import pytest
 if TYPE_CHECKING:
     from wireproof.conformance.model.targets import Address
     from wireproof.conformance.model.verdict import Level
-    from wireproof.conformance.run.segmentation_sample import Choice
+    from wireproof.conformance.run.segmentation_sample import SegmentationChoice
     from wireproof.conformance.suite.cases import Case
 
 SIMULATION = "simulation"
@@ -43,8 +43,8 @@ OPTIONS = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options above."""
     group = parser.getgroup("wireproof", "conformance cases of wireproof")
-    for name, (default, told) in OPTIONS.items():
-        group.addoption(name, default=default, help=told)
+    for name, (default, help_text) in OPTIONS.items():
+        group.addoption(name, default=default, help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -206,7 +206,7 @@ def _features(config: pytest.Config) -> frozenset[str]:
         raise pytest.UsageError(f"wireproof: {error}") from None
 
 
-def _choice(config: pytest.Config) -> Choice:
+def _choice(config: pytest.Config) -> SegmentationChoice:
     from wireproof.conformance.run.segmentation_sample import ChoiceError, choice_of
 
     try:
@@ -261,7 +261,7 @@ def _cases(config: pytest.Config) -> list[Case]:
         cases = select(load_suite(name), profile, variant, level=_level(config), slow=simulated, heavy=False)
     except (CaseError, SelectionError) as error:
         raise pytest.UsageError(f"wireproof: {error}") from None
-    cases = [case for case in cases if simulated or not case.pristine]
+    cases = [case for case in cases if simulated or not case.fresh_server]
     return [*cases, *chosen(cases, _choice(config), load_suite(name), profile)]
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.cases import Clause, Suite
 
-__all__ = ["AnyMutant", "Entry", "Runs", "coverage", "holes", "open_questions", "read_runs"]
+__all__ = ["AnyMutant", "ClauseEntry", "Runs", "coverage", "holes", "open_questions", "read_runs"]
 
 Seen = Mapping[str, str]
 """Implementation (with version and profile) -> what it was seen to do."""
@@ -35,7 +35,7 @@ class AnyMutant(Protocol):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ClauseEntry:
     """One clause with its cases, its mutants and what was observed."""
 
     clause: Clause
@@ -63,7 +63,7 @@ class Runs:
     skipped: int = 0
 
 
-def coverage(suite: Suite, known_mutants: Iterable[AnyMutant], runs: Runs) -> list[Entry]:
+def coverage(suite: Suite, known_mutants: Iterable[AnyMutant], runs: Runs) -> list[ClauseEntry]:
     """Return an entry for each clause, in the order of the list."""
     cases, mutants = defaultdict(list), defaultdict(list)
     for name, cited in [(one.id, one.clauses) for one in suite.cases] + [(one.id, one.clauses) for one in suite.frames]:
@@ -73,10 +73,10 @@ def coverage(suite: Suite, known_mutants: Iterable[AnyMutant], runs: Runs) -> li
         for clause in mutant.clauses:
             mutants[clause].append(mutant.name)
     seen = _seen(suite, runs)
-    return [Entry(one, cases[one.id], mutants[one.id], seen.get(one.id, {})) for one in suite.clauses.values()]
+    return [ClauseEntry(one, cases[one.id], mutants[one.id], seen.get(one.id, {})) for one in suite.clauses.values()]
 
 
-def holes(entries: Iterable[Entry]) -> Iterator[str]:
+def holes(entries: Iterable[ClauseEntry]) -> Iterator[str]:
     """Yield what is missing, a line each."""
     for one in entries:
         if not one.cases and not one.clause.no_fault:
@@ -85,7 +85,7 @@ def holes(entries: Iterable[Entry]) -> Iterator[str]:
             yield f"{one.clause.id} has no mutant that breaks it, and gives no reason: {one.clause.text}"
 
 
-def open_questions(entries: Iterable[Entry]) -> list[Entry]:
+def open_questions(entries: Iterable[ClauseEntry]) -> list[ClauseEntry]:
     """Return the clauses on which the document is silent and implementations differ."""
     return [one for one in entries if one.is_silent and len(set(one.seen.values())) > 1]
 

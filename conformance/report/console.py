@@ -190,7 +190,7 @@ def segmentation_summary(records: Iterable[Record], tally: Tally) -> str:
     parts = {
         f"{plays.total()} plays under other segmentations: {counts}": plays.total(),
         f"{tally.same} left no cut, join or early end on the wire": tally.same,
-        f"{tally.untold} could not be judged": tally.untold,
+        f"{tally.not_judged} could not be judged": tally.not_judged,
     }
     return "; ".join(part for part, number in parts.items() if number)
 

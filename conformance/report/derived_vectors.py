@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from wireproof.conformance.drivers.simulation import SimulationDriver
-from wireproof.conformance.model.outcome import Note
+from wireproof.conformance.model.outcome import StepEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run import reference_target
@@ -146,21 +146,21 @@ class Deriver:
         for link, got in tried:
             if got == wanted:
                 return link
-        told = tried[0][1] if tried else "nothing: no line can have it there"
-        raise self._error(frame, f"our codec reads {told}, the vector says {wanted}")
+        detail = tried[0][1] if tried else "nothing: no line can have it there"
+        raise self._error(frame, f"our codec reads {detail}, the vector says {wanted}")
 
     def _direction(self, message: Message) -> str:
         return "inner" if type(message) in self.protocol.profiles[self.profile].inner else direction_of(message)
 
     def conversation(self, case: Case) -> dict[str, Any]:
         """Return one conversation vector; `DeriveError` unless the reference server passes the case."""
-        notes: list[tuple[Note, Any]] = []
+        notes: list[tuple[StepEvent, Any]] = []
         symbols = self._symbols(case)
         player = Player(
             case,
             symbols,
             segmentation=SEGMENTATIONS["whole"],
-            scribe=lambda note: notes.append((note, resolved(as_written(note.expect), symbols))),
+            on_step=lambda note: notes.append((note, resolved(as_written(note.expect), symbols))),
         )
         outcome = SimulationDriver(self._service).play(player)
         if outcome.verdict is not Verdict.PASS:
@@ -177,7 +177,7 @@ class Deriver:
     def _service(self, clock: Any) -> Any:
         return reference_target.service(self.suite.protocol, profile=self.profile, variant=self.variant, clock=clock)
 
-    def _steps(self, notes: list[tuple[Note, Any]]) -> Iterator[dict[str, Any]]:
+    def _steps(self, notes: list[tuple[StepEvent, Any]]) -> Iterator[dict[str, Any]]:
         for note, expect in notes:
             step: dict[str, Any] = {"do": {"half": "half_close"}.get(note.do, note.do), "connection": note.connection}
             if note.link:

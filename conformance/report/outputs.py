@@ -31,7 +31,7 @@ class RunFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with _told(folder):
+        with _reporting_file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._records: TextIO = (folder / "records.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
             (folder / "run.json").unlink(missing_ok=True)
@@ -47,7 +47,7 @@ class RunFolder:
 
     def add(self, record: Record) -> None:
         """Write one record, for good."""
-        with _told(self._records.name):
+        with _reporting_file_errors(self._records.name):
             self._records.write(_line(record))
             self._records.flush()
 
@@ -55,7 +55,7 @@ class RunFolder:
         """Write run.json."""
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        with _told(path):
+        with _reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
@@ -64,7 +64,7 @@ def _line(record: Record) -> str:
 
 
 @contextmanager
-def _told(path: object) -> Iterator[None]:
+def _reporting_file_errors(path: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -86,12 +86,12 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
             counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
             message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
             node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
-            told = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
-            node.text = xml_text("\n".join([*told, _hex(record)]))
+            row = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
+            node.text = xml_text("\n".join([*row, _hex(record)]))
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")
     root.append(suite)
-    with _told(path):
+    with _reporting_file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
@@ -152,8 +152,8 @@ def _is_observed(one: Record) -> bool:
 
 
 def _bad_row(one: Record) -> str:
-    told = (one["verdict"], named(one), one["blamed"] or one["clauses"][0], one["expected"], one["got"])
-    cells = map(_markdown, told)
+    row = (one["verdict"], named(one), one["blamed"] or one["clauses"][0], one["expected"], one["got"])
+    cells = map(_markdown, row)
     return "| " + " | ".join(cells) + " |"
 
 
@@ -166,5 +166,5 @@ def write_step_summary(run: Run, records: Iterable[Record]) -> None:
     """Append the summary to the file a CI job names in GITHUB_STEP_SUMMARY, when it does."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        with _told(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with _reporting_file_errors(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(step_summary(run, list(records)))

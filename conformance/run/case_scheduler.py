@@ -91,7 +91,7 @@ class CaseScheduler:
     async def _all(self, cases: Sequence[Case]) -> None:
         """Play cases to the end, those in doubt again."""
         alone = [case for case in cases if case.exclusive]
-        await self.play_alone(sorted(alone, key=lambda case: not case.pristine))
+        await self.play_alone(sorted(alone, key=lambda case: not case.fresh_server))
         await self.play_concurrently([case for case in cases if not case.exclusive])
         first, self._doubtful = self._doubtful, []
         late = [case for case, outcome, _ in first if _is_late(outcome) or self._is_disturbed(case, outcome)]

@@ -89,7 +89,10 @@ async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, tim
         async with asyncio.timeout(timeout):
             wire = await connect(address, timeout)
             try:
-                for request in (*link.opening(), link.barrier() if ask is None else symbols.message(message_of(ask))):
+                for request in (
+                    *link.handshake(),
+                    link.sync_request() if ask is None else symbols.message(message_of(ask)),
+                ):
                     event = await _answer(wire, client, request, timeout)
             finally:
                 await wire.close()
@@ -119,9 +122,9 @@ async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: fl
     return text if text.isascii() and text.isprintable() and text else "unknown"
 
 
-async def is_pristine(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
+async def is_fresh_server(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> bool:
     """Say whether the server holds nothing yet, as the protocol's probe asks for it."""
-    spec: Mapping[str, Any] | None = suite.probe.get("pristine")
+    spec: Mapping[str, Any] | None = suite.probe.get("fresh_server")
     if spec is None:
         return False
     reply = await reply_to(suite, address, spoken, spec["ask"], timeout)

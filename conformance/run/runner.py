@@ -17,7 +17,7 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
 from wireproof.conformance.run.processes import ServerProcess
-from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, Choice, Tally, chosen, duration
+from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
@@ -37,7 +37,7 @@ class Settings:
 
     jobs: int = 32
     timeout: float = 5.0
-    segmentations: Choice = ONLY_WHOLE
+    segmentations: SegmentationChoice = ONLY_WHOLE
     parameters: Mapping[str, float] | None = None
     """The target's, where they are not the usual ones."""
     features: frozenset[str] | None = None

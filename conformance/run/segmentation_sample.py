@@ -36,7 +36,7 @@ class ChoiceError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SegmentationChoice:
     """Segmentations to play cases under, besides whole."""
 
     names: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Choice:
     """Seconds for a sample of them; None: every case under each."""
 
 
-ONLY_WHOLE = Choice()
+ONLY_WHOLE = SegmentationChoice()
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Tally:
     recorded: int = 0
     same: int = 0
     """Passed without any cut, join or early end: they tell no more than whole."""
-    untold: int = 0
+    not_judged: int = 0
     """Undecided: begun too late, not begun for want of time, or the target was gone."""
 
     def keeps(self, outcome: Outcome) -> bool:
@@ -62,25 +62,25 @@ class Tally:
         if outcome.verdict is Verdict.PASS and not outcome.extra.get("cuts"):
             self.same += 1
         elif outcome.verdict is Verdict.UNTESTABLE:
-            self.untold += 1
+            self.not_judged += 1
         else:
             self.recorded += 1
             return True
         return False
 
 
-def choice_of(text: str, budget: float = BUDGET) -> Choice:
+def choice_of(text: str, budget: float = BUDGET) -> SegmentationChoice:
     """Return what `sample`, `all` or names with commas between ask for; `ChoiceError` for anything else."""
     if text in (SAMPLE, ALL):
-        return Choice(OTHERS, budget if text == SAMPLE else None)
+        return SegmentationChoice(OTHERS, budget if text == SAMPLE else None)
     names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in SEGMENTATIONS]
     if unknown:
         raise ChoiceError(f"expected {SAMPLE}, {ALL} or some of {', '.join(SEGMENTATIONS)}; got {unknown[0]!r}")
-    return Choice(tuple(name for name in OTHERS if name in names))
+    return SegmentationChoice(tuple(name for name in OTHERS if name in names))
 
 
-def chosen(cases: Sequence[Case], choice: Choice, suite: Suite, profile: str) -> list[Case]:
+def chosen(cases: Sequence[Case], choice: SegmentationChoice, suite: Suite, profile: str) -> list[Case]:
     """Return the cases under the other deliveries of a choice, in the order to play them."""
     wanted = [SEGMENTATIONS[name] for name in choice.names]
     if choice.budget is None:

@@ -64,7 +64,7 @@ class SupervisedScheduler(CaseScheduler):
 
     async def play_again(self, case: Case, attempt: int = ALONE) -> Outcome:
         """See `CaseScheduler`; a case that needs a server which holds nothing gets one."""
-        if case.pristine:
+        if case.fresh_server:
             await self.restart_target()
         if self.gone:
             return not_played(self.gone)

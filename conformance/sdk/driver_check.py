@@ -44,7 +44,7 @@ class DriverCheck:
             async for one in self._run():
                 yield one
         except DriverEndedError as error:
-            yield CheckResult("the driver runs on", (error.told, *error.last_words, "what follows was not tried"))
+            yield CheckResult("the driver runs on", (error.detail, *error.last_words, "what follows was not tried"))
         for line in self.driver.wrong_lines:
             yield CheckResult("stdout is for the protocol only", (line,))
 

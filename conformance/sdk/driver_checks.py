@@ -119,7 +119,7 @@ async def _refused(
     if answer.error is None:
         wrong.append(f"expected the error {kind}, got the result {answer.result}")
     elif answer.kind is not kind:
-        wrong.append(f"expected the error {kind}, got {answer.kind}: {answer.error.told}")
+        wrong.append(f"expected the error {kind}, got {answer.kind}: {answer.error.detail}")
     return CheckResult(title, tuple(wrong))
 
 
@@ -169,7 +169,7 @@ async def at_the_end(ground: OperationContext, hello: Hello) -> AsyncIterator[Ch
             yield await _left_out(ground, name)
     try:
         answer = await ground.driver.ask("close", connection=ground.name)
-        wrong = [f"expected {{}}, got the error {answer.kind}: {answer.error.told}"] if answer.error else []
+        wrong = [f"expected {{}}, got the error {answer.kind}: {answer.error.detail}"] if answer.error else []
     except TROUBLE as error:
         wrong = [str(error)]
     yield CheckResult("close", tuple(wrong))
@@ -193,7 +193,7 @@ async def _closed(ground: OperationContext, name: str, when: str, note: str) -> 
     if answer.error is None:
         return CheckResult(title, (f"expected the error closed, got the result {answer.result}",), note)
     if answer.kind is not FailureKind.CLOSED:
-        return CheckResult(title, (f"expected the error closed, got {answer.kind}: {answer.error.told}",), note)
+        return CheckResult(title, (f"expected the error closed, got {answer.kind}: {answer.error.detail}",), note)
     return CheckResult(title, note=note)
 
 
@@ -204,7 +204,7 @@ async def connecting(ground: OperationContext, title: str) -> CheckResult:
     except TROUBLE as error:
         return CheckResult(title, (str(error),))
     if answer.error is not None:
-        return CheckResult(title, (f"expected {{}}, got the error {answer.kind}: {answer.error.told}",))
+        return CheckResult(title, (f"expected {{}}, got the error {answer.kind}: {answer.error.detail}",))
     return CheckResult(title)
 
 

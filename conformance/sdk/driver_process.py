@@ -34,7 +34,7 @@ from wireproof.conformance.sdk.driver_protocol import (
 )
 from wireproof.conformance.sdk.transports import DriverTransport
 
-__all__ = ["Call", "DriverEndedError", "DriverProcess", "NoAnswerError"]
+__all__ = ["DriverEndedError", "DriverProcess", "NoAnswerError", "PendingCall"]
 
 LONGEST_LINE = 256 * 1024 * 1024
 REMEMBERED = 400
@@ -50,14 +50,14 @@ class DriverEndedError(Exception):
 
     def __init__(self, detail: str, last_words: list[str]) -> None:
         super().__init__("\n".join([detail, *last_words]))
-        self.told = detail
+        self.detail = detail
         """How it ended, as in "the driver died of SIGSEGV"."""
         self.last_words = last_words
         """The last lines of its stderr."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class PendingCall:
     """A command that was sent."""
 
     id: int
@@ -82,7 +82,7 @@ class DriverProcess:
         """What it wrote that is no message, or answers nothing, since it was started."""
         self.transcript: deque[str] = deque(maxlen=REMEMBERED)
         """The last lines in both directions, `> ` to the driver and `< ` from it, over all starts."""
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, PendingCall] = {}
         self._next_id = 1
         self._events: deque[DriverEvent] = deque()
         self._came = asyncio.Event()
@@ -113,11 +113,11 @@ class DriverProcess:
         self._events.clear()
         self._reader = loop.create_task(self._read(stream))
 
-    def begin(self, do: str, **fields: Any) -> Call:
+    def begin(self, do: str, **fields: Any) -> PendingCall:
         """Send a command and return at once; its answer is awaited with `answer`. Raises `DriverEndedError`."""
         if self.death is not None or self._writing is None:
             raise self._ended(f"`{do}` was not sent: ")
-        call = Call(self._next_id, do, asyncio.get_running_loop().create_future())
+        call = PendingCall(self._next_id, do, asyncio.get_running_loop().create_future())
         self._next_id += 1
         self._calls[call.id] = call
         line = command_line(call.id, do, fields)
@@ -125,7 +125,7 @@ class DriverProcess:
         self._writing.write(line)
         return call
 
-    async def answer(self, call: Call, *, deadline: float | None = None) -> DriverAnswer:
+    async def answer(self, call: PendingCall, *, deadline: float | None = None) -> DriverAnswer:
         """Return the answer to a command; raises `NoAnswerError`, `DriverEndedError`, `DriverMessageError`.
 
         `DriverMessageError`: it answered with a line that its schema does not allow.
@@ -271,6 +271,6 @@ class DriverProcess:
         return DriverEndedError(f"{before}{self.death or 'the driver was not started'}", self._wires.last_words())
 
 
-def _fail(call: Call, error: Exception) -> None:
+def _fail(call: PendingCall, error: Exception) -> None:
     call.result.set_exception(error)
     call.result.exception()

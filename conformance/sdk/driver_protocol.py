@@ -98,7 +98,7 @@ class DriverError(msgspec.Struct, frozen=True):
     """Why a command failed."""
 
     kind: FailureKind
-    told: str
+    detail: str = msgspec.field(name="told")
 
 
 class DriverAnswer(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ def parse_line(line: bytes, asked: Callable[[int], str | None] = lambda id: None
 def hello_of(answer: DriverAnswer) -> Hello:
     """Return what the answer to `hello` says; `DriverMessageError` unless it is valid against its schema."""
     if answer.error is not None:
-        raise DriverMessageError(f"hello failed: {answer.error.kind}: {answer.error.told}", id=answer.id)
+        raise DriverMessageError(f"hello failed: {answer.error.kind}: {answer.error.detail}", id=answer.id)
     mutants = message_faults({"id": answer.id, "ok": True, "result": answer.result}, "hello")
     if mutants:
         raise DriverMessageError("; ".join(mutants), id=answer.id)
@@ -190,7 +190,7 @@ def _read(line: bytes) -> dict[str, Any]:
 
 
 def _faults(name: str, message: Mapping[str, Any]) -> list[str]:
-    return [_told(error) for error in _validator(name).iter_errors(message)]
+    return [_error_text(error) for error in _validator(name).iter_errors(message)]
 
 
 @cache
@@ -198,7 +198,7 @@ def _validator(name: str) -> Any:
     return jsonschema_rs.validator_for(json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8")))
 
 
-def _told(error: jsonschema_rs.ValidationError) -> str:
+def _error_text(error: jsonschema_rs.ValidationError) -> str:
     """Return a fault in one line; what a field may be is said in words, not as a list of schemas."""
     where = [str(step) for step in error.instance_path]
     steps = [str(step) for step in error.schema_path]

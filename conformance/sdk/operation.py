@@ -126,7 +126,7 @@ class OperationContext:
         wrong = self._unlike(taken, requests)
         if wrong:
             failed = next((one.error for one in answers if one.error), None)
-            return [*wrong, *([f"it reports: {failed.kind}: {failed.told}"] if failed else [])]
+            return [*wrong, *([f"it reports: {failed.kind}: {failed.detail}"] if failed else [])]
         found = []
         for number, (reply, answer) in enumerate(zip(self._last_replies(taken, requests), answers, strict=False)):
             where = "result" if len(requests) == 1 else f"result {number + 1}"
@@ -134,7 +134,7 @@ class OperationContext:
             if not self.plain.is_flag(type(reply)) and [] not in self.plain.result(reply).values():
                 self.found.add(requests[number].NAME.lower())
             if answer.error is not None:
-                detail = f"{answer.error.kind}: {answer.error.told}"
+                detail = f"{answer.error.kind}: {answer.error.detail}"
                 found.append(f"{where}: expected {self.plain.result(reply)}, got the error {detail}")
             else:
                 found += differences(self.plain.result(reply), answer.result, where)

@@ -16,7 +16,7 @@ def differences(expected: Any, got: Any, where: str = "result") -> list[str]:
     Text says the same as its bytes in UTF-8, also without the zeros that pad a field of a fixed size.
     """
     if isinstance(expected, Mapping) and expected.keys() == {"hex"}:
-        return [] if _same_bytes(bytes.fromhex(expected["hex"]), got, where) else [_told(expected, got, where)]
+        return [] if _same_bytes(bytes.fromhex(expected["hex"]), got, where) else [_difference(expected, got, where)]
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         return _in_fields(expected, got, where)
     if isinstance(expected, list) and isinstance(got, list):
@@ -24,11 +24,11 @@ def differences(expected: Any, got: Any, where: str = "result") -> list[str]:
             return [f"{where}: expected {len(expected)} rows, got {len(got)}"]
         pairs = zip(expected, got, strict=True)
         return [detail for at, (one, other) in enumerate(pairs) for detail in differences(one, other, f"{where}.{at}")]
-    return [] if type(expected) is type(got) and expected == got else [_told(expected, got, where)]
+    return [] if type(expected) is type(got) and expected == got else [_difference(expected, got, where)]
 
 
 def _in_fields(expected: Mapping[str, Any], got: Mapping[str, Any], where: str) -> list[str]:
-    found = [_told(one, None, f"{where}.{name}") for name, one in expected.items() if name not in got]
+    found = [_difference(one, None, f"{where}.{name}") for name, one in expected.items() if name not in got]
     known = ", ".join(expected)
     found += [f"{where}.{name}: expected no such field, only {known}" for name in got if name not in expected]
     both = [name for name in expected if name in got]
@@ -43,7 +43,7 @@ def _same_bytes(expected: bytes, got: object, where: str) -> bool:
     return data == expected or (isinstance(got, Mapping) and "text" in got and data == expected.rstrip(b"\0"))
 
 
-def _told(expected: object, got: object, where: str) -> str:
+def _difference(expected: object, got: object, where: str) -> str:
     return f"{where}: expected {_shown(expected)}, got {'nothing' if got is None else _shown(got)}"
 
 

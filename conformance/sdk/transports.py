@@ -16,7 +16,7 @@ from typing import IO, Protocol
 
 from wireproof.conformance.run.processes.log import Log
 from wireproof.conformance.run.processes.process_tree import POLL, Family
-from wireproof.conformance.run.processes.servers import told
+from wireproof.conformance.run.processes.servers import exit_text
 
 __all__ = ["DriverStartError", "DriverTransport", "FifoTransport", "ProcessTransport", "parse_driver"]
 
@@ -95,7 +95,7 @@ class ProcessTransport:
     def ended(self) -> str | None:
         """Return how the process ended, as in "it ..."; None while it runs."""
         code = self._family.ended() if self._family else None
-        return None if code is None else told(code)
+        return None if code is None else exit_text(code)
 
     @property
     def exit_code(self) -> int | None:
@@ -122,9 +122,9 @@ class FifoTransport:
 
     settle = 0.0
 
-    def __init__(self, tell: Callable[[str], object], *, patience: float = PATIENCE) -> None:
+    def __init__(self, announce: Callable[[str], object], *, patience: float = PATIENCE) -> None:
         """`tell` is told what to start; it is waited for `patience` seconds, each time."""
-        self._tell = tell
+        self._announce = announce
         self._patience = patience
         self._folder = Path(tempfile.mkdtemp(prefix="wireproof-"))
         self.commands, self.answers = self._folder / "commands", self._folder / "answers"
@@ -138,7 +138,7 @@ class FifoTransport:
             one.unlink(missing_ok=True)
             os.mkfifo(one, 0o600)
         again = f"again ({why}) " if why else ""
-        self._tell(
+        self._announce(
             f"waiting {self._patience:g} s for your driver: start it {again}with\n"
             f"  < {shlex.quote(str(self.commands))} > {shlex.quote(str(self.answers))}"
         )

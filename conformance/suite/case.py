@@ -24,7 +24,7 @@ class Case:
     profiles: tuple[str, ...]
     variants: tuple[str, ...]
     exclusive: bool
-    pristine: bool
+    fresh_server: bool
     slow: bool
     """Waits a minute: played in simulation always, on sockets only when asked for."""
     steps: tuple[AnyStep, ...]
@@ -39,9 +39,9 @@ class Case:
     """How what it sends reaches the target (`conformance/suite/segmentation.py`)."""
     asked_by: str = ""
     """Under another delivery than whole: the clause that asks for the verdict of whole."""
-    foundation: bool = False
+    prerequisite: bool = False
     """What it shows is built upon: when it fails, later failures of cases that use its request are untestable."""
-    bedrock: bool = False
+    prerequisite_of_all: bool = False
     """Every case is built upon what it shows: when it fails, all other failures are untestable."""
     found: str = ""
     """The finding of a fuzzer that it was made of."""

@@ -80,7 +80,7 @@ def read_cases(path: Path, context: Context, kind: type[CaseFile | SdkCaseFile] 
     document = parsed(text, path.name)
     found, problems = document_of(document, context, path.name, kind)
     if problems:
-        lines = [f"{path.name}:{line_of(text, one.path)}: {told(document, one)}" for one in problems]
+        lines = [f"{path.name}:{line_of(text, one.path)}: {problem_text(document, one)}" for one in problems]
         raise CaseError("\n".join(lines))
     keep(path.name, digest, found)
     return found
@@ -106,7 +106,7 @@ def _right(document: Node, context: Context, where: str, kind: type[CaseFile | S
         document = {"protocol": context.protocol, **document}
     found, problems = document_of(document, context, where, kind)
     if problems:
-        raise CaseError("\n".join(f"{where}: {told(document, one)}" for one in problems))
+        raise CaseError("\n".join(f"{where}: {problem_text(document, one)}" for one in problems))
     return found
 
 
@@ -135,7 +135,7 @@ def _entry(kind: type[Entry], context: Context) -> Form:
     return Form(read)
 
 
-def told(document: Node, problem: Problem) -> str:
+def problem_text(document: Node, problem: Problem) -> str:
     """Return a problem with the id of its case or frame, and where in it."""
     path = problem.path
     node: Node = document
@@ -201,7 +201,7 @@ class _Making:
             variants=entry.variants or (),
             level=Level(entry.level) if entry.level else None,
             exclusive=False,
-            pristine=False,
+            fresh_server=False,
             slow=entry.slow,
             no_fault=entry.no_fault or "",
             needs=tuple(dict.fromkeys([*(self.file.needs or ()), *(entry.needs or ())])),
@@ -212,12 +212,12 @@ class _Making:
             return replace(made, script=entry.steps)
         return replace(
             made,
-            exclusive=entry.exclusive or entry.pristine or entry.budget,
-            pristine=entry.pristine,
+            exclusive=entry.exclusive or entry.fresh_server or entry.budget,
+            fresh_server=entry.fresh_server,
             heavy=entry.heavy,
             budget=entry.budget,
-            foundation=entry.foundation,
-            bedrock=entry.bedrock,
+            prerequisite=entry.prerequisite,
+            prerequisite_of_all=entry.prerequisite_of_all,
             found=entry.found.finding if entry.found else "",
             steps=entry.steps,
         )

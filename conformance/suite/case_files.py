@@ -56,15 +56,15 @@ class CaseEntry(Entry, frozen=True, kw_only=True):
         Annotated[Names, Meta(description="Features without which a target is not asked: it is unsupported.")] | None
     ) = None
     exclusive: bool = False
-    pristine: Annotated[bool, Meta(description="Exclusive, and on a server that holds nothing yet.")] = False
+    fresh_server: Annotated[bool, Meta(description="Exclusive, and on a server that holds nothing yet.")] = False
     slow: bool = False
     heavy: bool = False
     budget: bool = False
-    foundation: Annotated[
+    prerequisite: Annotated[
         bool,
         Meta(description="While it fails, failures of cases that use its request are untestable."),
     ] = False
-    bedrock: Annotated[bool, Meta(description="While it fails, all other failures are untestable.")] = False
+    prerequisite_of_all: Annotated[bool, Meta(description="While it fails, all other failures are untestable.")] = False
     no_fault: NoFault | None = None
     found: Found | None = None
 

@@ -230,10 +230,10 @@ def applies(case: Case, segmentation: Segmentation, spoken: Protocol) -> bool:
     """Say whether a case can be played under a delivery: neither its question nor its answer changes with it."""
     if segmentation.plain:
         return True
-    if case.pristine or case.budget or _has(case.steps, TIMED) or not _has(case.steps, WRITING):
+    if case.fresh_server or case.budget or _has(case.steps, TIMED) or not _has(case.steps, WRITING):
         return False
     if segmentation.joins:
-        return not case.exclusive and not _times_out(case) and _fields(case.steps).isdisjoint(spoken.neighbour_moves)
+        return not case.exclusive and not _times_out(case) and _fields(case.steps).isdisjoint(spoken.counted_with_noops)
     if segmentation.half_closes:
         return all(link.half_closes for link in spoken.links.values()) and last_request(case.steps) is not None
     if case.exclusive and not _fields(case.steps).isdisjoint(spoken.time_moves):

@@ -48,8 +48,8 @@ def readings(
     """Yield (kind of line, what is read) for each place where the bytes may stand: that told, or any in an opening."""
     for name, one in protocol.links.items():
         if link in (None, name):
-            opening = one.opening()
-            places = [opening[:number] for number in range(len(opening) + 1)] if after is None else [after]
+            handshake = one.handshake()
+            places = [handshake[:number] for number in range(len(handshake) + 1)] if after is None else [after]
             for before in places:
                 with suppress(_UnfitError):
                     yield name, _read(one, codec, direction, data, [*before, *([request] if request else [])])

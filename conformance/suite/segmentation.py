@@ -27,7 +27,7 @@ class Segmentation:
     """A named way to send what a case sends."""
 
     name: str
-    told: str
+    description: str
     """What it does, for people."""
     cut: Cut | None = None
     gap: float = 0.0

@@ -16,11 +16,11 @@ from wireproof.conformance.suite.values import Node
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge")
 _NOT_HERE = (_BOOLEAN, "tag:yaml.org,2002:timestamp")
-MOST_TOLD = 3
+MOST_ERRORS = 3
 """Errors told of one place."""
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """YAML that is JSON: only true and false are truths, so that `on` stays the word it is; dates stay words; keys are
     words, each there once.
     """
@@ -45,13 +45,13 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), ["t", "f"])
+_YamlLoader.add_implicit_resolver(_BOOLEAN, re.compile("^(?:true|false)$"), ["t", "f"])
 
 
 def parsed(text: str, name: str) -> Node:
     """Return the document in `text`; raises `CaseError` that names the file `name` where it is no YAML or no JSON."""
     try:
-        document = yaml.load(text, Loader=_Loader)
+        document = yaml.load(text, Loader=_YamlLoader)
         json.dumps(document)
     except yaml.YAMLError as error:
         raise CaseError(f"{name}: no YAML: {error}") from None
@@ -62,7 +62,7 @@ def parsed(text: str, name: str) -> Node:
 
 def line_of(text: str, path: Iterable[str | int]) -> int:
     """Return the line, from 1, at which a document has what a path leads to, or the nearest thing around it."""
-    node = yaml.compose(text, Loader=_Loader)
+    node = yaml.compose(text, Loader=_YamlLoader)
     line = 1
     for step in path:
         if isinstance(node, yaml.MappingNode):
@@ -85,8 +85,8 @@ def checked(text: str, rules: str, name: str) -> Node:
         raise CaseError(f"{name}: no JSON: {error}") from None
     if errors:
         outermost = min((error.instance_path for error in errors), key=len)
-        told = [error.message[:300] for error in errors if error.instance_path == outermost]
-        raise CaseError(f"{name}: {_place(document, outermost)}: {'; '.join(told[:MOST_TOLD])}")
+        detail = [error.message[:300] for error in errors if error.instance_path == outermost]
+        raise CaseError(f"{name}: {_place(document, outermost)}: {'; '.join(detail[:MOST_ERRORS])}")
     return document
 
 

@@ -46,25 +46,29 @@ class _Order:
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
         self._rungs = {group: rung for rung, group in enumerate(suite.ladder)}
-        self._foundations = {one.id: at for at, one in enumerate(suite.cases) if one.foundation or one.bedrock}
+        self._prerequisites = {
+            one.id: at for at, one in enumerate(suite.cases) if one.prerequisite or one.prerequisite_of_all
+        }
 
     def height(self, case: Case) -> tuple[int, int]:
         """Return where a case stands: only a lower one explains it."""
-        rung = -1 if case.bedrock else self._rungs.get(self._group(case), len(self._rungs))
-        return rung, self._foundations.get(case.id, len(self._suite.cases))
+        rung = -1 if case.prerequisite_of_all else self._rungs.get(self._group(case), len(self._rungs))
+        return rung, self._prerequisites.get(case.id, len(self._suite.cases))
 
     def may_explain(self, low: Case, high: FailedPlay) -> bool:
         """Say whether `low`, if it fails, explains a failure: somewhere, or only if both stopped at the same place."""
         if self.height(low) >= self.height(high.case):
             return False
         uses = self._group(low) in {self._group(high.case), *high.place.asked}
-        return low.bedrock or (uses and (low.foundation or self.height(low)[0] < self.height(high.case)[0]))
+        return low.prerequisite_of_all or (
+            uses and (low.prerequisite or self.height(low)[0] < self.height(high.case)[0])
+        )
 
     def explains(self, low: FailedPlay, high: FailedPlay) -> bool:
         """Say whether a failure explains another."""
         same = (low.place.reply_to, low.place.field) == (high.place.reply_to, high.place.field)
         meets = same or high.place.reply_to == ANYWHERE
-        return self.may_explain(low.case, high) and (low.case.bedrock or low.case.foundation or meets)
+        return self.may_explain(low.case, high) and (low.case.prerequisite_of_all or low.case.prerequisite or meets)
 
     def _group(self, case: Case) -> str:
         return self._suite.clauses[case.clauses[0]].group

@@ -140,12 +140,12 @@ def _event(event: TraceEvent) -> dict[str, Any]:
         "connection": event.connection,
         "direction": DIRECTIONS.get(event.kind, "event"),
         "hex": event.data[:SHOWN_BYTES].hex() if event.kind in DIRECTIONS else "",
-        "text": _told(event.kind, event.data),
+        "text": _event_text(event.kind, event.data),
         **link,
     }
 
 
-def _told(kind: Kind, data: bytes) -> str:
+def _event_text(kind: Kind, data: bytes) -> str:
     if kind in DIRECTIONS:
         return f"{len(data)} bytes, {SHOWN_BYTES} shown" if len(data) > SHOWN_BYTES else ""
     return f"{kind}: {data.decode(errors='replace')}" if data else str(kind)
@@ -185,5 +185,5 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "got": outcome.got,
         "exchange": _exchange(outcome.trace),
         "duration_us": duration_us,
-        "extra": {**(outcome.place.told if outcome.place else {}), **outcome.extra},
+        "extra": {**(outcome.place.fields if outcome.place else {}), **outcome.extra},
     }

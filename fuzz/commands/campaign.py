@@ -194,7 +194,7 @@ class _Campaign:
         assert self.target is not None
         options, context = self.options, self.live.context
         found, directory = keep_found(
-            one, context, options["findings"], self.target.told, self.version, options["seed"]
+            one, context, options["findings"], self.target.label, self.version, options["seed"]
         )
         self._print_finding(found, directory)
 

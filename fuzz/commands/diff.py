@@ -93,14 +93,14 @@ def _diff(name: str, texts: Sequence[str], options: Options) -> int:
         common = {"budgets": False, "out": None, "ready_timeout": options["ready_timeout"]}
         started = [stack.enter_context(target_of(text, {**common, "target_command": None})) for text in texts]
         started += [stack.enter_context(target_of(None, {**common, "target_command": one})) for one in commands]
-        live = {at: _live(name, one, options, stack) for at, one in enumerate(started) if one.told != SIMULATION}
+        live = {at: _live(name, one, options, stack) for at, one in enumerate(started) if one.label != SIMULATION}
         contexts = [one.context for one in live.values()] or [_default(name, options)]
         if len({one.variant for one in contexts}) > 1:
             spoken = ", ".join(f"{one.label} {one.context.variant}" for one in live.values())
             raise TargetError(f"the servers use different variants, so the same bytes differ in meaning: {spoken}")
         first = contexts[0]
         servers = [
-            live.get(at) or SimulatedServer(one.told, replace(first, others=[])) for at, one in enumerate(started)
+            live.get(at) or SimulatedServer(one.label, replace(first, others=[])) for at, one in enumerate(started)
         ]
         return _report(name, servers, options)
 
@@ -120,7 +120,7 @@ def _live(name: str, target: Target, options: Options, stack: ExitStack) -> Live
     version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
     context = FuzzContext(name, spoken.profile, spoken.variant, features=declared(name, options, address))
     live = stack.enter_context(LiveTarget(context, address, target.server))
-    return LiveServer(target.told, version, live)
+    return LiveServer(target.label, version, live)
 
 
 def _report(name: str, servers: Sequence[ComparedServer], options: Options) -> int:

@@ -196,7 +196,7 @@ def _finding(setting: Setting, small: SmallestFailure, options: Options, target:
         context.profile,
         context.variant,
         violation.clause,
-        target=target.told,
+        target=target.label,
         implementation=version,
         script=tuple(small.failure.check.script),
         executions=setting.examples,

@@ -162,7 +162,7 @@ class _ServerFuzzing:
     def _keep(self, one: CampaignFinding) -> None:
         options = self.options
         finding, directory = keep_found(
-            one, self.live.context, options["findings"], self.target.told, self.version, options["seed"]
+            one, self.live.context, options["findings"], self.target.label, self.version, options["seed"]
         )
         where = f"kept in {directory}" if directory else f"already known as {finding.id}"
         click.echo(f"{finding.oracle}: {finding.detail}")

@@ -139,9 +139,9 @@ class StoreCheck:
     def _settle(self) -> None:
         """Wait for the pushes that are due and check that no others come."""
         for name in self._lines:
-            while (owed := self.model.owed(name)) is not None:
+            while (due_message := self.model.due_message(name)) is not None:
                 before = len(self.trace)
-                self._read(name, self.transport.patience, due=owed)
+                self._read(name, self.transport.patience, due=due_message)
                 assert len(self.trace) > before
         for name in self._lines:
             self._read(name, 0.0)
@@ -194,5 +194,5 @@ class StoreCheck:
 
     def _check(self, invariant: str, found: Disagreement | None, where: str = "") -> None:
         if found is not None:
-            detail = f"{found.told}: {where}" if where else found.told
+            detail = f"{found.detail}: {where}" if where else found.detail
             raise InvariantError(invariant, detail[:LONGEST], found.shape, found.clause)

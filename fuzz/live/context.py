@@ -96,7 +96,7 @@ class FuzzContext:
     def probe(self) -> tuple[Request, ...]:
         """The requests of a new connection that shows whether the server serves."""
         link = self.symbols.protocol.link
-        return (*link.opening(), link.barrier())
+        return (*link.handshake(), link.sync_request())
 
     def dissection(self, link: str = "") -> Dissection:
         """Return a dissection of both directions of a new connection on `link`."""

@@ -6,7 +6,7 @@ so most plays need no timeout.
 
 from __future__ import annotations
 
-from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Shut, Write
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.player.connections import ActionGenerator
 from wireproof.fuzz.live.context import FuzzContext
@@ -14,7 +14,7 @@ from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.script import Script, performing
 from wireproof.protocols import Request
 
-__all__ = ["PROBE", "barrier_of", "playing"]
+__all__ = ["PROBE", "playing", "sync_request_of"]
 
 PROBE = "~probe"
 """The connection that is opened last; it must be served whatever the script sent."""
@@ -37,7 +37,7 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
         if answer.kind is not Kind.SILENT:
             _keep(trace, name, answer)
     if measure:
-        answer = yield Measure()
+        answer = yield ReadUsage()
         _keep(trace, "", answer)
     for name in sorted(still_open):
         yield Shut(name, "close")
@@ -67,17 +67,22 @@ def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, pa
         line.see(trace[-1])
         if answer.now - began / 1e6 > 4 * patience + 1:
             break
-    if line.due > 0 and line.valid and answer.kind is Kind.SILENT and (barrier := barrier_of(line)) is not None:
-        data = context.encode(barrier)
+    if (
+        line.due > 0
+        and line.valid
+        and answer.kind is Kind.SILENT
+        and (sync_request := sync_request_of(line)) is not None
+    ):
+        data = context.encode(sync_request)
         asked = yield from _do(trace, Write(line.name, data), line.name, data)
         if asked.kind is Kind.SENT:
             yield from _do(trace, Read(line.name, patience), line.name)
 
 
-def barrier_of(line: PlayedConnection) -> Request | None:
+def sync_request_of(line: PlayedConnection) -> Request | None:
     """Return a request that is answered at once in the current state; None if there is none."""
     try:
-        return line.link.barrier() if line.may_ask else None
+        return line.link.sync_request() if line.may_ask else None
     except LookupError:
         return None
 

@@ -66,7 +66,7 @@ class ScriptGenerator:
         """Yield the steps that open a connection; tokens of the first connection are written as placeholders."""
         usual = self._spoken.links[link] is self._spoken.link
         yield Open(name, "" if usual else link, self._spoken.links[link].transport)
-        for request in self._opening(link):
+        for request in self._handshake(link):
             tokens = {
                 field: placeholder(FIRST, kind.size)
                 for field, kind in self._fields(request)
@@ -75,9 +75,9 @@ class ScriptGenerator:
             yield Write(name, self._context.encode(msgspec.structs.replace(request, **tokens)))
             yield Read(name, PAUSE)
 
-    def _opening(self, link: str) -> Sequence[Request]:
+    def _handshake(self, link: str) -> Sequence[Request]:
         """Return the requests that open a connection, or the longest state path of a link without an opening."""
-        found = self._spoken.links[link].opening()
+        found = self._spoken.links[link].handshake()
         if found:
             return found
         longest = max(state_paths(self._context.name, self._context.profile, self._context.variant, link), key=len)
@@ -97,12 +97,14 @@ class ScriptGenerator:
         found: dict[str, tuple[list[list[Request]], list[list[Request]]]] = {}
         for name, link in self._spoken.links.items():
             usual, ending = found[name] = [], []
-            barrier, opening = _barrier(link), tuple(self._opening(name))
+            sync_request, handshake = _sync_request(link), tuple(self._handshake(name))
             for some in known.values():
-                kin = [barrier] if barrier is not None and type(some[0]) is type(barrier) else some
+                kin = [sync_request] if sync_request is not None and type(some[0]) is type(sync_request) else some
                 asked = [one for one in kin if isinstance(one, Request) and not self._context.may_refuse(name, (one,))]
-                here = [one for one in asked if self._may_follow(link, (*opening, one))]
-                goes_on = barrier is None or any(self._may_follow(link, (*opening, one, barrier)) for one in here)
+                here = [one for one in asked if self._may_follow(link, (*handshake, one))]
+                goes_on = sync_request is None or any(
+                    self._may_follow(link, (*handshake, one, sync_request)) for one in here
+                )
                 if here:
                     (usual if goes_on else ending).append(here)
         return found
@@ -150,8 +152,8 @@ class ScriptGenerator:
         return self._names[-1]
 
 
-def _barrier(link: Link) -> Request | None:
+def _sync_request(link: Link) -> Request | None:
     try:
-        return link.barrier()
+        return link.sync_request()
     except LookupError:
         return None

@@ -12,7 +12,7 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.monitor.monitor import monitored
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection
-from wireproof.fuzz.live.execution import barrier_of
+from wireproof.fuzz.live.execution import sync_request_of
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
 from wireproof.fuzz.live.reply_oracles import disagreement, leak
 from wireproof.fuzz.live.simulated import simulated
@@ -82,7 +82,7 @@ def stuck(play: Play) -> Suspicion | None:
 def lost(play: Play) -> Suspicion | None:
     """Report fewer replies than requests on a connection that continues."""
     for line in _undisturbed(play):
-        asked_again = line.requests[-1:] == [barrier_of(line)]
+        asked_again = line.requests[-1:] == [sync_request_of(line)]
         if asked_again and line.ended is None and line.due > 0 and line.last is Kind.RECEIVED:
             detail = f"connection {line.name}: {line.due} of {len(line.requests)} requests have no reply"
             return Suspicion("every request is answered", detail, " ".join(sorted({one.NAME for one in line.requests})))
@@ -131,8 +131,8 @@ def broken(play: Play) -> Suspicion | None:
     if not found:
         return None
     first = min(found, key=lambda one: one.order())
-    detail = f"on connection {first.connection}, byte {first.offset} of what came: {first.told}"
-    return Suspicion("replies are well formed", detail, f"{first.error}: {normalised(first.told)}", first.clause)
+    detail = f"on connection {first.connection}, byte {first.offset} of what came: {first.detail}"
+    return Suspicion("replies are well formed", detail, f"{first.error}: {normalised(first.detail)}", first.clause)
 
 
 def memory(play: Play) -> Suspicion | None:

@@ -89,8 +89,8 @@ def _disagrees(model: Model, line: PlayedConnection, key: bytes) -> Suspicion | 
             continue
         after = {one: None for state in states for one in model.step(state, request, reply)}
         if not after:
-            detail = " or ".join(map(model.tell, states))
-            kinds = " or ".join(sorted({model.tell(state).split()[0] for state in states}))
+            detail = " or ".join(map(model.describe, states))
+            kinds = " or ".join(sorted({model.describe(state).split()[0] for state in states}))
             shape = f"{kinds} > {request.NAME} > {shape_of(reply)}"
             return Suspicion("answers agree with the model", f"{request.NAME} with {detail}: {describe(reply)}", shape)
         states = after

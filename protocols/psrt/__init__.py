@@ -37,9 +37,9 @@ PROTOCOL = Protocol(
         "control": Link(
             client=ControlClient,
             server=ControlServer,
-            barrier=Nop,
-            neighbour=lambda name: (Nop(), Response(ResponseCode.OK)),
-            opening=lambda: (Greeting(Mode.PLAIN), Login(b"", b"")),
+            sync_request=Nop,
+            noop=lambda name: (Nop(), Response(ResponseCode.OK)),
+            handshake=lambda: (Greeting(Mode.PLAIN), Login(b"", b"")),
             tls=True,
             half_closes=False,
             requests=CONTROL,
@@ -56,7 +56,7 @@ PROTOCOL = Protocol(
         "datagram": Link(
             client=DatagramClient,
             server=DatagramServer,
-            barrier=lambda: Datagram(
+            sync_request=lambda: Datagram(
                 PROTOCOL_VERSION, Encryption.PLAIN, b"", b"", DatagramOperation.PUBLISH, 0x7F, b"wireproof/barrier", b""
             ),
             transport="datagram",
@@ -72,7 +72,7 @@ PROTOCOL = Protocol(
     sdk=SdkTraits(
         own=frozenset({Greeting, Login, Nop, DataGreeting, Attach, Sealed, Beacon}),
         continued={PublishRepl: ReplData},
-        untold=frozenset({"version"}),
+        hidden_fields=frozenset({"version"}),
         connect_fields={
             "login": "bytes",
             "password": "bytes",

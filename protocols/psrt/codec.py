@@ -65,8 +65,8 @@ class Codec:
 
     def no_such(self, message: object, kind: str) -> LocalProtocolError:
         """Return the error for what is not a `kind` of this profile."""
-        told = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
-        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
+        detail = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
+        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail)
 
     def decode(self, kind: type[Message], data: bytes) -> Message:
         """Return the one message of class `kind` that `data` is; raises `MalformedFrameError`."""
@@ -74,8 +74,8 @@ class Codec:
         if message is None:
             raise MalformedFrameError(ErrorCode.TRUNCATED, f"{kind.NAME}: expected {stop} bytes, got {len(data)}", 0)
         if stop != len(data):
-            told = f"{kind.NAME}: expected {stop} bytes, got {len(data)}"
-            raise MalformedFrameError(ErrorCode.LYING_LENGTH, told, stop)
+            detail = f"{kind.NAME}: expected {stop} bytes, got {len(data)}"
+            raise MalformedFrameError(ErrorCode.LYING_LENGTH, detail, stop)
         found: Message = message
         return found
 
@@ -87,8 +87,8 @@ class Codec:
         """
         lead = self.layout(Datagram).lead
         if len(data) < len(lead) + 3 or not data.startswith(lead):
-            told = f"expected {lead.hex(' ')}, a version and an encryption; got {data[:5].hex(' ') or 'nothing'}"
-            raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, told, 0)
+            detail = f"expected {lead.hex(' ')}, a version and an encryption; got {data[:5].hex(' ') or 'nothing'}"
+            raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, detail, 0)
         version, encryption = int.from_bytes(data[2:4], "little"), data[4]
         if version != PROTOCOL_VERSION:
             raise MalformedFrameError(ErrorCode.BAD_VALUE, f"version: expected {PROTOCOL_VERSION}, got {version}", 2)
@@ -135,8 +135,8 @@ def _headed(decode: Decoder, lead: bytes) -> Decoder:
         """Raises `MalformedFrameError` for a value that the document does not allow."""
         for place, byte in enumerate(buf[at : min(at + len(lead), end)]):
             if byte != lead[place]:
-                told = f"expected {lead.hex(' ')}, got {buf[at : at + place + 1].hex(' ')}"
-                raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, told, at + place)
+                detail = f"expected {lead.hex(' ')}, got {buf[at : at + place + 1].hex(' ')}"
+                raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, detail, at + place)
         if end - at < len(lead):
             return None, end - at + 1
         return decode(buf, at, end, context)
@@ -148,8 +148,8 @@ def _checked_response(decode: Decoder) -> Decoder:
     def checked(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         """Raises `MalformedFrameError` for a value that the document does not allow."""
         if at < end and buf[at] not in _CODES:
-            told = f"expected a response code ({', '.join(f'{one:02x}' for one in ResponseCode)}), got {buf[at]:02x}"
-            raise MalformedFrameError(ErrorCode.BAD_STATUS, told, at)
+            detail = f"expected a response code ({', '.join(f'{one:02x}' for one in ResponseCode)}), got {buf[at]:02x}"
+            raise MalformedFrameError(ErrorCode.BAD_STATUS, detail, at)
         return decode(buf, at, end, context)
 
     return checked

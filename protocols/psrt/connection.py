@@ -129,8 +129,8 @@ class ControlClient(PsrtConnection):
         request = self._request(message)
         data = self.codec.encode(message)
         if self._replicates():
-            told = f"{request.NAME} before the PUBLISH_REPL ahead of it is answered"
-            raise LocalProtocolError(ErrorCode.ILLEGAL_STATE, told)
+            detail = f"{request.NAME} before the PUBLISH_REPL ahead of it is answered"
+            raise LocalProtocolError(ErrorCode.ILLEGAL_STATE, detail)
         self._asked(request)
         return data
 
@@ -147,8 +147,8 @@ class ControlClient(PsrtConnection):
         if self.state is State.SECURING:
             raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, f"got {data[at]:02x} in clear where TLS is due", at)
         if not self._pending:
-            told = f"got {data[at]:02x} although no request is waiting for a reply"
-            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, told, at)
+            detail = f"got {data[at]:02x} although no request is waiting for a reply"
+            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, detail, at)
         (reply,) = self.codec.answers[type(self._pending[0])]
         return self.codec.decoders[reply](data, at, end, context)
 
@@ -214,8 +214,8 @@ class PsrtServer(PsrtConnection):
         """Return the bytes of a reply to the oldest pending request; `LocalProtocolError` for anything else."""
         due = self.codec.answers[type(self._pending[0])] if self._pending else ()
         if type(message) not in due:
-            told = f"a reply to {self._pending[0].NAME}" if self._pending else "no reply"
-            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, f"{type(message).__name__} where {told} is due")
+            detail = f"a reply to {self._pending[0].NAME}" if self._pending else "no reply"
+            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, f"{type(message).__name__} where {detail} is due")
         data = self.codec.encode(message)
         self._answered(cast(Reply, message))
         return data

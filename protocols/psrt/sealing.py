@@ -25,8 +25,8 @@ def seal(*, key: bytes, nonce: bytes, encryption: int, of: bytes) -> bytes:
     size = _KEY_SIZES.get(Encryption(encryption)) if encryption in list(Encryption) else None
     if size is None or len(key) < size or len(nonce) == 0:
         got = f"{encryption}, {len(key)} and {len(nonce)} bytes"
-        told = f"seal: expected encryption 02 or 03, a key of 32 bytes and a nonce; got {got}"
-        raise LocalProtocolError(ErrorCode.BAD_VALUE, told)
+        detail = f"seal: expected encryption 02 or 03, a key of 32 bytes and a nonce; got {got}"
+        raise LocalProtocolError(ErrorCode.BAD_VALUE, detail)
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     return bytes(AESGCM(key[:size]).encrypt(nonce, of, None))

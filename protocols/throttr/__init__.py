@@ -22,12 +22,12 @@ PROTOCOL = Protocol(
         "stream": Link(
             client=ClientConnection,
             server=ServerConnection,
-            barrier=lambda: Query(b"\0wireproof barrier"),
-            neighbour=lambda key: (Query(key), REFUSED),
+            sync_request=lambda: Query(b"\0wireproof barrier"),
+            noop=lambda key: (Query(key), REFUSED),
         )
     },
     names={"ttl_type": TTLType, "attribute": Attribute, "change": Change, "key_type": KeyType},
-    neighbour_moves=frozenset(
+    counted_with_noops=frozenset(
         {"query_requests", "total_query", "query_per_minute", "total_requests", "requests_per_minute"}
         | {"read_bytes", "total_read_bytes", "read_bytes_per_minute"}
         | {"write_bytes", "total_write_bytes", "write_bytes_per_minute"}

@@ -81,8 +81,8 @@ class Codec:
 
     def no_such(self, message: object, kind: str) -> LocalProtocolError:
         """Return the error for what is not a `kind` of this profile."""
-        told = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
-        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
+        detail = f"profile {self.profile.name} has no {kind} {type(message).__name__}"
+        return LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail)
 
     def decode_request(self, buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Request | None, int]:
         """Decode one request at `at`, or say how many bytes it needs; `MalformedFrameError` for an unknown type."""
@@ -97,8 +97,8 @@ class Codec:
             return self.replies[cast(type[Request], type(context.request))](buf, at, end, context)
         push = self.pushes[buf[at]]
         if push is None:
-            told = f"got {buf[at]:02x} although no request is waiting for a reply"
-            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, told, at)
+            detail = f"got {buf[at]:02x} although no request is waiting for a reply"
+            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, detail, at)
         return push(buf, at, end, context)
 
     def run(self, calls: Mapping[type[Request], Call]) -> Run:
@@ -161,8 +161,8 @@ class Codec:
         try:
             inner = self.whole_request(event.payload)
         except MalformedFrameError as error:
-            told = f"01 to an EVENT that carries no request: {error.message}"
-            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, told, at) from None
+            detail = f"01 to an EVENT that carries no request: {error.message}"
+            raise MalformedFrameError(ErrorCode.UNEXPECTED_MESSAGE, detail, at) from None
         context.request, context.depth, context.limit = inner, context.depth + 1, context.limit - 1
         try:
             reply, stop = self.replies[type(inner)](buf, at + 1, end, context)
@@ -175,8 +175,8 @@ class Codec:
         while type(reply) is EventReply and len(lead) < MAX_NESTING:
             lead, reply = lead + b"\x01", reply.reply
         if not isinstance(reply, Reply) or type(reply) is EventReply:
-            told = f"expected a reply, nested at most {MAX_NESTING} deep, got {shown(reply)}"
-            raise LocalProtocolError(ErrorCode.BAD_VALUE, f"EVENT_REPLY.reply: {told}")
+            detail = f"expected a reply, nested at most {MAX_NESTING} deep, got {shown(reply)}"
+            raise LocalProtocolError(ErrorCode.BAD_VALUE, f"EVENT_REPLY.reply: {detail}")
         return lead + self.encode(reply)
 
     def check_event_reply(self, event: Request, reply: Message) -> None:
@@ -185,20 +185,20 @@ class Codec:
             try:
                 event, reply = self.whole_request(event.payload), reply.reply
             except MalformedFrameError as error:
-                told = f"EVENT carries no request: {error.message}"
-                raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told) from None
+                detail = f"EVENT carries no request: {error.message}"
+                raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail) from None
         encode = self.answers[type(event)].get(type(reply))
         if encode is None:
-            told = f"{type(reply).__name__} where a reply to {event.NAME} in an EVENT is due"
-            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, told)
+            detail = f"{type(reply).__name__} where a reply to {event.NAME} in an EVENT is due"
+            raise LocalProtocolError(ErrorCode.UNEXPECTED_MESSAGE, detail)
         encode(reply)
 
 
 def _encode_refusal(message: Status) -> bytes:
     if message.ok is False:
         return b"\x00"
-    told = f"STATUS.ok: expected False where 01 has more to follow, got {shown(message.ok)}"
-    raise LocalProtocolError(ErrorCode.BAD_VALUE, told)
+    detail = f"STATUS.ok: expected False where 01 has more to follow, got {shown(message.ok)}"
+    raise LocalProtocolError(ErrorCode.BAD_VALUE, detail)
 
 
 def _led_decoder(body: Decoder | None) -> Decoder:

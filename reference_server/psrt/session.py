@@ -66,7 +66,7 @@ class PsrtSession(Session):
         """The client that logged in here, or whose token was attached here."""
         self.feed: Feed | None = None
         """Set once a token is attached; then input is ignored."""
-        self._opening = LocalOpening() if peer.family == "unix" else None
+        self._handshake = LocalOpening() if peer.family == "unix" else None
         self._first = b""
         self._out: list[bytes] = []
         self._waits = self._ended = self._finishing = self._begun = self.closed = False
@@ -83,8 +83,8 @@ class PsrtSession(Session):
         """Handle the bytes that the transport read."""
         if self.closed or self._finishing or self.feed is not None:
             return
-        if self._opening is not None:
-            data = self._opening.translated(data)
+        if self._handshake is not None:
+            data = self._handshake.translated(data)
         if self.connection is None:
             self._first += data
             if len(self._first) < GREETING_SIZE:

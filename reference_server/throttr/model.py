@@ -108,7 +108,7 @@ class ThrottrModel:
         """Return whether a request with this reply changes nothing."""
         return isinstance(request, Query | Get | Stat) or (isinstance(reply, Status) and not reply.ok)
 
-    def tell(self, state: Hashable) -> str:
+    def describe(self, state: Hashable) -> str:
         """Return a description of a state."""
         if not isinstance(state, Record):
             return "no record"

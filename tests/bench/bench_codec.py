@@ -171,11 +171,11 @@ def report(title: str, seconds: dict[str, float], ours: tuple[str, ...], frame: 
     reached = True
     for name, each in seconds.items():
         ratios = [each / seconds[way] for way in ours]
-        told = "".join(f"{ratio:>18.2f}" for ratio in ratios)
+        detail = "".join(f"{ratio:>18.2f}" for ratio in ratios)
         target = TARGETS.get(name, 0)
         verdict = "" if not target else f"  target {target:g}: {'reached' if ratios[0] >= target else 'MISSED'}"
         reached = reached and (not target or ratios[0] >= target)
-        print(f"{name:<22}{each * 1e9:>10.0f}{1 / each:>13,.0f}{frame / each / 1e6:>8.1f}{told}{verdict}")
+        print(f"{name:<22}{each * 1e9:>10.0f}{1 / each:>13,.0f}{frame / each / 1e6:>8.1f}{detail}{verdict}")
     return reached
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from wireproof.conformance.player.concurrency.history import Operation, by_connection
 from wireproof.conformance.player.concurrency.history_shrinking import shrink
-from wireproof.conformance.player.concurrency.linearizability import LIMIT, Finding, check
+from wireproof.conformance.player.concurrency.linearizability import LIMIT, SearchVerdict, check
 from wireproof.protocols.throttr import OK, Attribute, Change, TTLType
 from wireproof.protocols.throttr.replies import QueryReply
 from wireproof.protocols.throttr.requests import Insert, Query, Update
@@ -87,7 +87,7 @@ def _answered(request: Any, quota: int) -> tuple[int, Any]:
     return (request.value if request.change == Change.PATCH else quota + request.value), OK
 
 
-def without_memory(operations: Sequence[Operation], model: Model) -> tuple[Finding, int]:
+def without_memory(operations: Sequence[Operation], model: Model) -> tuple[SearchVerdict, int]:
     """Search as Wing and Gong did, at most `STEPS` steps; return the finding and the steps taken."""
     chains = list(by_connection(operations).values())
     at, steps = [0] * len(chains), 0
@@ -111,9 +111,9 @@ def without_memory(operations: Sequence[Operation], model: Model) -> tuple[Findi
         return False
 
     try:
-        return (Finding.LINEARIZABLE if search(model.initial) else Finding.NOT_LINEARIZABLE), steps
+        return (SearchVerdict.LINEARIZABLE if search(model.initial) else SearchVerdict.NOT_LINEARIZABLE), steps
     except TimeoutError:
-        return Finding.UNKNOWN, steps
+        return SearchVerdict.UNKNOWN, steps
 
 
 def timed(act: Callable[[], Any]) -> tuple[Any, float]:
@@ -133,10 +133,10 @@ def row(shape: Shape, seed: int, *, lies: bool) -> None:
     history = made(shape, seed, lies=lies)
     search, took = timed(lambda: check(history, MODEL))
     (naive, steps), naive_took = timed(lambda: without_memory(history, MODEL))
-    more = "at least " if naive is Finding.UNKNOWN else ""
-    told = f"{search.finding}, {took * 1e3:8.2f} ms, {search.explored:6} configurations, "
-    told += f"{len(history) / took:9.0f} operations/s"
-    print(f"{shape!s:24} {told}; without memory {more}{naive_took / took:8.1f} x as long ({steps} steps)")
+    more = "at least " if naive is SearchVerdict.UNKNOWN else ""
+    detail = f"{search.finding}, {took * 1e3:8.2f} ms, {search.explored:6} configurations, "
+    detail += f"{len(history) / took:9.0f} operations/s"
+    print(f"{shape!s:24} {detail}; without memory {more}{naive_took / took:8.1f} x as long ({steps} steps)")
 
 
 def longest(connections: int, depth: int, seed: int) -> None:
@@ -146,7 +146,7 @@ def longest(connections: int, depth: int, seed: int) -> None:
         length = 32
         while length <= 16_384:
             history = made(Shape(connections, depth, length), seed, lies=lies)
-            if check(history, MODEL).finding is Finding.UNKNOWN:
+            if check(history, MODEL).finding is SearchVerdict.UNKNOWN:
                 break
             found[lies] = len(history)
             length *= 2
@@ -171,7 +171,7 @@ def main() -> None:
     print("\nshrinking")
     history = made(Shape(4, 3, 240), seed, lies=True)
     left, took = timed(lambda: shrink(history, MODEL, limit=LIMIT))
-    assert check(left.operations, MODEL, initial=left.initial).finding is Finding.NOT_LINEARIZABLE
+    assert check(left.operations, MODEL, initial=left.initial).finding is SearchVerdict.NOT_LINEARIZABLE
     print(f"{len(history)} operations to {len(left.operations)} in {took * 1e3:.1f} ms")
 
 

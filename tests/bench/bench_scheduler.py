@@ -258,7 +258,7 @@ class Row:
 class NotHeld:
     """Why there is no row: the machine had not enough memory."""
 
-    told: str
+    detail: str
 
 
 def attempt(name: str, size: int, span_s: int, room: int) -> Row | NotHeld:
@@ -325,10 +325,10 @@ def alone(name: str, size: int, span_s: int, room: int | None = None) -> Row | N
 def table_of(size: int, span_s: int, found: dict[str, Row | NotHeld]) -> Table:
     """Return the table of one size; ratios are to the first that was measured."""
     rows = {name: one for name, one in found.items() if isinstance(one, Row)}
-    told = [f"{name} {one.told}" for name, one in found.items() if isinstance(one, NotHeld)]
+    detail = [f"{name} {one.detail}" for name, one in found.items() if isinstance(one, NotHeld)]
     expired = ", ".join(f"{name} {one.expired:,}" for name, one in rows.items())
     table = Table(title=f"{size:,} records over {span_s} s: ns, bytes, ms (and ratio to the first)")
-    table.caption = "; ".join([f"expired: {expired}", *told])
+    table.caption = "; ".join([f"expired: {expired}", *detail])
     for column in ["", *COLUMNS]:
         table.add_column(column, justify="right")
     base = next(iter(rows.values())).figures if rows else []

@@ -169,8 +169,8 @@ def bench_fan_out() -> None:
             ours = asyncio.run(fan_out(port, attached, speaks=True))
         with serving(["-c", BROADCASTER, FRAME.hex()]) as port:
             peer = asyncio.run(fan_out(port, bare, speaks=False))
-        told = f"reference server {ours:,.0f}/s, bare broadcast {peer:,.0f}/s, ratio {ours / peer:.2f}"
-        print(f"round {number}: {told}")
+        detail = f"reference server {ours:,.0f}/s, bare broadcast {peer:,.0f}/s, ratio {ours / peer:.2f}"
+        print(f"round {number}: {detail}")
 
 
 if __name__ == "__main__":

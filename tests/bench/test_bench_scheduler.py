@@ -32,14 +32,14 @@ def test_one_that_needs_more_memory_than_there_is_tells_how_far_it_came() -> Non
     found = alone("heapq, lazy", 1_000_000, 60, room=64 << 20)
 
     assert isinstance(found, NotHeld)
-    assert "needs more than the 67 MB to spare; had " in found.told
+    assert "needs more than the 67 MB to spare; had " in found.detail
 
 
 def test_the_table_has_all_that_were_asked() -> None:
     figures = [float(number) for number in range(1, len(COLUMNS) + 1)]
     twice = [2 * figure for figure in figures]
-    told = shown({"ours": Row(figures, 7), "theirs": Row(twice, 5), "third": NotHeld("needs more")})
+    detail = shown({"ours": Row(figures, 7), "theirs": Row(twice, 5), "third": NotHeld("needs more")})
 
-    assert "2 (2.0)" in told
-    assert "not held" in told
-    assert "expired: ours 7, theirs 5; third needs more" in told
+    assert "2 (2.0)" in detail
+    assert "not held" in detail
+    assert "expired: ours 7, theirs 5; third needs more" in detail

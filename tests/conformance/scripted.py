@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wireproof.conformance.model.actions import Action, Answer, Measure, Open, Read, Shut, Sleep, Write
-from wireproof.conformance.model.outcome import Note, Outcome
+from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Shut, Sleep, Write
+from wireproof.conformance.model.outcome import Outcome, StepEvent
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case, Frame, frames_in, load_suite
@@ -25,7 +25,7 @@ def make_case(*steps: Mapping[str, Any], **changes: Any) -> Case:
     """Return a case of these steps."""
     given: dict[str, Any] = {
         "id": "made/up", "title": "A case made up for a test", "topic": "made", "clauses": (CLAUSE,), "level": None,
-        "profiles": ("7.1.0", "7.3.2"), "variants": (), "exclusive": False, "slow": False, "pristine": False,
+        "profiles": ("7.1.0", "7.3.2"), "variants": (), "exclusive": False, "slow": False, "fresh_server": False,
         "steps": steps_of(list(steps)), "variables": {},
     }  # fmt: skip
     return Case(**{**given, **changes})
@@ -99,7 +99,7 @@ class ScriptedTarget:
                 return Kind.CLOSED, b""
             case Sleep(seconds):
                 self._now += seconds + self._lag
-            case Measure():
+            case ReadUsage():
                 return Kind.MEASURED, self.figures.pop(0) if self.figures else b""
         return Kind.WAITED, b""
 
@@ -119,7 +119,7 @@ def play(
     reads: Mapping[str, Sequence[bytes | Kind]] | Sequence[bytes | Kind] = (),
     target: ScriptedTarget | None = None,
     symbols: Symbols | None = None,
-    notes: list[Note] | None = None,
+    notes: list[StepEvent] | None = None,
 ) -> Outcome:
     """Play steps against a scripted target; `reads` without names are those of connection `a`."""
     script = reads if isinstance(reads, Mapping) else {"a": reads}
@@ -128,6 +128,6 @@ def play(
         symbols or make_symbols(),
         segmentation=SEGMENTATIONS["whole"],
         timeout=2.0,
-        scribe=notes.append if notes is not None else None,
+        on_step=notes.append if notes is not None else None,
     )
     return (target or ScriptedTarget(script)).play(player)

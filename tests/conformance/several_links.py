@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wireproof.conformance.drivers.simulation import SimulationDriver
-from wireproof.conformance.model.outcome import Note, Outcome
+from wireproof.conformance.model.outcome import Outcome, StepEvent
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
@@ -164,7 +164,7 @@ def a_case(*steps: Mapping[str, Any]) -> Case:
     """Return a case of these steps."""
     return Case(
         id="made/up", title="A case made up for a test", topic="made", clauses=("PSRT-X-1",), level=None,
-        profiles=("1",), variants=(), exclusive=False, pristine=False, slow=False,
+        profiles=("1",), variants=(), exclusive=False, fresh_server=False, slow=False,
         steps=steps_of(list(steps)), variables={},
     )  # fmt: skip
 
@@ -177,12 +177,12 @@ def symbols(**variables: Any) -> Symbols:
 def player(
     steps: Sequence[Mapping[str, Any]],
     segmentation: str = "whole",
-    notes: list[Note] | None = None,
+    notes: list[StepEvent] | None = None,
     timeout: float = 2.0,
 ) -> Player:
     """Return a player of these steps."""
-    scribe = None if notes is None else notes.append
-    return Player(a_case(*steps), symbols(), segmentation=SEGMENTATIONS[segmentation], timeout=timeout, scribe=scribe)
+    on_step = None if notes is None else notes.append
+    return Player(a_case(*steps), symbols(), segmentation=SEGMENTATIONS[segmentation], timeout=timeout, on_step=on_step)
 
 
 def simulated(*steps: Mapping[str, Any], segmentation: str = "whole", **changes: Any) -> Outcome:

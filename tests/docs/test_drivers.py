@@ -93,5 +93,7 @@ def test_the_page_lists_every_operation(spoken: str, profile: str) -> None:
     for name in plain.operations:
         listed = [one.split(" (")[0] for one in rows[name].split(", ") if f"{profile})" in one or "(" not in one]
         layouts = [field for part in plain.parts(name) for field, _ in plain.layout(part).fields]
-        fields = [f"{one}_" if one in RESERVED else one for one in layouts if one not in plain.protocol.sdk.untold]
+        fields = [
+            f"{one}_" if one in RESERVED else one for one in layouts if one not in plain.protocol.sdk.hidden_fields
+        ]
         assert listed == (fields or ["-"]), name

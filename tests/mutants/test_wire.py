@@ -116,7 +116,7 @@ class Ask(Request, frozen=True, gc=False):
     word: Annotated[bytes, Blob(U8)]
 
 
-class Told(Reply, frozen=True, gc=False):
+class DriverReport(Reply, frozen=True, gc=False):
     """The reply to it."""
 
     NAME: ClassVar[str] = "TOLD"
@@ -141,7 +141,7 @@ class ToyCodec:
         """Return how `message` lies on the wire."""
         return self.profile.layout(message, self.variant)
 
-    def encode(self, message: Told) -> bytes:
+    def encode(self, message: DriverReport) -> bytes:
         """Return the bytes of a reply."""
         return b"\7" + message.number.to_bytes(2, "little")
 
@@ -150,7 +150,7 @@ class ToyCodec:
 def toy(monkeypatch: pytest.MonkeyPatch) -> ToyCodec:
     """A protocol with one request, one reply and a reference server, that `mutants` knows nothing of."""
     alone = Variant("alone", {})
-    profile = Profile("1", "<", {"alone": alone}, {Ask: b"\5", Told: b"\7"}, {Ask: (Told,)})
+    profile = Profile("1", "<", {"alone": alone}, {Ask: b"\5", DriverReport: b"\7"}, {Ask: (DriverReport,)})
     package, patch = ModuleType("toy_protocol"), ModuleType("toy_server.patch")
     package.PROTOCOL = SimpleNamespace(name="toy", profiles={"1": profile}, push_name="PUSH")  # type: ignore[attr-defined]
     patch.Patch = ToyPatch  # type: ignore[attr-defined]
@@ -167,7 +167,7 @@ def test_a_protocol_without_a_table_has_wire_mutants(toy: ToyCodec) -> None:
     assert any(one.startswith("wire:TOLD.number:") for one in server_mutants("toy"))
     assert {"wire:ASK.word:cut", "wire:ASK.lead:another", "wire:TOLD.number:byte-order"} <= set(found)
     handlers: Any = found["wire:TOLD.number:byte-order"].handlers  # type: ignore[attr-defined]
-    handle = handlers({Ask: lambda asked, asker, now: Told(0x1234)}, SimpleNamespace(codec=toy))[Ask]
+    handle = handlers({Ask: lambda asked, asker, now: DriverReport(0x1234)}, SimpleNamespace(codec=toy))[Ask]
     assert handle(Ask(b"w"), None, 0) == bytes.fromhex("07 1234")
 
 

@@ -12,11 +12,11 @@ from wireproof.protocols.psrt import PROTOCOL, ControlClient, ControlServer
 def test_a_link_may_have_no_barrier_and_no_neighbour() -> None:
     link = Link(ControlClient, ControlServer)
 
-    assert (link.has_neighbours, link.opening(), link.transport, link.tls) == (False, (), "stream", False)
+    assert (link.has_noop, link.handshake(), link.transport, link.tls) == (False, (), "stream", False)
     with pytest.raises(LookupError, match="answered at once"):
-        link.barrier()
+        link.sync_request()
     with pytest.raises(LookupError, match="changes nothing"):
-        link.neighbour(b"name")
+        link.noop(b"name")
 
 
 def test_links_are_found_by_name() -> None:
@@ -34,11 +34,11 @@ def test_a_barrier_and_a_neighbour_are_requests_of_their_link(name: str) -> None
         client = link.client(codec)
         if not link.tls:
             assert client.start_tls() == b""
-        for request in link.opening():
+        for request in link.handshake():
             client.send(request)
-        assert client.settled == link.has_neighbours
-        if link.has_neighbours:
-            request, reply = link.neighbour(b"name")
+        assert client.settled == link.has_noop
+        if link.has_noop:
+            request, reply = link.noop(b"name")
             assert type(reply) in spoken.profiles[spoken.default_profile].replies[type(request)]
             client.send(request)
-            assert client.send(link.barrier())
+            assert client.send(link.sync_request())

@@ -44,7 +44,7 @@ def test_the_operations_are_the_requests_of_the_profile_in_lower_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("plain", "reply", "told"),
+    ("plain", "reply", "detail"),
     [
         (OLD, OK, {"status": True}),
         (OLD, REFUSED, {"status": False}),
@@ -55,25 +55,25 @@ def test_the_operations_are_the_requests_of_the_profile_in_lower_case() -> None:
         (NEW, PushedEvent(b"c", b"p"), {"channel": {"hex": "63"}, "payload": {"hex": "70"}}),
     ],
 )
-def test_a_reply_is_told_by_the_names_of_its_layout(plain: Plain, reply: Any, told: dict[str, Any]) -> None:
-    assert plain.result(reply) == told
+def test_a_reply_is_told_by_the_names_of_its_layout(plain: Plain, reply: Any, detail: dict[str, Any]) -> None:
+    assert plain.result(reply) == detail
 
 
 def test_fragments_are_one_list_of_rows() -> None:
     rows = [ListRow(b"a", 0, 4, 5, 2), ListRow(b"b", 1, 4, 6, 3), ListRow(b"", 1, 4, 7, 3)]
     reply = ListReply((ListFragment(1, (rows[0], rows[1])), ListFragment(2, (rows[2],))))
 
-    told = OLD.result(reply)
+    detail = OLD.result(reply)
 
-    assert [row["time_point"] for row in told["rows"]] == ["5", "6", "7"]
-    assert told["rows"][0]["key_type"] == "counter"
-    assert list(told) == ["rows"]
+    assert [row["time_point"] for row in detail["rows"]] == ["5", "6", "7"]
+    assert detail["rows"][0]["key_type"] == "counter"
+    assert list(detail) == ["rows"]
 
 
 def test_rows_of_a_plain_table_keep_its_name() -> None:
-    told = OLD.result(ChannelReply((Subscriber(bytes(16), 1, 2, 3),)))
+    detail = OLD.result(ChannelReply((Subscriber(bytes(16), 1, 2, 3),)))
 
-    assert told["subscribers"][0]["subscribed_at"] == "1"
+    assert detail["subscribers"][0]["subscribed_at"] == "1"
 
 
 def test_what_a_profile_does_not_have_is_left_out() -> None:
@@ -121,7 +121,7 @@ def test_a_request_told_and_read_again_is_the_same(operation: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "fields", "told"),
+    ("operation", "fields", "detail"),
     [
         ("nope", {}, "unknown operation 'nope': expected one of .*insert"),
         ("query", {}, "query: expected key; key is missing"),
@@ -146,8 +146,8 @@ def test_a_request_told_and_read_again_is_the_same(operation: str) -> None:
         ),
     ],
 )
-def test_what_is_no_request_is_refused_with_what_was_expected(operation: str, fields: Any, told: str) -> None:
-    with pytest.raises(PlainError, match=told):
+def test_what_is_no_request_is_refused_with_what_was_expected(operation: str, fields: Any, detail: str) -> None:
+    with pytest.raises(PlainError, match=detail):
         OLD.values(operation, fields)
 
 
@@ -156,11 +156,11 @@ def test_bytes_of_their_own_are_read_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "variant", "told"),
+    ("profile", "variant", "detail"),
     [("9", "uint8", "unknown profile '9': expected 7.1.0 or 7.3.2"), ("7.1.0", "int", "unknown variant 'int'")],
 )
-def test_an_unknown_profile_or_variant_is_answered_with_the_known_ones(profile: str, variant: str, told: str) -> None:
-    with pytest.raises(PlainError, match=told):
+def test_an_unknown_profile_or_variant_is_answered_with_the_known_ones(profile: str, variant: str, detail: str) -> None:
+    with pytest.raises(PlainError, match=detail):
         Plain(protocol("throttr"), profile, variant)
 
 
@@ -207,7 +207,7 @@ def test_what_connecting_takes_besides_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "detail"),
     [
         ("user", "u", "connect: user is not a field of it"),
         ("login", "u", r'connect\.login: expected {"hex"'),
@@ -217,6 +217,6 @@ def test_what_connecting_takes_besides_is_read() -> None:
         ("ca", {"hex": ""}, r"connect\.ca: expected a path, got"),
     ],
 )
-def test_what_connecting_does_not_take_is_refused(field: str, value: Any, told: str) -> None:
-    with pytest.raises(PlainError, match=told):
+def test_what_connecting_does_not_take_is_refused(field: str, value: Any, detail: str) -> None:
+    with pytest.raises(PlainError, match=detail):
         SOCKETS.connect_values({field: value})

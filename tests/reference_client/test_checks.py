@@ -60,7 +60,7 @@ def test_what_fits_is_let_through(request_: Request) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "error", "told"),
+    ("request_", "error", "detail"),
     [
         (Sized(256), TooWideError, "SIZED.number: expected at most 255, got 256"),
         (Sized(-1), BadRequestError, "SIZED.number: expected an integer from 0 to 255, got -1"),
@@ -72,9 +72,9 @@ def test_what_fits_is_let_through(request_: Request) -> None:
         (Ended(rest="text"), BadRequestError, "ENDED.rest: expected bytes, got a value of type str"),  # type: ignore[arg-type]
     ],
 )
-def test_what_does_not_fit_is_refused(request_: Request, error: type[Exception], told: str) -> None:
+def test_what_does_not_fit_is_refused(request_: Request, error: type[Exception], detail: str) -> None:
     with pytest.raises(error) as refused:
         checked(request_)
 
     assert type(refused.value) is error
-    assert str(refused.value).startswith(told)
+    assert str(refused.value).startswith(detail)

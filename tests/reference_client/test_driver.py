@@ -204,10 +204,10 @@ def test_what_is_no_command_is_not_answered(line: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"), [({"profile": "9"}, "unknown profile '9'"), ({"variant": "int"}, "unknown variant 'int'")]
+    ("options", "detail"), [({"profile": "9"}, "unknown profile '9'"), ({"variant": "int"}, "unknown variant 'int'")]
 )
-def test_an_unknown_profile_or_variant_is_refused(options: dict[str, str], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_an_unknown_profile_or_variant_is_refused(options: dict[str, str], detail: str) -> None:
+    with pytest.raises(ValueError, match=detail):
         Driver("throttr", print, **options)
 
 
@@ -227,15 +227,15 @@ async def test_the_program_speaks_until_it_is_told_to_quit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "detail"),
     [(["throttr"], "Missing option '--driver'"), (["throttr", "--driver", "--profile", "9"], "unknown profile '9'")],
 )
 @in_a_loop
-async def test_the_program_says_what_it_wants(words: list[str], told: str) -> None:
+async def test_the_program_says_what_it_wants(words: list[str], detail: str) -> None:
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "reference_client", *words, stderr=asyncio.subprocess.PIPE
     )
     _, errors = await program.communicate()
 
     assert program.returncode == 2
-    assert told in errors.decode()
+    assert detail in errors.decode()

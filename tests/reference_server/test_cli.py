@@ -89,10 +89,10 @@ def test_a_port_in_use_is_one_clear_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
 
-        status, told = refused("throttr", "--port", port)
+        status, detail = refused("throttr", "--port", port)
 
     assert status == 1
-    assert told == f"reference_server: cannot listen on tcp://127.0.0.1:{port}: Address already in use\n"
+    assert detail == f"reference_server: cannot listen on tcp://127.0.0.1:{port}: Address already in use\n"
 
 
 def test_a_bad_unix_path_is_one_clear_line(tmp_path: Path) -> None:
@@ -121,18 +121,18 @@ def test_a_socket_nobody_listens_on_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "detail"),
     [
         (["psrt0"], "'psrt0' is not "),
         (["throttr", "--profile", "9"], "unknown throttr profile '9': expected 7.1.0 or 7.3.2"),
         (["throttr", "--width", "uint7"], "unknown throttr variant 'uint7': expected uint8 or uint16 or uint32 or"),
     ],
 )
-def test_what_is_unknown_is_named_beside_what_is_known(options: list[str], told: str) -> None:
+def test_what_is_unknown_is_named_beside_what_is_known(options: list[str], detail: str) -> None:
     status, error = refused(*options)
 
     assert status == 2
-    assert told in error
+    assert detail in error
     assert all(f"'{name}'" in error for name in served_protocols()) or options[0] in served_protocols()
     assert "Traceback" not in error
 

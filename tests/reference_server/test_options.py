@@ -30,7 +30,7 @@ def test_what_is_not_given_has_its_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "detail"),
     [
         ({"deep": 1}, "unknown option 'deep' of a p server: expected one of: depth, timeout, open, users"),
         ({"depth": 0}, "option depth: expected at least 1, got 0"),
@@ -42,8 +42,8 @@ def test_what_is_not_given_has_its_default() -> None:
         ({"users": 7}, "option users: expected a path, got 7"),
     ],
 )
-def test_what_is_wrong_is_named_beside_what_was_expected(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told.replace(".", r"\.")):
+def test_what_is_wrong_is_named_beside_what_was_expected(given: dict[str, Any], detail: str) -> None:
+    with pytest.raises(ValueError, match=detail.replace(".", r"\.")):
         chosen("p", KNOWN, given)
 
 

@@ -36,9 +36,9 @@ class Server:
             text=True,
         )
         assert self._process.stdout is not None
-        told = self._process.stdout.readline()
-        assert told.startswith("listening tcp://"), self.close()
-        self.path = told.split("//")[1].strip()
+        detail = self._process.stdout.readline()
+        assert detail.startswith("listening tcp://"), self.close()
+        self.path = detail.split("//")[1].strip()
         self.port = int(self.path.split(":")[1])
 
     def close(self) -> str:

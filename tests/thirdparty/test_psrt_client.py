@@ -163,12 +163,12 @@ def test_a_datagram_sealed_with_another_key_is_not_answered(server: Server, auth
         publish(server, "t", "m", user="user1", password=key, auth=auth, timeout=0.2)
 
 
-@pytest.mark.parametrize(("topic", "told"), [("a/+", "0x0"), ("a/#", "0x0"), ("a/b/c/d/e", "0xff")])
-def test_topics_that_cannot_be_published_to_end_its_session(server: Server, topic: str, told: str) -> None:
+@pytest.mark.parametrize(("topic", "detail"), [("a/+", "0x0"), ("a/#", "0x0"), ("a/b/c/d/e", "0xff")])
+def test_topics_that_cannot_be_published_to_end_its_session(server: Server, topic: str, detail: str) -> None:
     # The server closes on a wildcard, which is told as the answer 00. On a topic too deep it answers FF and stays, and
     # the client closes.
     with connected(server) as client:
-        with pytest.raises(RuntimeError, match=f"server error .*: {told}$"):
+        with pytest.raises(RuntimeError, match=f"server error .*: {detail}$"):
             client.publish(topic, "m")
         assert not client.is_connected()
 

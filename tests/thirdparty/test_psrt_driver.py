@@ -74,11 +74,11 @@ async def test_operations_say_what_the_sdk_says(server: Server) -> None:
         assert await driver.ask("publish", **MESSAGE) == "closed"
 
 
-@pytest.mark.parametrize(("topic", "told"), [("a/b/c/d/e", {"code": "error"}), ("a/#", "closed")])
+@pytest.mark.parametrize(("topic", "detail"), [("a/b/c/d/e", {"code": "error"}), ("a/#", "closed")])
 @in_a_loop
-async def test_a_session_that_it_gives_up_is_told(server: Server, topic: str, told: Any) -> None:
+async def test_a_session_that_it_gives_up_is_told(server: Server, topic: str, detail: Any) -> None:
     async with driving(server) as driver:
-        assert await driver.ask("publish", **MESSAGE | {"topic": {"text": topic}}) == told
+        assert await driver.ask("publish", **MESSAGE | {"topic": {"text": topic}}) == detail
         assert await driver.event() == "closed"
         assert await driver.connect() == {}
         assert await driver.ask("publish", **MESSAGE) == {"code": "ok"}

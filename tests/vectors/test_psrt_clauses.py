@@ -60,10 +60,10 @@ def test_clauses_cite_only_errata_of_the_page() -> None:
 
 
 def test_where_levels_differ_the_page_says_what_the_upstream_server_does() -> None:
-    told = DEVIATIONS.findall((ROOT / "docs/errata.md").read_text().split("## What the upstream server does")[1])
+    detail = DEVIATIONS.findall((ROOT / "docs/errata.md").read_text().split("## What the upstream server does")[1])
     differing = {clause["id"] for clause in CLAUSES if isinstance(clause["level"], dict)}
 
-    assert {one for row in told for one in row.split(", ")} == differing
+    assert {one for row in detail for one in row.split(", ")} == differing
 
 
 def test_every_clause_a_server_can_break_has_a_case() -> None:

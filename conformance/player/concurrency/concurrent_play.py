@@ -62,7 +62,7 @@ class _Play:
         if judgement.word in (Word.NOT_LINEARIZABLE, Word.UNKNOWN):
             self._keep(judgement)
             expected = "right answers to requests asked one after another"
-            raise Stopped(Verdict.UNTESTABLE, expected, judgement.told)
+            raise Stopped(Verdict.UNTESTABLE, expected, judgement.detail)
         self._history = History()
 
     def together(self) -> ActionGenerator[None]:
@@ -112,10 +112,10 @@ class _Play:
     def _write(self, line: CaseConnection, requests: Sequence[Request]) -> ActionGenerator[None]:
         talk = self._talk
         if line.ended is not None:
-            told = f"the target closed the connection ({line.ended})"
-            raise Stopped(Verdict.FAIL, "an open connection", told, byte=0)
+            detail = f"the target closed the connection ({line.ended})"
+            raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0)
         self._history.sent(line.name, requests, len(talk.trace))
-        meant = talk.opening(line)
+        meant = talk.noops_before(line)
         meant += [IntendedFrame(len(talk.trace), line.codec.send(one), one) for one in requests]
         yield from talk.write(line, meant)
 
@@ -140,12 +140,12 @@ class _Play:
             assert judgement.rule is not None
             self._talk.clause = self._blame[judgement.rule] or self._talk.clause
             self._talk.reply_to = ANYWHERE
-            raise Stopped(Verdict.FAIL, EXPECTED, judgement.told)
+            raise Stopped(Verdict.FAIL, EXPECTED, judgement.detail)
         if partial:
             return
         self._keep(judgement)
         if judgement.word is not Word.LINEARIZABLE:
-            raise Stopped(Verdict.UNTESTABLE, EXPECTED, judgement.told)
+            raise Stopped(Verdict.UNTESTABLE, EXPECTED, judgement.detail)
 
     def _judgement(self) -> Judgement:
         symbols = self._talk.symbols
@@ -153,4 +153,4 @@ class _Play:
         return judge(self._history.operations, model, symbols.protocol.names, limit=self._limit)
 
     def _keep(self, judgement: Judgement) -> None:
-        self._talk.extra[HISTORY] = "\n".join([judgement.told, *judgement.drawing])
+        self._talk.extra[HISTORY] = "\n".join([judgement.detail, *judgement.drawing])

@@ -24,7 +24,7 @@ Names = Mapping[str, type[IntEnum]]
 """Field -> the enum whose names its numbers are shown by."""
 
 
-class Teller:
+class HistoryDescriber:
     """Tells of operations on one key in words; the key itself is not repeated."""
 
     def __init__(self, key: bytes, model: Model, names: Names) -> None:
@@ -34,7 +34,7 @@ class Teller:
 
     def state(self, state: Hashable) -> str:
         """Return a state in words."""
-        return self.model.tell(state)
+        return self.model.describe(state)
 
     def states(self, states: Sequence[Hashable]) -> str:
         """Return states any of which it may be."""
@@ -61,7 +61,7 @@ class Teller:
         return describe(value)
 
 
-def draw(needed: Sequence[Operation], beside: Sequence[Operation], teller: Teller) -> list[str]:
+def draw(needed: Sequence[Operation], beside: Sequence[Operation], describer: HistoryDescriber) -> list[str]:
     """Return the lines of a drawing, connection by connection."""
     operations = sorted((*needed, *beside), key=lambda one: one.number)
     instants = sorted({at for one in operations for at in (one.invoked, one.returned) if at != NEVER})
@@ -74,7 +74,9 @@ def draw(needed: Sequence[Operation], beside: Sequence[Operation], teller: Telle
     for connection, chain in sorted(by_connection(operations).items()):
         for one in chain:
             bar = _bar(columns[one.invoked], columns.get(one.returned), width)
-            lines.append(f"{'>' if one.number in marked else ' '} {connection:<{label}} {bar}  {teller.operation(one)}")
+            lines.append(
+                f"{'>' if one.number in marked else ' '} {connection:<{label}} {bar}  {describer.operation(one)}"
+            )
     return lines
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from wireproof.conformance.player.concurrency.history import Operation
-from wireproof.conformance.player.concurrency.linearizability import Finding, LimitError, check, ends
+from wireproof.conformance.player.concurrency.linearizability import LimitError, SearchVerdict, check, ends
 from wireproof.reference_server.model import Model
 
 EFFORT = 50_000
@@ -82,7 +82,7 @@ def _beginning(
     while low < high:
         middle = (low + high) // 2
         shorter = _until(operations, instants[middle])
-        if check(shorter, model, limit=limit, initial=initial).finding is Finding.NOT_LINEARIZABLE:
+        if check(shorter, model, limit=limit, initial=initial).finding is SearchVerdict.NOT_LINEARIZABLE:
             high, shortest = middle, shorter
         else:
             low = middle + 1
@@ -113,16 +113,16 @@ def _needed(
         effort -= search.explored
         placed = {one.operation.number for one in search.order}
         missing = [one.number for one in certain if one.number not in kept | placed]
-        if search.finding is not Finding.LINEARIZABLE or not missing:
+        if search.finding is not SearchVerdict.LINEARIZABLE or not missing:
             break
         kept.add(missing[0])
-    if effort <= 0 or search.finding is not Finding.NOT_LINEARIZABLE:
+    if effort <= 0 or search.finding is not SearchVerdict.NOT_LINEARIZABLE:
         kept = {one.number for one in certain}
     for number in sorted(kept, reverse=True):
         if effort > 0:
             search = check(_weakened(operations, kept - {number}), model, limit=min(limit, effort), initial=initial)
             effort -= search.explored
-            kept -= {number} if search.finding is Finding.NOT_LINEARIZABLE else set()
+            kept -= {number} if search.finding is SearchVerdict.NOT_LINEARIZABLE else set()
     return kept
 
 

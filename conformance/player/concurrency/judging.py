@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 
-from wireproof.conformance.player.concurrency.diagram import Names, Teller, draw
+from wireproof.conformance.player.concurrency.diagram import HistoryDescriber, Names, draw
 from wireproof.conformance.player.concurrency.history import NEVER, Operation, by_connection
 from wireproof.conformance.player.concurrency.history_shrinking import Shrunk, shrink
-from wireproof.conformance.player.concurrency.linearizability import LIMIT, Finding, Placed, Search, check
+from wireproof.conformance.player.concurrency.linearizability import LIMIT, Placed, Search, SearchVerdict, check
 from wireproof.reference_server.model import Model
 
 SHOWN_OPERATIONS = 20
@@ -43,7 +43,7 @@ class Judgement:
     """What is to be said about a history."""
 
     word: Word
-    told: str
+    detail: str
     """One line."""
     rule: Rule | None = None
     """What is broken."""
@@ -59,15 +59,15 @@ def judge(operations: Sequence[Operation], model: Model, names: Names, *, limit:
     for one in operations:
         keys.setdefault(model.key(one.request), []).append(one)
     searches = {key: check(mine, model, limit=limit) for key, mine in keys.items()}
-    broken = {key: keys[key] for key, search in searches.items() if search.finding is Finding.NOT_LINEARIZABLE}
+    broken = {key: keys[key] for key, search in searches.items() if search.finding is SearchVerdict.NOT_LINEARIZABLE}
     if broken:
         key = min(broken, key=lambda key: searches[key].explored)
         rule = _rule(broken.values(), model, limit // 2)
-        return _broken(keys[key], Teller(key, model, names), limit, rule)
+        return _broken(keys[key], HistoryDescriber(key, model, names), limit, rule)
     for key, search in searches.items():
-        if search.finding is Finding.UNKNOWN:
+        if search.finding is SearchVerdict.UNKNOWN:
             count = f"{search.explored} configurations of {len(keys[key])} operations"
-            where = Teller(key, model, names).key
+            where = HistoryDescriber(key, model, names).key
             return Judgement(Word.UNKNOWN, f"unknown: no order of those on {where} was found in {count}")
     return _explained(keys, searches, model)
 
@@ -100,31 +100,34 @@ def _changing(order: Sequence[Placed], model: Model) -> set[int]:
     return found
 
 
-def _broken(operations: Sequence[Operation], teller: Teller, limit: int, rule: Rule) -> Judgement:
-    model = teller.model
+def _broken(operations: Sequence[Operation], describer: HistoryDescriber, limit: int, rule: Rule) -> Judgement:
+    model = describer.model
     left = shrink(operations, model, limit=limit)
     search = check(left.operations, model, limit=limit, initial=left.initial)
     placed = {one.operation.number for one in search.order}
     stuck = _next([one for one in left.operations if one.number not in placed])
-    where = teller.state(search.order[-1].state if search.order else search.start)
+    where = describer.state(search.order[-1].state if search.order else search.start)
     count = f"{len(left.operations)} operation{'s' * (len(left.operations) > 1)}"
-    line = f"not linearizable: no order explains {count} on {teller.key}; {teller.operation(stuck[0])} where {where} is"
+    failed = f"{describer.operation(stuck[0])} where {where} is"
+    line = f"not linearizable: no order explains {count} on {describer.key}; {failed}"
     fitted = _fitted(stuck[0], operations, left, model, limit)
-    return Judgement(Word.NOT_LINEARIZABLE, line, rule, tuple(_story(left, search, stuck, teller, fitted)), stuck[0])
+    return Judgement(Word.NOT_LINEARIZABLE, line, rule, tuple(_story(left, search, stuck, describer, fitted)), stuck[0])
 
 
-def _story(left: Shrunk, search: Search, stuck: Sequence[Operation], teller: Teller, fitted: str) -> Iterator[str]:
+def _story(
+    left: Shrunk, search: Search, stuck: Sequence[Operation], describer: HistoryDescriber, fitted: str
+) -> Iterator[str]:
     """Yield the lines that show what no order explains."""
-    yield f"before: {teller.states(left.initial)}"
+    yield f"before: {describer.states(left.initial)}"
     beside = left.beside if len(left.operations) + len(left.beside) <= SHOWN_OPERATIONS else ()
-    yield from draw(left.operations, beside, teller)
+    yield from draw(left.operations, beside, describer)
     if left.beside:
         drawn = "without >" if beside else "not drawn"
         yield f"{len(left.beside)} of the same time, {drawn}: whether they happened or not, the others have no order"
     if search.order:
-        yield f"one order begins with {teller.state(search.start)}"
-    yield from (f"  {teller.operation(one.operation)}: {teller.state(one.state)}" for one in search.order)
-    yield from (f"  then cannot come {teller.operation(one)}" for one in stuck)
+        yield f"one order begins with {describer.state(search.start)}"
+    yield from (f"  {describer.operation(one.operation)}: {describer.state(one.state)}" for one in search.order)
+    yield from (f"  then cannot come {describer.operation(one)}" for one in stuck)
     if fitted:
         yield fitted
 
@@ -154,7 +157,7 @@ def _rule(broken: Collection[Sequence[Operation]], model: Model, limit: int) -> 
 
     def explains(given_up: Callable[[Operation], Operation]) -> bool:
         searches = (check([given_up(one) for one in mine], model, limit=limit) for mine in broken)
-        return all(search.finding is Finding.LINEARIZABLE for search in searches)
+        return all(search.finding is SearchVerdict.LINEARIZABLE for search in searches)
 
     if explains(lambda one: replace(one, connection=f"{one.connection}/{one.number}")):
         return Rule.IN_TURN

@@ -22,7 +22,7 @@ LIMIT = 50_000
 """Configurations looked at for one key: half a second."""
 
 
-class Finding(StrEnum):
+class SearchVerdict(StrEnum):
     """What a search came to."""
 
     LINEARIZABLE = "linearizable"
@@ -43,7 +43,7 @@ class Placed:
 class Search:
     """What was found for one key."""
 
-    finding: Finding
+    finding: SearchVerdict
     start: Hashable
     """The state it begins in."""
     order: tuple[Placed, ...]
@@ -62,7 +62,7 @@ def check(
 def ends(operations: Sequence[Operation], model: Model, initial: Collection[Hashable], *, limit: int) -> set[Hashable]:
     """Return every state that some order of the operations leaves; `LimitError` when the limit comes first."""
     searching = _Searching(operations, model, initial)
-    if searching.run(limit, exhaust=True).finding is Finding.UNKNOWN:
+    if searching.run(limit, exhaust=True).finding is SearchVerdict.UNKNOWN:
         raise LimitError
     return {searching.steps.states[state] for state in searching.ends}
 
@@ -110,7 +110,7 @@ class _Searching:
             if there + state in seen:
                 continue
             if len(seen) >= limit:
-                return self._search(Finding.UNKNOWN, max(path, best, key=len), len(seen))
+                return self._search(SearchVerdict.UNKNOWN, max(path, best, key=len), len(seen))
             seen.add(there + state)
             position = there
             path.append(move)
@@ -119,9 +119,9 @@ class _Searching:
             if all(map(int.__ge__, self._at, self._needed)):
                 self.ends.add(state)
                 if not exhaust:
-                    return self._search(Finding.LINEARIZABLE, path, len(seen))
+                    return self._search(SearchVerdict.LINEARIZABLE, path, len(seen))
             stack.append(self._moves(state))
-        return self._search(Finding.NOT_LINEARIZABLE, best, len(seen))
+        return self._search(SearchVerdict.NOT_LINEARIZABLE, best, len(seen))
 
     def _step_back(self, path: list[Move]) -> int:
         """Take back the last move of the path, if there is one; return what it added to the position."""
@@ -154,7 +154,7 @@ class _Searching:
                 moves += [(i, True, left) for left in reversed(states)]
         return moves
 
-    def _search(self, finding: Finding, path: Sequence[Move], explored: int) -> Search:
+    def _search(self, finding: SearchVerdict, path: Sequence[Move], explored: int) -> Search:
         at = [0] * len(self._chains)
         order = []
         start = self._starts[0] if self._starts else 0

@@ -36,9 +36,9 @@ class Workload:
             raise SymbolError(f"concurrent.flow: expected {' or '.join(FLOWS)}, got {self.flow!r}")
         self.random = random.Random(f"wireproof {symbols.integer(spec.seed, 'seed')}")
         self._draw = spec.draw
-        self._mix = self._weighed(spec.of)
-        self._begin = self._weighed(spec.begin)
-        self._end = self._weighed(spec.end)
+        self._mix = self._by_weight(spec.of)
+        self._begin = self._by_weight(spec.begin)
+        self._end = self._by_weight(spec.end)
         self._made = 0
 
     def _number(self, spec: Number, name: str) -> int:
@@ -47,7 +47,7 @@ class Workload:
             raise SymbolError(f"concurrent.{name}: expected 1 to {MOST[name]}, got {number}")
         return number
 
-    def _weighed(self, asked: Sequence[Asked]) -> list[SymbolicMessage]:
+    def _by_weight(self, asked: Sequence[Asked]) -> list[SymbolicMessage]:
         """Return the messages, those of `{times: 3, of: M}` as often as it says."""
         found = list[SymbolicMessage]()
         for one in asked:

@@ -150,7 +150,7 @@ class ServerProcess:
         ready = address is not None and _takes_connections(address)
         death = self.death()
         if death is not None:
-            hint = " (it has to stay in the foreground)" if death == told(0) else ""
+            hint = " (it has to stay in the foreground)" if death == exit_text(0) else ""
             raise StartError(self._not_ready(f"it {death}{hint}"))
         if ready and address is not None:
             self.address = address
@@ -163,7 +163,7 @@ class ServerProcess:
     def death(self) -> str | None:
         """Return how the process ended, as in "it ..."; None while it runs."""
         code = self._family.ended() if self._family else None
-        return None if code is None else self._why or told(code)
+        return None if code is None else self._why or exit_text(code)
 
     def give_up(self, why: str) -> None:
         """End it because it is of no use any more; `death` says `why`."""
@@ -203,7 +203,7 @@ def running_server(command: Sequence[str], *, timeout: float = 15.0) -> Iterator
         yield str(server.address)
 
 
-def told(code: int) -> str:
+def exit_text(code: int) -> str:
     """Return what an exit code says, as in "it ..."."""
     if code < 0:
         return f"died of {_signal_name(-code)}"

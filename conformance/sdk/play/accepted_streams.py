@@ -76,7 +76,7 @@ class StreamSocket(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self.transport = cast(asyncio.Transport, transport)
-        self._tell(b"")
+        self._pass_on(b"")
 
     def data_received(self, data: bytes) -> None:
         """Take bytes."""
@@ -140,11 +140,11 @@ class StreamSocket(asyncio.Protocol):
 
     def _take(self, data: bytes) -> None:
         if self.link is None:
-            self._tell(data)
+            self._pass_on(data)
         else:
             self._read(data)
 
-    def _tell(self, data: bytes) -> None:
+    def _pass_on(self, data: bytes) -> None:
         """Go on once the first bytes tell the link."""
         self._first += data
         link = self._owner.link_of(self._first)

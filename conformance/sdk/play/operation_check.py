@@ -107,7 +107,7 @@ def _first(found: Sequence[str], expected: Any, got: Any) -> ReportDifference | 
 
 def error_text(answer: DriverAnswer) -> str:
     """Return an error in one line."""
-    return f"{answer.error.kind}: {answer.error.told}" if answer.error else ""
+    return f"{answer.error.kind}: {answer.error.detail}" if answer.error else ""
 
 
 def byte_of(expected: bytes, got: bytes) -> int:

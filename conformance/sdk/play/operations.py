@@ -58,7 +58,7 @@ class SdkConnection:
     name: str
     lines: dict[str, InFlight] = field(default_factory=dict)
     """Name of a line -> what is under way on it."""
-    opening: int | None = None
+    connect_call: int | None = None
     """The call of a connection that the case opens by hand, until it is reported."""
     free: bool = False
     """Pushes may be told of more or less often than they came."""
@@ -70,7 +70,7 @@ class SdkConnection:
     @property
     def is_due(self) -> bool:
         """Whether anything waits for an answer."""
-        return self.opening is not None or any(one.due for one in self.lines.values())
+        return self.connect_call is not None or any(one.due for one in self.lines.values())
 
 
 class SdkOperations:
@@ -311,7 +311,7 @@ class SdkOperations:
             if isinstance(got, act.Died):
                 self.crashed(got)
             if isinstance(got, act.Nonsense):
-                raise Stopped(Verdict.UNTESTABLE, "a line of the driver protocol", got.told)
+                raise Stopped(Verdict.UNTESTABLE, "a line of the driver protocol", got.detail)
             self._answers[call] = got
         return self._answers[call]
 
@@ -343,4 +343,4 @@ class SdkOperations:
 
     def crashed(self, died: act.Died) -> NoReturn:
         """Stop: the driver ended. Raises `Stopped` (crash)."""
-        raise Stopped(Verdict.CRASH, "a driver that runs on", died.told)
+        raise Stopped(Verdict.CRASH, "a driver that runs on", died.detail)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wireproof.conformance.model.trace import Kind, Trace
-from wireproof.conformance.sdk.driver_process import Call, DriverEndedError, DriverProcess, NoAnswerError
+from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError, PendingCall
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, DriverMessageError
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.certificate_authority import Authority
@@ -49,14 +49,14 @@ class Performer:
         self._driver = driver
         self._timeout = timeout
         self._tag = tag
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, PendingCall] = {}
         self._doing: Mapping[type, Callable[[Any], Any]] = {
             act.OpenConnection: self._connect,
             act.Command: self._command,
             act.AwaitReport: self._report,
             act.NextEvent: self._event,
             act.Leftovers: self._leftovers,
-            act.Pause: self._pause,
+            act.LetTimePass: self._pause,
             **self._sockets.doing,
         }
 
@@ -68,7 +68,7 @@ class Performer:
         """Close every listener and connection."""
         self._sockets.close()
 
-    def _told(self, connection: str, kind: Kind, line: object) -> None:
+    def _record(self, connection: str, kind: Kind, line: object) -> None:
         self._sockets.note(connection, kind, json.dumps(line, default=str)[:SHOWN].encode())
 
     async def _connect(self, action: act.OpenConnection) -> act.Reported | None:
@@ -93,7 +93,7 @@ class Performer:
         return {name: str(Authority.get(value).path) if name in paths else value for name, value in fields.items()}
 
     async def _command(self, action: act.Command) -> act.Died | None:
-        self._told(action.connection, Kind.TOLD, {"do": action.do, **action.fields})
+        self._record(action.connection, Kind.DRIVER, {"do": action.do, **action.fields})
         if action.do == "close" and action.connection in self._sockets.listeners:
             self._sockets.listeners[action.connection].part()
         try:
@@ -116,34 +116,34 @@ class Performer:
             got = act.Died(str(error))
         except DriverMessageError as error:
             got = act.Nonsense(str(error))
-        self._told("", Kind.REPORTED, {"do": call.do, **_answered(got)})
+        self._record("", Kind.REPORTED, {"do": call.do, **_answered(got)})
         return got
 
-    async def _event(self, action: act.NextEvent) -> act.Told:
+    async def _event(self, action: act.NextEvent) -> act.DriverReport:
         try:
             got = await self._driver.event(self._tag + action.connection, "message")
         except NoAnswerError:
             return act.Silent()
         except DriverEndedError as error:
             return act.Died(str(error))
-        self._told(action.connection, Kind.REPORTED, {"event": got.event, **got.fields})
+        self._record(action.connection, Kind.REPORTED, {"event": got.event, **got.fields})
         return got
 
     async def _leftovers(self, action: act.Leftovers) -> tuple[DriverEvent, ...]:
         mine = self._tag + action.connection
         events = tuple(one for one in self._driver.take_events() if (one.connection, one.event) == (mine, "message"))
         for one in events:
-            self._told(action.connection, Kind.REPORTED, {"event": one.event, **one.fields})
+            self._record(action.connection, Kind.REPORTED, {"event": one.event, **one.fields})
         return events
 
-    async def _pause(self, action: act.Pause) -> None:
+    async def _pause(self, action: act.LetTimePass) -> None:
         await asyncio.sleep(action.seconds)
 
 
 def _answered(got: act.Reported) -> dict[str, Any]:
     if not isinstance(got, DriverAnswer):
-        return {"nothing": getattr(got, "told", "no answer in time")}
-    return {"result": got.result} if got.error is None else {"error": f"{got.error.kind}: {got.error.told}"}
+        return {"nothing": getattr(got, "detail", "no answer in time")}
+    return {"result": got.result} if got.error is None else {"error": f"{got.error.kind}: {got.error.detail}"}
 
 
 async def play_live(player: SdkPlayer, stage: Performer) -> Any:

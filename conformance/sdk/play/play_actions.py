@@ -12,26 +12,26 @@ from wireproof.protocols import Message
 __all__ = [
     "AUTHORITIES",
     "Accept",
+    "AcceptTls",
     "Action",
     "AwaitReport",
     "Command",
-    "Count",
+    "CountConnections",
     "Died",
     "Drain",
     "End",
     "Got",
     "Leftovers",
+    "LetTimePass",
     "Listen",
     "NextEvent",
     "Nonsense",
     "OpenConnection",
-    "Pause",
     "Ping",
     "Receive",
     "Reported",
     "SendBytes",
     "Silent",
-    "StartTls",
 ]
 
 
@@ -136,7 +136,7 @@ class Accept:
 
 
 @dataclass(frozen=True, slots=True)
-class StartTls:
+class AcceptTls:
     """Take the handshake of TLS, that the SDK begins. Answer: why it failed, "" when it did not."""
 
     connection: str
@@ -153,14 +153,14 @@ class Ping:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class CountConnections:
     """Count the connections that the SDK made on a link. Answer: how many."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class LetTimePass:
     """Let time pass. Answer: None."""
 
     seconds: float
@@ -178,10 +178,10 @@ Action = (
     | End
     | Listen
     | Accept
-    | StartTls
+    | AcceptTls
     | Ping
-    | Count
-    | Pause
+    | CountConnections
+    | LetTimePass
 )
 AUTHORITIES = ("ours", "another")
 """Who signs certificates: ours signed the one that is shown, another did not."""
@@ -211,15 +211,15 @@ class Silent:
 class Died:
     """The driver's process ended."""
 
-    told: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class Nonsense:
     """The driver answered with a line that its schema does not allow."""
 
-    told: str
+    detail: str
 
 
 Reported = DriverAnswer | Silent | Died | Nonsense
-Told = DriverEvent | Silent | Died
+DriverReport = DriverEvent | Silent | Died

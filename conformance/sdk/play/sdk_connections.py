@@ -61,7 +61,7 @@ class SdkConnections:
         call = self.operations.number_of_call() if by_hand else 0
         got = yield act.OpenConnection(name, again, call, by_hand, self.operations.connect_fields(own))
         if by_hand and got is None:
-            held.opening = call
+            held.connect_call = call
         else:
             self._hold(got)
 
@@ -71,9 +71,9 @@ class SdkConnections:
         Raises `Stopped` if the report differs, `SymbolError` if it was not opened by hand.
         """
         held = self.of(spec["connected"])
-        if held.opening is None:
+        if held.connect_call is None:
             raise SymbolError(f"{held.name} was not connected by hand")
-        call, held.opening = held.opening, None
+        call, held.connect_call = held.connect_call, None
         answer = yield from self.operations.reported(call)
         if "fails" not in spec:
             self._hold(answer)
@@ -89,7 +89,7 @@ class SdkConnections:
             self.operations.crashed(got)
         if isinstance(got, DriverAnswer) and got.error is None:
             return
-        detail = error_text(got) if isinstance(got, DriverAnswer) else getattr(got, "told", "no answer in time")
+        detail = error_text(got) if isinstance(got, DriverAnswer) else getattr(got, "detail", "no answer in time")
         self.operations.stuck = isinstance(got, act.Silent)
         raise Stopped(Verdict.HANG if self.operations.stuck else Verdict.FAIL, "a connection", detail)
 
@@ -98,7 +98,7 @@ class SdkConnections:
 
         Raises `Stopped` if the handshake ends otherwise.
         """
-        failed = yield act.StartTls(spec["secure"])
+        failed = yield act.AcceptTls(spec["secure"])
         if "fails" in spec:
             if not failed:
                 raise Stopped(Verdict.FAIL, "a handshake of TLS that the SDK breaks off", "it was done")
@@ -117,19 +117,19 @@ class SdkConnections:
         """
         requests = self.operations.script.requests(spec["receive"])
         line = self.line_of(spec.get("on", "a"), requests)
-        opening = self.of(line).opening
-        calls = () if opening is None else (opening,)
+        connect_call = self.of(line).connect_call
+        calls = () if connect_call is None else (connect_call,)
         expected = b"".join(self.operations.script.codec.encode(one) for one in requests)
         got = yield act.Receive(line, expected, calls, self.operations.equivalence.alike(requests, spec))
         if got.data != expected and not got.alike:
             detail = shown(got.data)
-            if got.answered is not None and opening is not None:
-                answer = yield from self.operations.reported(opening)
+            if got.answered is not None and connect_call is not None:
+                answer = yield from self.operations.reported(connect_call)
                 detail += f", then it reports {error_text(answer) or 'that it is connected'}"
             raise Stopped(Verdict.FAIL, shown(expected), detail, byte=byte_of(expected, got.data))
         if "answer" in spec:
             yield from self.write(line, self.operations.script.pieces(spec["answer"]), spec.get("cut", "whole"))
-        if opening is None:
+        if connect_call is None:
             self.operations.observed.append("they come back")
 
     def line_of(self, line: str, requests: Sequence[Any]) -> str:
@@ -163,7 +163,7 @@ class SdkConnections:
             elif one.end:
                 yield act.End(line, reset=one.end == "reset")
             elif one.pause:
-                yield act.Pause(one.pause)
+                yield act.LetTimePass(one.pause)
 
     def _in_datagrams(self, line: str) -> bool:
         return self.operations.spoken.link_of(line.partition(".")[2]).transport == "datagram"
@@ -234,6 +234,6 @@ class SdkConnections:
 
     def only(self, spec: Mapping[str, Any]) -> ActionGenerator:
         """Expect that no more than one connection was made for a line. Raises `Stopped` if there were more."""
-        count = yield act.Count(spec["only"])
+        count = yield act.CountConnections(spec["only"])
         if count > 1:
             raise Stopped(Verdict.FAIL, "one connection", f"{count} of them")

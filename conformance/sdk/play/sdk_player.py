@@ -108,7 +108,7 @@ class SdkPlayer:
             case {"down": name} | {"up": name}:
                 yield act.Listen(name, up="up" in spec)
             case {"wait": seconds}:
-                yield act.Pause(self.operations.script.number(seconds, "wait"))
+                yield act.LetTimePass(self.operations.script.number(seconds, "wait"))
             case _:
                 raise SymbolError(f"no such step: {', '.join(spec)}")
 

@@ -82,7 +82,7 @@ class SdkPlan:
 async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
     """Say whether a started driver does one command after the other: of two requests asked at once only one is sent."""
     spoken = protocol(plan.run.protocol)
-    request, reply = (spoken.sdk.probe or spoken.link.neighbour)(b"wireproof probe")
+    request, reply = (spoken.sdk.probe or spoken.link.noop)(b"wireproof probe")
     if driver.hello is None or request.NAME.lower() not in driver.hello.operations:
         return False
     steps: dict[str, Any] = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}

@@ -48,9 +48,9 @@ class Sockets:
             act.End: self._end,
             act.Listen: self._listen,
             act.Accept: self._accept,
-            act.StartTls: self._secure,
+            act.AcceptTls: self._secure,
             act.Ping: self._ping,
-            act.Count: self._count,
+            act.CountConnections: self._count,
         }
         """Kind of action -> what does it."""
 
@@ -160,7 +160,7 @@ class Sockets:
     async def _accept(self, action: act.Accept) -> bool:
         return await self._until(self._line(action.connection).renew, self._timeout)
 
-    async def _secure(self, action: act.StartTls) -> str:
+    async def _secure(self, action: act.AcceptTls) -> str:
         listener, link = self._listener(action.connection), action.connection.partition(".")[2]
         endpoint = listener.secure(link, Authority.get(act.AUTHORITIES[0]).context)
         if endpoint is None:
@@ -181,7 +181,7 @@ class Sockets:
         self._pings[action.connection] = line.follower.pings if line.follower else 0
         return came
 
-    async def _count(self, action: act.Count) -> int:
+    async def _count(self, action: act.CountConnections) -> int:
         return len(self._line(action.connection).endpoints)
 
 

@@ -51,7 +51,7 @@ class ServerSide:
         self._ping: Request | None = None
         self._pong: Reply | None = None
         if link.keeps_alive:
-            self._ping, self._pong = link.neighbour(b"")
+            self._ping, self._pong = link.noop(b"")
         self._raw = bytearray()
         self._gone = 0
         """Offset in the stream of the first byte not taken, those left out before it counted."""

@@ -143,7 +143,7 @@ class Channels:
         self._due.setdefault(peer, {}).setdefault((name, payload), Due()).came += 1
         self._came.setdefault(peer, []).append(payload)
 
-    def owed(self, peer: Peer) -> str | None:
+    def due_message(self, peer: Peer) -> str | None:
         """Return a description of the first push that must still arrive; None if there is none."""
         for (name, payload), due in self._due.get(peer, {}).items():
             if due.came < due.least:
@@ -158,7 +158,7 @@ class Channels:
                     detail = f"{peer.name} got {_described(name, payload)} {due.came} times, at most {due.most} are due"
                     return Disagreement(detail, "push not due", "THR-PUSH-6" if due.most else "THR-PUSH-5")
         wrong = self._out_of_order()
-        if at.since >= self._published + self._tolerance and not any(map(self.owed, self._due)):
+        if at.since >= self._published + self._tolerance and not any(map(self.due_message, self._due)):
             for settled in (self._due, self._sent, self._came):
                 settled.clear()
         return wrong

@@ -82,9 +82,9 @@ class DocumentModel:
         """Report a push."""
         self.channels.pushed(self.peers.by_name[connection], push)
 
-    def owed(self, connection: str) -> str | None:
+    def due_message(self, connection: str) -> str | None:
         """Return a description of the first push that must still arrive; None if there is none."""
-        return self.channels.owed(self.peers.by_name[connection])
+        return self.channels.due_message(self.peers.by_name[connection])
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes once every request is answered; None if they are allowed."""

@@ -74,7 +74,7 @@ class Records:
         return "counter" if state.is_counter else "buffer"
 
     def _described(self, state: Record | None) -> str:
-        detail = self._rules.tell(state)
+        detail = self._rules.describe(state)
         if state is None or state.due is None:
             return detail
         left = state.due.last - self._rules.at.since

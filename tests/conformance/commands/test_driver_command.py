@@ -47,18 +47,18 @@ def test_the_lines_can_be_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "detail"),
     [
         ([], "expected either a COMMAND that starts the driver, or --attach"),
         (["x", "--attach"], "expected either a COMMAND"),
         (["'x"], "No closing quotation"),
     ],
 )
-def test_usage(arguments: list[str], told: str) -> None:
+def test_usage(arguments: list[str], detail: str) -> None:
     done = run(*arguments)
 
     assert done.exit_code == 2
-    assert told in done.output
+    assert detail in done.output
 
 
 def test_an_author_may_start_the_driver() -> None:

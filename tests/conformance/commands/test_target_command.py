@@ -176,7 +176,7 @@ def test_interrupted_it_leaves_no_process(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "detail"),
     [
         ((), "expected a TARGET (tcp://HOST:PORT, unix:///PATH, simulation) or --target-command; got neither"),
         (("simulation", "--target-command", "x"), "or --target-command; got both"),
@@ -189,11 +189,11 @@ def test_interrupted_it_leaves_no_process(
         (("--target-command", "x", "--out", "/dev/null/x"), "cannot write to /dev/null/x: Not a directory"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told_in_a_line(arguments: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_is_told_in_a_line(arguments: tuple[str, ...], detail: str) -> None:
     done = called(*arguments)
 
     assert done.returncode == 2
-    assert told in done.stderr
+    assert detail in done.stderr
     assert "Traceback" not in done.stderr
 
 

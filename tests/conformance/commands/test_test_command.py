@@ -64,12 +64,12 @@ USAGE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("arguments", "told"), USAGE, ids=[" ".join(one) for one, _ in USAGE])
-def test_what_cannot_be_done_is_told_and_exits_2(arguments: tuple[str, ...], told: str) -> None:
+@pytest.mark.parametrize(("arguments", "detail"), USAGE, ids=[" ".join(one) for one, _ in USAGE])
+def test_what_cannot_be_done_is_told_and_exits_2(arguments: tuple[str, ...], detail: str) -> None:
     result = wireproof(*arguments)
 
     assert result.exit_code == 2
-    assert told in result.stderr
+    assert detail in result.stderr
     assert len(result.stderr.strip().splitlines()) == (1 if result.stderr.startswith("wireproof:") else 4)
 
 
@@ -91,8 +91,8 @@ def test_a_green_run_exits_0_and_leaves_records_run_and_junit(tmp_path: Path) ->
     plays = len(records_in(tmp_path)) - len(cases)
     assert plays == sum(sum(counts.values()) for counts in summary["deliveries"].values()) > len(cases)
     assert len(cases) == sum(sum(counts.values()) for counts in summary["counts"].values())
-    told = f"passed: {len(cases)} cases, {plays} more plays under other segmentations; 0 MUST or SHOULD failed"
-    assert result.output.splitlines()[-1].startswith(told)
+    detail = f"passed: {len(cases)} cases, {plays} more plays under other segmentations; 0 MUST or SHOULD failed"
+    assert result.output.splitlines()[-1].startswith(detail)
     assert (tmp_path / "j.xml").read_text(encoding="utf-8").startswith("<?xml")
 
 

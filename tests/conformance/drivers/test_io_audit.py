@@ -34,10 +34,10 @@ def test_bytes_lost_turned_or_doubled_are_told(given: bytes) -> None:
     audit.came(b"xab")
     audit.checked(READ, received(b"x"))
 
-    with pytest.raises(IoAuditError, match="other bytes than came") as told:
+    with pytest.raises(IoAuditError, match="other bytes than came") as detail:
         audit.checked(READ, received(given))
-    assert (told.value.connection, told.value.stream, told.value.offset) == ("a", Guilty.TARGET, 1)
-    assert told.value.at_us == 500_000
+    assert (detail.value.connection, detail.value.stream, detail.value.offset) == ("a", Guilty.TARGET, 1)
+    assert detail.value.at_us == 500_000
 
 
 @pytest.mark.parametrize("kind", QUIET)
@@ -55,9 +55,9 @@ def test_bytes_that_did_not_leave_as_given_are_told(left: tuple[bytes, ...]) -> 
     for data in left:
         audit.left(data)
 
-    with pytest.raises(IoAuditError, match="other bytes were sent") as told:
+    with pytest.raises(IoAuditError, match="other bytes were sent") as detail:
         audit.checked(Write("b", b"ab"), Answer(Kind.SENT, 1.0))
-    assert (told.value.connection, told.value.stream, told.value.offset) == ("b", Guilty.HARNESS, 0)
+    assert (detail.value.connection, detail.value.stream, detail.value.offset) == ("b", Guilty.HARNESS, 0)
 
 
 def test_each_write_is_held_by_itself_and_a_failed_one_is_not() -> None:
@@ -68,6 +68,6 @@ def test_each_write_is_held_by_itself_and_a_failed_one_is_not() -> None:
         assert audit.checked(Write("a", data), Answer(kind, 1.0)).kind is kind
     audit.left(b"x")
 
-    with pytest.raises(IoAuditError) as told:
+    with pytest.raises(IoAuditError) as detail:
         audit.checked(Write("a", b"y"), Answer(Kind.SENT, 1.0))
-    assert told.value.offset == 4
+    assert detail.value.offset == 4

@@ -149,7 +149,7 @@ def test_an_event_that_cannot_answer_the_action_is_refused() -> None:
 
 
 def test_time_is_kept_in_whole_microseconds() -> None:
-    talk = CaseConnections(make_symbols(), segmentation=SEGMENTATIONS["whole"], timeout=1.0, scribe=None)
+    talk = CaseConnections(make_symbols(), segmentation=SEGMENTATIONS["whole"], timeout=1.0, on_step=None)
     step = talk.do(Sleep(1.0))
     next(step)
     with pytest.raises(StopIteration):

@@ -144,7 +144,7 @@ def test_what_is_no_tcp_connection_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cuts", "told", "why"),
+    ("cuts", "detail", "why"),
     [
         ([], None, None),
         ([Cuts()], None, None),
@@ -156,5 +156,5 @@ def test_what_is_no_tcp_connection_tells_nothing() -> None:
         ([Cuts(3, 3, 3), Cuts(1, 0, None)], {"writes": 4, "segments": None}, None),
     ],
 )
-def test_evidence_counts_every_connection(cuts: list[Cuts], told: Any, why: str | None) -> None:
-    assert (evidence(cuts), missed(cuts)) == (told, why)
+def test_evidence_counts_every_connection(cuts: list[Cuts], detail: Any, why: str | None) -> None:
+    assert (evidence(cuts), missed(cuts)) == (detail, why)

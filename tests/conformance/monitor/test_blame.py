@@ -49,13 +49,13 @@ WRONG_TARGETS: dict[str, tuple[dict[str, Any], list[Any], Verdict, dict[str, Any
 
 @pytest.mark.parametrize("name", WRONG_TARGETS)
 def test_a_target_that_breaks_the_protocol_is_told_with_its_byte(name: str) -> None:
-    step, reads, verdict, told = WRONG_TARGETS[name]
+    step, reads, verdict, detail = WRONG_TARGETS[name]
     outcome = play(step, reads=reads)
     seen = outcome.extra[MONITOR]
 
     assert outcome.verdict is verdict
     assert (seen["first"], seen["connection"]) == ("target", "a")
-    assert {key: seen[key] for key in told} == told
+    assert {key: seen[key] for key in detail} == detail
 
 
 @pytest.mark.parametrize("reads", [[b"\x00"], [Kind.ENDED], []])

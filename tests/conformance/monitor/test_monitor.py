@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.tales import THROTTR, TICK, Tale
+from tests.conformance.traced_conversation import THROTTR, TICK, TracedConversation
 from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
@@ -27,8 +27,8 @@ def guilty_of(report: MonitorReport) -> Violation:
 
 
 def test_a_good_conversation_accuses_nobody() -> None:
-    tale = Tale().sends(Insert(7, 4, 60, b"k")).comes(OK).sends(ASK, ASK).comes(FOUND, REFUSED)
-    report = tale.happens(Kind.HALF_CLOSED).happens(Kind.ENDED).happens(Kind.CLOSED).report()
+    conversation = TracedConversation().sends(Insert(7, 4, 60, b"k")).comes(OK).sends(ASK, ASK).comes(FOUND, REFUSED)
+    report = conversation.happens(Kind.HALF_CLOSED).happens(Kind.ENDED).happens(Kind.CLOSED).report()
 
     assert (report.guilty, report.first) == (Guilty.NOBODY, None)
     assert [(one.connection, one.opened, one.violation, one.unframed) for one in report.connections] == [
@@ -37,21 +37,28 @@ def test_a_good_conversation_accuses_nobody() -> None:
 
 
 def test_events_without_bytes_are_not_the_end() -> None:
-    tale = Tale().sends(ASK, crossed=b"").comes("").happens(Kind.SENT, data=b"\x02\x01k").comes("").comes(REFUSED)
+    conversation = (
+        TracedConversation()
+        .sends(ASK, crossed=b"")
+        .comes("")
+        .happens(Kind.SENT, data=b"\x02\x01k")
+        .comes("")
+        .comes(REFUSED)
+    )
 
-    assert tale.report().guilty is Guilty.NOBODY
+    assert conversation.report().guilty is Guilty.NOBODY
 
 
 def test_an_empty_trace_accuses_nobody() -> None:
-    assert Tale().report().guilty is Guilty.NOBODY
+    assert TracedConversation().report().guilty is Guilty.NOBODY
 
 
 def test_a_request_without_an_answer_accuses_nobody() -> None:
-    assert Tale().sends(ASK).happens(Kind.SILENT).happens(Kind.ENDED).report().guilty is Guilty.NOBODY
+    assert TracedConversation().sends(ASK).happens(Kind.SILENT).happens(Kind.ENDED).report().guilty is Guilty.NOBODY
 
 
 def test_a_reply_to_nothing_is_the_targets() -> None:
-    first = guilty_of(Tale().sends(ASK).comes(REFUSED).comes(REFUSED).report())
+    first = guilty_of(TracedConversation().sends(ASK).comes(REFUSED).comes(REFUSED).report())
 
     assert (first.side, first.connection, first.stream, first.offset) == (Guilty.TARGET, "a", Guilty.TARGET, 1)
     assert (first.error, first.clause) == ("unexpected_message", "THR-ROBUSTNESS-5")
@@ -61,15 +68,15 @@ def test_a_reply_to_nothing_is_the_targets() -> None:
 @pytest.mark.parametrize("cut", range(1, 3))
 def test_a_reply_before_its_request_was_whole_is_the_targets(cut: int) -> None:
     data = b"\x02\x01k"
-    tale = Tale().sends_by_hand(data[:cut]).comes(REFUSED).sends_by_hand(data[cut:], like=ASK)
-    first = guilty_of(tale.report())
+    conversation = TracedConversation().sends_by_hand(data[:cut]).comes(REFUSED).sends_by_hand(data[cut:], like=ASK)
+    first = guilty_of(conversation.report())
 
     assert (first.side, first.event, first.error) == (Guilty.TARGET, 2, "unexpected_message")
 
 
 @pytest.mark.parametrize("bad", ["07", "00 07", "01 0700 04 3b00 ff"])
 def test_what_no_client_can_read_is_the_targets(bad: str) -> None:
-    first = guilty_of(Tale().sends(ASK, ASK).comes(bad).report())
+    first = guilty_of(TracedConversation().sends(ASK, ASK).comes(bad).report())
 
     assert (first.side, first.offset) == (Guilty.TARGET, len(bytes.fromhex(bad)) - 1)
     assert first.error == "bad_status"
@@ -77,41 +84,48 @@ def test_what_no_client_can_read_is_the_targets(bad: str) -> None:
 
 @pytest.mark.parametrize("end", ENDS)
 def test_an_answer_cut_by_the_end_is_the_targets(end: Kind) -> None:
-    first = guilty_of(Tale().sends(ASK).comes("01 07").happens(end).report())
+    first = guilty_of(TracedConversation().sends(ASK).comes("01 07").happens(end).report())
 
     assert (first.side, first.offset, first.error, first.event) == (Guilty.TARGET, 0, "truncated", 3)
 
 
 def test_half_an_answer_accuses_nobody_as_long_as_the_rest_may_come() -> None:
-    assert Tale().sends(ASK).comes("01 07").happens(Kind.SILENT).happens(Kind.CLOSED).report().guilty is Guilty.NOBODY
+    assert (
+        TracedConversation().sends(ASK).comes("01 07").happens(Kind.SILENT).happens(Kind.CLOSED).report().guilty
+        is Guilty.NOBODY
+    )
 
 
 @pytest.mark.parametrize(("profile", "push"), [("7.1.0", PUSH), ("7.3.2", PushedEvent(b"c", b"p"))])
 def test_pushes_are_not_judged(profile: str, push: Message) -> None:
-    tale = Tale(profile).comes(push).sends(ASK).comes(push, FOUND, push).happens(Kind.ENDED)
+    conversation = TracedConversation(profile).comes(push).sends(ASK).comes(push, FOUND, push).happens(Kind.ENDED)
 
-    assert tale.report().guilty is Guilty.NOBODY
+    assert conversation.report().guilty is Guilty.NOBODY
 
 
 def test_a_push_beside_a_bare_reply_accuses_nobody() -> None:
-    tale = Tale().sends(Subscribe(b"c")).comes(OK).sends(Whoami()).comes(PUSH, WhoamiReply(b"i" * 16))
-    report = tale.sends(ASK).comes(REFUSED).report()
+    conversation = (
+        TracedConversation().sends(Subscribe(b"c")).comes(OK).sends(Whoami()).comes(PUSH, WhoamiReply(b"i" * 16))
+    )
+    report = conversation.sends(ASK).comes(REFUSED).report()
 
     assert report.guilty is Guilty.NOBODY
     assert report.connections[0].undecided
 
 
 def test_pushes_beside_bare_replies_accuse_nobody_however_many() -> None:
-    tale = Tale().sends(Whoami(), Info(), Whoami(), ASK)
-    tale.comes(PUSH, PUSH, WhoamiReply(b"\x03" * 16), PUSH, b"\x03" + bytes(431), PUSH, WhoamiReply(b"i" * 16), REFUSED)
+    conversation = TracedConversation().sends(Whoami(), Info(), Whoami(), ASK)
+    conversation.comes(
+        PUSH, PUSH, WhoamiReply(b"\x03" * 16), PUSH, b"\x03" + bytes(431), PUSH, WhoamiReply(b"i" * 16), REFUSED
+    )
 
-    assert tale.happens(Kind.ENDED).report().guilty is Guilty.NOBODY
+    assert conversation.happens(Kind.ENDED).report().guilty is Guilty.NOBODY
 
 
 def test_what_neither_reading_explains_is_the_targets() -> None:
-    tale = Tale().sends(Whoami(), ASK).comes(PUSH, b"i" * 20)
+    conversation = TracedConversation().sends(Whoami(), ASK).comes(PUSH, b"i" * 20)
 
-    assert guilty_of(tale.report()).side is Guilty.TARGET
+    assert guilty_of(conversation.report()).side is Guilty.TARGET
 
 
 @pytest.mark.parametrize(
@@ -120,8 +134,8 @@ def test_what_neither_reading_explains_is_the_targets() -> None:
     ids=["length", "byte", "cut", "more", "nothing"],
 )
 def test_bytes_that_the_player_did_not_give_are_the_harnesss(crossed: str, offset: int) -> None:
-    tale = Tale().sends(ASK, crossed=bytes.fromhex(crossed)).comes("07")
-    first = guilty_of(tale.report())
+    conversation = TracedConversation().sends(ASK, crossed=bytes.fromhex(crossed)).comes("07")
+    first = guilty_of(conversation.report())
 
     assert (first.side, first.stream, first.offset, first.error) == (Guilty.HARNESS, Guilty.HARNESS, offset, NOT_MEANT)
     assert first.event == 1
@@ -129,36 +143,39 @@ def test_bytes_that_the_player_did_not_give_are_the_harnesss(crossed: str, offse
 
 @pytest.mark.parametrize("data", ["02 02 6b", "02 00", "02 01 6c", "04 01 6b", "02", "", "ff"])
 def test_bytes_that_do_not_say_what_was_meant_are_the_harnesss(data: str) -> None:
-    first = guilty_of(Tale().sends_wrongly(data, ASK).comes("00 07").report())
+    first = guilty_of(TracedConversation().sends_wrongly(data, ASK).comes("00 07").report())
 
     assert (first.side, first.event) == (Guilty.HARNESS, 1)
     assert first.error in (NOT_MEANT, "unknown_type")
 
 
 def test_a_message_without_bytes_before_bytes_that_are_declared_wrong_is_the_harnesss() -> None:
-    tale = Tale()
-    tale.intended_on().meant.append(IntendedFrame(1, b"", ASK))
+    conversation = TracedConversation()
+    conversation.intended_on().meant.append(IntendedFrame(1, b"", ASK))
 
-    assert guilty_of(tale.sends_by_hand("0a").report()).error == NOT_MEANT
+    assert guilty_of(conversation.sends_by_hand("0a").report()).error == NOT_MEANT
 
 
 def test_a_trace_that_ends_in_a_write_tells_that_it_was_cut() -> None:
-    assert guilty_of(Tale().sends(ASK, crossed=b"\x02").report()).event == 1
-    assert guilty_of(Tale().sends_wrongly("02", ASK).report()).event == 1
+    assert guilty_of(TracedConversation().sends(ASK, crossed=b"\x02").report()).event == 1
+    assert guilty_of(TracedConversation().sends_wrongly("02", ASK).report()).event == 1
 
 
 @pytest.mark.parametrize(("data", "error"), [("02 01 6b 0a", "unknown_type"), ("02 01", "truncated")])
 def test_without_an_account_what_no_server_can_read_is_the_harnesss(data: str, error: str) -> None:
-    tale = Tale(accounted=False).sends_by_hand(data).happens(Kind.CLOSED)
-    first = guilty_of(tale.report())
+    conversation = TracedConversation(accounted=False).sends_by_hand(data).happens(Kind.CLOSED)
+    first = guilty_of(conversation.report())
 
     assert (first.side, first.error) == (Guilty.HARNESS, error)
 
 
 def test_bytes_after_our_end_are_the_harnesss() -> None:
-    tale = Tale().sends(ASK).happens(Kind.HALF_CLOSED).sends(ASK).comes(REFUSED, REFUSED)
+    conversation = TracedConversation().sends(ASK).happens(Kind.HALF_CLOSED).sends(ASK).comes(REFUSED, REFUSED)
 
-    assert (guilty_of(tale.report()).side, guilty_of(tale.report()).error) == (Guilty.HARNESS, "illegal_state")
+    assert (guilty_of(conversation.report()).side, guilty_of(conversation.report()).error) == (
+        Guilty.HARNESS,
+        "illegal_state",
+    )
 
 
 MALFORMED = ["0a", "02 ff 6b", "03"]
@@ -167,8 +184,8 @@ MALFORMED = ["0a", "02 ff 6b", "03"]
 @pytest.mark.parametrize("data", MALFORMED)
 @pytest.mark.parametrize("answer", ["", "00", "07 07", "ff" * 40])
 def test_what_follows_bytes_that_the_case_declares_wrong_is_not_judged(data: str, answer: str) -> None:
-    tale = Tale().sends(ASK).comes(REFUSED).sends_by_hand(data)
-    report = tale.comes(answer).sends(ASK).comes("07").happens(Kind.ENDED).happens(Kind.CLOSED).report()
+    conversation = TracedConversation().sends(ASK).comes(REFUSED).sends_by_hand(data)
+    report = conversation.comes(answer).sends(ASK).comes("07").happens(Kind.ENDED).happens(Kind.CLOSED).report()
 
     assert report.guilty is Guilty.NOBODY
     assert report.connections[0].unframed == 3
@@ -176,54 +193,65 @@ def test_what_follows_bytes_that_the_case_declares_wrong_is_not_judged(data: str
 
 @pytest.mark.parametrize("data", MALFORMED)
 def test_what_came_before_bytes_that_the_case_declares_wrong_is_judged(data: str) -> None:
-    first = guilty_of(Tale().sends(ASK).comes("07").sends_by_hand(data).happens(Kind.CLOSED).report())
+    first = guilty_of(TracedConversation().sends(ASK).comes("07").sends_by_hand(data).happens(Kind.CLOSED).report())
 
     assert (first.side, first.event) == (Guilty.TARGET, 2)
 
 
 def test_a_request_by_hand_whose_like_is_answered_is_judged_like_any() -> None:
-    tale = Tale().sends_by_hand("02").sends_by_hand("01").sends_by_hand("6b", like=ASK)
+    conversation = TracedConversation().sends_by_hand("02").sends_by_hand("01").sends_by_hand("6b", like=ASK)
 
-    assert tale.comes(FOUND).report().guilty is Guilty.NOBODY
-    assert guilty_of(tale.comes("07").report()).side is Guilty.TARGET
+    assert conversation.comes(FOUND).report().guilty is Guilty.NOBODY
+    assert guilty_of(conversation.comes("07").report()).side is Guilty.TARGET
 
 
 def test_requests_by_hand_that_the_case_awaits_no_answer_to_leave_it_open_what_comes() -> None:
-    assert Tale().sends_by_hand("02 01 6b").comes("07").report().guilty is Guilty.NOBODY
-    assert Tale().sends_by_hand("02016b 02016b", like=ASK).comes("00 07").report().guilty is Guilty.NOBODY
+    assert TracedConversation().sends_by_hand("02 01 6b").comes("07").report().guilty is Guilty.NOBODY
+    assert TracedConversation().sends_by_hand("02016b 02016b", like=ASK).comes("00 07").report().guilty is Guilty.NOBODY
 
 
 def test_a_request_by_hand_that_is_answered_like_another_leaves_it_open_what_comes() -> None:
-    tale = Tale("7.3.2").sends_by_hand("19 01 0200 63 1818", like=Purge(b"k"))
+    conversation = TracedConversation("7.3.2").sends_by_hand("19 01 0200 63 1818", like=Purge(b"k"))
 
-    assert tale.comes("01").report().guilty is Guilty.NOBODY
+    assert conversation.comes("01").report().guilty is Guilty.NOBODY
 
 
 def test_requests_behind_a_lying_length_by_hand_are_not_taken_for_ours() -> None:
-    tale = Tale().sends_by_hand("02 05").sends(ASK, ASK).comes("07").happens(Kind.CLOSED)
+    conversation = TracedConversation().sends_by_hand("02 05").sends(ASK, ASK).comes("07").happens(Kind.CLOSED)
 
-    assert tale.report().guilty is Guilty.NOBODY
+    assert conversation.report().guilty is Guilty.NOBODY
 
 
 def test_a_write_that_failed_leaves_it_open_what_comes() -> None:
-    tale = Tale().sends(ASK, crossed=b"\x02").happens(Kind.RESET)
-    tale.intended_on().lost.append(2)
+    conversation = TracedConversation().sends(ASK, crossed=b"\x02").happens(Kind.RESET)
+    conversation.intended_on().lost.append(2)
 
-    assert tale.comes("07").happens(Kind.CLOSED).report().guilty is Guilty.NOBODY
+    assert conversation.comes("07").happens(Kind.CLOSED).report().guilty is Guilty.NOBODY
 
 
 def test_writes_that_fail_one_after_the_other_are_no_end_of_what_comes() -> None:
-    tale = Tale().sends(ASK).sends(ASK, crossed=b"\x02").happens(Kind.RESET).sends(ASK, crossed=b"").happens(Kind.RESET)
-    tale.intended_on().lost += [3, 5]
-    tale.comes(FOUND, REFUSED).understood(FOUND, 0, 6).understood(REFUSED, 6, 7)
+    conversation = (
+        TracedConversation()
+        .sends(ASK)
+        .sends(ASK, crossed=b"\x02")
+        .happens(Kind.RESET)
+        .sends(ASK, crossed=b"")
+        .happens(Kind.RESET)
+    )
+    conversation.intended_on().lost += [3, 5]
+    conversation.comes(FOUND, REFUSED).understood(FOUND, 0, 6).understood(REFUSED, 6, 7)
 
-    assert tale.report().guilty is Guilty.NOBODY
-    assert guilty_of(tale.understood(FOUND, 7, 13).comes(REFUSED).report()).error == MISREAD
+    assert conversation.report().guilty is Guilty.NOBODY
+    assert guilty_of(conversation.understood(FOUND, 7, 13).comes(REFUSED).report()).error == MISREAD
 
 
 def test_the_first_in_time_is_accused_whatever_the_connection() -> None:
-    target_first = Tale().sends(ASK).comes("07").sends(ASK, name="b", crossed=b"\x02\x02k").happens(Kind.CLOSED, "b")
-    harness_first = Tale().sends(ASK).sends(ASK, name="b", crossed=b"\x02\x02k").happens(Kind.CLOSED, "b").comes("07")
+    target_first = (
+        TracedConversation().sends(ASK).comes("07").sends(ASK, name="b", crossed=b"\x02\x02k").happens(Kind.CLOSED, "b")
+    )
+    harness_first = (
+        TracedConversation().sends(ASK).sends(ASK, name="b", crossed=b"\x02\x02k").happens(Kind.CLOSED, "b").comes("07")
+    )
 
     assert target_first.report().guilty is Guilty.TARGET
     assert harness_first.report().guilty is Guilty.HARNESS
@@ -231,8 +259,8 @@ def test_the_first_in_time_is_accused_whatever_the_connection() -> None:
 
 
 def test_a_name_used_again_is_another_connection() -> None:
-    tale = Tale().sends(ASK).happens(Kind.CLOSED).sends(ASK).comes("07")
-    first, second = tale.report().connections
+    conversation = TracedConversation().sends(ASK).happens(Kind.CLOSED).sends(ASK).comes("07")
+    first, second = conversation.report().connections
 
     assert (first.connection, first.opened, first.violation) == ("a", 0, None)
     assert (second.connection, second.opened) == ("a", 3)
@@ -241,88 +269,95 @@ def test_a_name_used_again_is_another_connection() -> None:
 
 
 def test_a_reply_that_the_player_understood_otherwise_is_the_harnesss() -> None:
-    tale = Tale().sends(ASK).comes(FOUND).understood(QueryReply(1792, 4, 59), 0, 6)
-    first = guilty_of(tale.report())
+    conversation = TracedConversation().sends(ASK).comes(FOUND).understood(QueryReply(1792, 4, 59), 0, 6)
+    first = guilty_of(conversation.report())
 
     assert (first.side, first.stream, first.offset, first.error) == (Guilty.HARNESS, Guilty.TARGET, 0, MISREAD)
-    assert "quota=1792" in first.told
+    assert "quota=1792" in first.detail
 
 
 def test_a_reply_that_the_player_cut_otherwise_is_the_harnesss() -> None:
-    tale = Tale().sends(ASK, ASK).comes(REFUSED, REFUSED).understood(REFUSED, 0, 1).understood(REFUSED, 0, 2)
+    conversation = (
+        TracedConversation().sends(ASK, ASK).comes(REFUSED, REFUSED).understood(REFUSED, 0, 1).understood(REFUSED, 0, 2)
+    )
 
-    assert (guilty_of(tale.report()).error, guilty_of(tale.report()).offset) == (MISREAD, 1)
+    assert (guilty_of(conversation.report()).error, guilty_of(conversation.report()).offset) == (MISREAD, 1)
 
 
 @pytest.mark.parametrize("end", [None, Kind.ENDED])
 def test_a_refusal_of_what_can_be_read_is_the_harnesss(end: Kind | None) -> None:
-    tale = Tale().sends(ASK, ASK).comes(REFUSED, FOUND)
-    tale = tale.happens(end) if end else tale
+    conversation = TracedConversation().sends(ASK, ASK).comes(REFUSED, FOUND)
+    conversation = conversation.happens(end) if end else conversation
 
-    assert (guilty_of(tale.refused(1).report()).side, guilty_of(tale.report()).error) == (Guilty.HARNESS, MISREAD)
+    assert (guilty_of(conversation.refused(1).report()).side, guilty_of(conversation.report()).error) == (
+        Guilty.HARNESS,
+        MISREAD,
+    )
 
 
 def test_a_refusal_of_what_cannot_be_read_is_the_targets() -> None:
-    assert guilty_of(Tale().sends(ASK, ASK).comes("00 07").refused(1).report()).side is Guilty.TARGET
+    assert guilty_of(TracedConversation().sends(ASK, ASK).comes("00 07").refused(1).report()).side is Guilty.TARGET
 
 
 def test_a_refusal_before_what_cannot_be_read_is_the_harnesss() -> None:
-    assert guilty_of(Tale().sends(ASK, ASK).comes("00 07").refused(0).report()).side is Guilty.HARNESS
+    assert guilty_of(TracedConversation().sends(ASK, ASK).comes("00 07").refused(0).report()).side is Guilty.HARNESS
 
 
 def test_a_refusal_of_what_is_not_judged_accuses_nobody() -> None:
-    assert Tale().sends_by_hand("0a", like=ASK).comes("07").refused(0).report().guilty is Guilty.NOBODY
-    assert Tale().sends_by_hand("02").comes("07").refused(0).report().guilty is Guilty.NOBODY
-    assert Tale().sends(Whoami(), ASK).comes(PUSH, b"i" * 16).refused(16).report().guilty is Guilty.NOBODY
+    assert TracedConversation().sends_by_hand("0a", like=ASK).comes("07").refused(0).report().guilty is Guilty.NOBODY
+    assert TracedConversation().sends_by_hand("02").comes("07").refused(0).report().guilty is Guilty.NOBODY
+    assert TracedConversation().sends(Whoami(), ASK).comes(PUSH, b"i" * 16).refused(16).report().guilty is Guilty.NOBODY
 
 
 def test_a_refusal_of_what_answers_bytes_that_are_declared_wrong_is_the_harnesss() -> None:
-    tale = Tale().sends_by_hand("0a", like=ASK)
+    conversation = TracedConversation().sends_by_hand("0a", like=ASK)
 
-    assert guilty_of(tale.comes("00").refused(0).report()).error == MISREAD
+    assert guilty_of(conversation.comes("00").refused(0).report()).error == MISREAD
 
 
 def test_what_answers_bytes_that_are_declared_wrong_is_held_against_what_the_player_read() -> None:
-    tale = Tale("7.3.2").sends_by_hand("19 01 0200 63 1818", like=ASK).sends(ASK).comes(FOUND, REFUSED)
+    conversation = (
+        TracedConversation("7.3.2").sends_by_hand("19 01 0200 63 1818", like=ASK).sends(ASK).comes(FOUND, REFUSED)
+    )
 
-    assert guilty_of(tale.understood(FOUND, 0, 6).understood(FOUND, 6, 7).report()).offset == 6
+    assert guilty_of(conversation.understood(FOUND, 0, 6).understood(FOUND, 6, 7).report()).offset == 6
 
 
 @pytest.mark.parametrize("data", ["02 02 6b", "04 01 6b", "02 01 6b 02", "fe", "02"])
 def test_a_wrong_message_behind_bytes_that_are_declared_wrong_is_the_harnesss(data: str) -> None:
-    first = guilty_of(Tale().sends_by_hand("0a").sends_wrongly(data, ASK).report())
+    first = guilty_of(TracedConversation().sends_by_hand("0a").sends_wrongly(data, ASK).report())
 
     assert (first.side, first.offset, first.event, first.error) == (Guilty.HARNESS, 1, 2, NOT_MEANT)
 
 
 def test_bytes_by_hand_that_changed_on_their_way_out_are_the_harnesss() -> None:
-    tale = Tale().sends_by_hand("0a").sends(ASK, crossed=b"\x02\x01j")
+    conversation = TracedConversation().sends_by_hand("0a").sends(ASK, crossed=b"\x02\x01j")
 
-    assert guilty_of(tale.report()).offset == 3
+    assert guilty_of(conversation.report()).offset == 3
 
 
 def test_an_event_that_carries_a_request_is_answered_like_it() -> None:
     carried = Event(b"c", b"\x02\x01k")
 
-    assert Tale("7.3.2").sends(carried).comes("01 01 0700 04 3b00").report().guilty is Guilty.NOBODY
-    assert guilty_of(Tale("7.3.2").sends(carried).comes("01 07").report()).offset == 1
+    assert TracedConversation("7.3.2").sends(carried).comes("01 01 0700 04 3b00").report().guilty is Guilty.NOBODY
+    assert guilty_of(TracedConversation("7.3.2").sends(carried).comes("01 07").report()).offset == 1
 
 
 def test_it_may_be_asked_at_any_time() -> None:
-    tale = Tale().sends(ASK).comes("07")
+    conversation = TracedConversation().sends(ASK).comes("07")
     monitor = Monitor(THROTTR, "7.1.0", "uint16")
-    told = []
-    for event in tale.trace:
+    detail = []
+    for event in conversation.trace:
         monitor.feed(event)
-        told.append(monitor.report().guilty)
+        detail.append(monitor.report().guilty)
 
-    assert told == ["nobody", "nobody", "target"]
+    assert detail == ["nobody", "nobody", "target"]
 
 
 def test_events_of_connections_that_were_never_opened_are_passed_over() -> None:
-    tale = Tale()
-    tale.happens(Kind.CLOSED)
-    tale.trace.append(tale.trace[-1])
-    del tale.trace[0]
+    conversation = TracedConversation()
+    conversation.happens(Kind.CLOSED)
+    conversation.trace.append(conversation.trace[-1])
+    del conversation.trace[0]
 
-    assert tale.report().connections == ()
+    assert conversation.report().connections == ()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.conformance.tales import Tale
-from tests.conformance.told import tales
+from tests.conformance.conversations import conversations
+from tests.conformance.traced_conversation import TracedConversation
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.protocols import protocol
@@ -28,24 +28,24 @@ every_codec = pytest.mark.parametrize(
 @given(data=st.data())
 @settings(max_examples=25)
 def test_nobody_is_accused_of_a_good_conversation(codec: Codec, accounted: bool, data: st.DataObject) -> None:
-    report = data.draw(tales(codec, accounted=accounted)).report()
+    report = data.draw(conversations(codec, accounted=accounted)).report()
 
     assert report.first is None
     assert not any(one.unframed for one in report.connections)
 
 
-def spoiled(data: st.DataObject, tale: Tale, kind: Kind) -> tuple[int, bytes]:
+def spoiled(data: st.DataObject, conversation: TracedConversation, kind: Kind) -> tuple[int, bytes]:
     """Change the bytes of one event; return its number and what it held."""
-    numbers = [number for number, event in enumerate(tale.trace) if event.kind is kind]
+    numbers = [number for number, event in enumerate(conversation.trace) if event.kind is kind]
     assume(numbers)
     number = data.draw(st.sampled_from(numbers))
-    held = tale.trace[number].data
+    held = conversation.trace[number].data
     at = data.draw(st.integers(0, len(held) - 1))
     put = data.draw(st.binary(max_size=3))
     kept = data.draw(st.integers(at, min(len(held), at + 3)))
     said = held[:at] + put + held[kept:]
     assume(said != held)
-    tale.trace[number] = msgspec.structs.replace(tale.trace[number], data=said)
+    conversation.trace[number] = msgspec.structs.replace(conversation.trace[number], data=said)
     return number, held
 
 
@@ -53,28 +53,28 @@ def spoiled(data: st.DataObject, tale: Tale, kind: Kind) -> tuple[int, bytes]:
 @given(data=st.data())
 @settings(max_examples=25)
 def test_whatever_a_target_says_the_harness_is_not_accused(codec: Codec, data: st.DataObject) -> None:
-    tale = data.draw(tales(codec))
-    spoiled(data, tale, Kind.RECEIVED)
+    conversation = data.draw(conversations(codec))
+    spoiled(data, conversation, Kind.RECEIVED)
 
-    assert tale.report().guilty is not Guilty.HARNESS
+    assert conversation.report().guilty is not Guilty.HARNESS
 
 
 @every_codec
 @given(data=st.data())
 @settings(max_examples=25)
 def test_bytes_that_changed_on_their_way_out_are_the_harnesss(codec: Codec, data: st.DataObject) -> None:
-    tale = data.draw(tales(codec))
-    spoiled(data, tale, Kind.SENT)
+    conversation = data.draw(conversations(codec))
+    spoiled(data, conversation, Kind.SENT)
 
-    assert tale.report().guilty is Guilty.HARNESS
+    assert conversation.report().guilty is Guilty.HARNESS
 
 
 @every_codec
 @given(data=st.data())
 @settings(max_examples=25)
 def test_a_wrong_encoder_is_the_harnesss(codec: Codec, data: st.DataObject) -> None:
-    tale = data.draw(tales(codec))
-    accounts = [intended for intended in tale.intended.values() if intended.meant]
+    conversation = data.draw(conversations(codec))
+    accounts = [intended for intended in conversation.intended.values() if intended.meant]
     assume(accounts)
     intended = data.draw(st.sampled_from(accounts))
     at = data.draw(st.integers(0, len(intended.meant) - 1))
@@ -83,15 +83,15 @@ def test_a_wrong_encoder_is_the_harnesss(codec: Codec, data: st.DataObject) -> N
     assume(wrong != frame.data)
     before = sum(len(one.data) for one in intended.meant[:at])
     intended.meant[at] = msgspec.structs.replace(frame, data=wrong)
-    resend(tale, intended.meant[at].event, before, len(frame.data), wrong)
+    resend(conversation, intended.meant[at].event, before, len(frame.data), wrong)
 
-    assert tale.report().guilty is Guilty.HARNESS
+    assert conversation.report().guilty is Guilty.HARNESS
 
 
-def resend(tale: Tale, first: int, before: int, length: int, wrong: bytes) -> None:
+def resend(conversation: TracedConversation, first: int, before: int, length: int, wrong: bytes) -> None:
     """Put other bytes in place of the frame that begins `before` bytes into its connection's stream."""
-    name, passed = tale.trace[first].connection, 0
-    for number, event in enumerate(tale.trace):
+    name, passed = conversation.trace[first].connection, 0
+    for number, event in enumerate(conversation.trace):
         if event.kind is not Kind.SENT or event.connection != name:
             continue
         start, stop = before - passed, before + length - passed
@@ -102,4 +102,4 @@ def resend(tale: Tale, first: int, before: int, length: int, wrong: bytes) -> No
             data = event.data[stop:]
         else:
             continue
-        tale.trace[number] = msgspec.structs.replace(event, data=data)
+        conversation.trace[number] = msgspec.structs.replace(event, data=data)

@@ -16,7 +16,7 @@ from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.mutation import kill_matrix_page
 from wireproof.conformance.mutation.applicable import applicable, profiles_of
 from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix
-from wireproof.conformance.mutation.mutant_result import Finding, MutantResult
+from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
 from wireproof.conformance.mutation.recorded_suite import factory_of
 from wireproof.conformance.suite.cases import load_suite
@@ -47,7 +47,7 @@ def matrix(
 def result(
     *kills: tuple[str, str], clauses: tuple[str, ...] = ("THR-QUERY-6",), error: str | None = None
 ) -> MutantResult:
-    findings = [Finding(case, Verdict.FAIL, blamed, "x") for case, blamed in kills]
+    findings = [CaseFinding(case, Verdict.FAIL, blamed, "x") for case, blamed in kills]
     return MutantResult(Mutant(name="wrong", description="Is wrong.", clauses=clauses), findings, error)
 
 
@@ -91,7 +91,7 @@ def test_a_value_of_foreach_that_kills_nothing_is_no_complaint_where_another_one
 
 def test_what_is_untestable_is_no_kill() -> None:
     found = result(*GOOD)
-    found = replace(found, findings=[*found.findings, Finding("three", Verdict.UNTESTABLE, "other", "x")])
+    found = replace(found, findings=[*found.findings, CaseFinding("three", Verdict.UNTESTABLE, "other", "x")])
 
     assert [one.case for one in found.kills] == ["one", "two"]
     assert not found.misblamed

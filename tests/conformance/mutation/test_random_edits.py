@@ -7,7 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof.conformance.mutation.edit_score import EditScore, Explanation, Kind, explanations, place_of, stale
+from wireproof.conformance.mutation.edit_score import (
+    EditScore,
+    Explanation,
+    SurvivalReason,
+    explanations,
+    place_of,
+    stale,
+)
 from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.mutation.random_edits import EditResult, Sample, Status, draw, run_edits
@@ -118,8 +125,8 @@ def test_the_score_leaves_out_what_is_equivalent_or_stillborn() -> None:
         *(EditResult(one, Status.SURVIVED) for one in edits[3:]),
     ]
     known = {
-        place_of(edits[3]): Explanation(Kind.EQUIVALENT, "changes nothing"),
-        place_of(edits[4]): Explanation(Kind.ACCEPTED, "no clause"),
+        place_of(edits[3]): Explanation(SurvivalReason.EQUIVALENT, "changes nothing"),
+        place_of(edits[4]): Explanation(SurvivalReason.ACCEPTED, "no clause"),
     }
     score = EditScore(results, known)
 

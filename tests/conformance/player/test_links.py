@@ -139,7 +139,7 @@ def test_the_default_link_by_name_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "detail"),
     [
         (({"connect": {"name": "a", "link": "quic"}},), "psrt has no link 'quic'; it has control, data, datagram"),
         ((GREET, {"connect": {"name": "a", "link": "data"}}), "connection a is open already"),
@@ -148,11 +148,11 @@ def test_the_default_link_by_name_is_the_same() -> None:
         ((UDP, {"secure": "u"}), "secure: what u speaks cannot go on inside TLS"),
     ],
 )
-def test_what_a_link_cannot_do_is_the_cases_fault(steps: tuple[Step, ...], told: str) -> None:
+def test_what_a_link_cannot_do_is_the_cases_fault(steps: tuple[Step, ...], detail: str) -> None:
     outcome = simulated(*steps)
 
     assert (outcome.verdict, outcome.guilty) == (Verdict.HARNESS_ERROR, Guilty.HARNESS)
-    assert told in str(outcome.got)
+    assert detail in str(outcome.got)
 
 
 def test_a_datagram_that_nothing_asked_for_fails_a_case_at_its_end() -> None:

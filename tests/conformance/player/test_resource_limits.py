@@ -7,7 +7,7 @@ import pytest
 
 from tests.conformance.scripted import ASK, ScriptedTarget, make_case, make_symbols, play
 from wireproof.conformance.drivers.replay import ReplayDriver, trace_of
-from wireproof.conformance.model.actions import Measure
+from wireproof.conformance.model.actions import ReadUsage
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
@@ -42,7 +42,7 @@ def test_one_round_within_the_limit_is_enough() -> None:
     outcome = measured({"at_most": {"memory": MIB}, "rounds": 5}, 0, 2 * MIB, 4 * MIB, 5 * MIB, target=target)
 
     assert outcome.verdict is Verdict.PASS
-    assert sum(isinstance(one, Measure) for one in target.actions) == 4
+    assert sum(isinstance(one, ReadUsage) for one in target.actions) == 4
 
 
 def test_a_round_is_measured_from_the_end_of_the_one_before() -> None:

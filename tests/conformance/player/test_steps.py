@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.scripted import ASK, INSERT, ScriptedTarget, make_symbols, play
 from wireproof.conformance.model.actions import Open, Shut, Sleep, Write
-from wireproof.conformance.model.outcome import Note
+from wireproof.conformance.model.outcome import StepEvent
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.written import as_written
@@ -165,7 +165,7 @@ def test_a_raw_frame_is_answered_like_the_request_it_is() -> None:
 
 
 def test_the_scribe_hears_every_step_with_its_bytes() -> None:
-    notes: list[Note] = []
+    notes: list[StepEvent] = []
     play({"send": ASK, "expect": SEEN}, {"wait": 1}, {"close": "a"}, reads=[QUERY_REPLY], notes=notes)
 
     assert [(one.do, one.connection, len(one.messages)) for one in notes] == [

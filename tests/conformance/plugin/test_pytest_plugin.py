@@ -130,7 +130,7 @@ def test_levels_select(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "detail"),
     [
         (
             "--wireproof-target=nowhere",
@@ -147,11 +147,11 @@ def test_levels_select(pytester: pytest.Pytester) -> None:
         ("--wireproof-timeout=nan", "--wireproof-timeout: expected seconds, more than 0; got 'nan'"),
     ],
 )
-def test_a_wrong_option_is_a_usage_error_in_one_line(pytester: pytest.Pytester, option: str, told: str) -> None:
+def test_a_wrong_option_is_a_usage_error_in_one_line(pytester: pytest.Pytester, option: str, detail: str) -> None:
     result = pytester.runpytest_inprocess("--pyargs", "conformance", option)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert told in result.stderr.str()
+    assert detail in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
 
 

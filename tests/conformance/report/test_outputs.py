@@ -105,7 +105,7 @@ def test_the_console_marks_the_deliveries_that_fail(capsys: pytest.CaptureFixtur
     console = console_of(quiet=False)
     show_failures(console, DELIVERED)
     console.print(summary_table(RUN, DELIVERED))
-    console.print(segmentation_summary(DELIVERED, Tally(recorded=4, same=2, untold=1)))
+    console.print(segmentation_summary(DELIVERED, Tally(recorded=4, same=2, not_judged=1)))
     shown = capsys.readouterr().out
 
     assert "insert/two [bytes] SHOULD clause THR-ROBUSTNESS-6" in shown
@@ -217,8 +217,8 @@ def test_the_console_shows_evidence_in_lines_that_are_not_wrapped(capsys: pytest
 
 def test_the_console_says_where_the_target_broke_the_protocol_first(capsys: pytest.CaptureFixture[str]) -> None:
     seen = {"first": "target", "connection": "b", "offset": 3, "error": "x", "clause": "C-1", "told": "got 07"}
-    told = [record(verdict="hang", extra={"monitor": one}) for one in (seen, {**seen, "first": "nobody"})]
-    show_failures(console_of(quiet=False), told)
+    detail = [record(verdict="hang", extra={"monitor": one}) for one in (seen, {**seen, "first": "nobody"})]
+    show_failures(console_of(quiet=False), detail)
 
     line = "the target broke the protocol first: connection b, byte 3 of what it sent: got 07 [C-1]"
     assert capsys.readouterr().out.count(line) == 1

@@ -57,8 +57,8 @@ def test_all_features_are_there_unless_it_is_said_which(suite: Suite) -> None:
 def test_what_is_not_declared_is_told_by_name_and_nothing_is_asked(suite: Suite) -> None:
     needy, other = records_of(suite, frozenset({"udp"}))
 
-    told = (needy["verdict"], needy["expected"], needy["guilty"], needy["exchange"])
-    assert told == ("unsupported", "tls", "nobody", [])
+    detail = (needy["verdict"], needy["expected"], needy["guilty"], needy["exchange"])
+    assert detail == ("unsupported", "tls", "nobody", [])
     assert needy["got"] == "the target does not declare that it has it: TLS can be begun."
     assert other["verdict"] == "pass"
 

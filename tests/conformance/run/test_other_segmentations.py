@@ -17,7 +17,7 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.runner import Plan, Settings, simulate
-from wireproof.conformance.run.segmentation_sample import ALL, Choice, choice_of, chosen
+from wireproof.conformance.run.segmentation_sample import ALL, SegmentationChoice, choice_of, chosen
 from wireproof.conformance.run.selection import applicable, select
 from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS
@@ -215,7 +215,7 @@ def test_a_target_that_is_only_wrong_under_a_delivery_is_found_out_there_and_now
     assert failed == under
 
 
-def play_all(kind: Any, choice: Choice, *cases: Case) -> tuple[list[Record], Plan]:
+def play_all(kind: Any, choice: SegmentationChoice, *cases: Case) -> tuple[list[Record], Plan]:
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(timeout=2.0, segmentations=choice))
     records: list[Record] = []
     simulate(plan, torn.torn(kind), records.append)
@@ -289,7 +289,7 @@ def test_a_record_of_a_delivery_that_is_none_any_more_is_refused(name: str) -> N
 @pytest.mark.parametrize(("profile", "variant"), SPOKEN)
 def test_the_reference_gets_the_verdict_of_whole_under_each(profile: str, variant: str, segmentation: str) -> None:
     cases = select(SUITE, profile, variant, slow=False, heavy=False)
-    plays = chosen(cases, Choice((segmentation,)), SUITE, profile)
+    plays = chosen(cases, SegmentationChoice((segmentation,)), SUITE, profile)
     step = 7 + SPOKEN.index((profile, variant))
     some = plays[SPOKEN.index((profile, variant)) :: 6 * step]
 

@@ -9,7 +9,7 @@ from tests.conformance import servers
 from wireproof.conformance.drivers.sockets import connect
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
-from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_pristine, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_fresh_server, version_of
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.protocols import protocol
 
@@ -30,12 +30,16 @@ def test_a_server_is_asked_and_left_as_it_was(spoken: Spoken) -> None:
     async def main() -> tuple[Spoken, bool, str]:
         async with servers.reference(spoken.profile, spoken.variant) as address:
             found = await detect(SUITE, address, 5.0)
-            return found, await is_pristine(SUITE, address, spoken, 5.0), await version_of(SUITE, address, spoken, 5.0)
+            return (
+                found,
+                await is_fresh_server(SUITE, address, spoken, 5.0),
+                await version_of(SUITE, address, spoken, 5.0),
+            )
 
-    found, pristine, version = asyncio.run(main())
+    found, fresh_server, version = asyncio.run(main())
 
     assert found == spoken
-    assert pristine
+    assert fresh_server
     assert version.startswith("wireproof")
 
 
@@ -46,7 +50,7 @@ def test_a_server_that_holds_something_is_not_pristine() -> None:
             await wire.write(bytes.fromhex("01 0700 04 3c00 01 6b"), 5.0)
             assert await wire.read(5.0) == (Kind.RECEIVED, b"\x01")
             await wire.close()
-            return await is_pristine(SUITE, address, Spoken("7.1.0", "uint16"), 5.0)
+            return await is_fresh_server(SUITE, address, Spoken("7.1.0", "uint16"), 5.0)
 
     assert not asyncio.run(main())
 
@@ -67,15 +71,15 @@ async def streams_for_ever(reader: Any, writer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handle", "told"),
+    ("handle", "detail"),
     [
         (servers.never_answers, "0 bytes came"), (servers.closes, "0 bytes came"),
         (servers.babbles, 'bytes came .*485454502f'), (servers.resets, "bytes came"),
         (streams_for_ever, "speaks no known profile"),
     ],
 )  # fmt: skip
-def test_a_stranger_is_refused_with_what_it_said(handle: Any, told: str) -> None:
-    with pytest.raises(ProbeError, match=told) as error:
+def test_a_stranger_is_refused_with_what_it_said(handle: Any, detail: str) -> None:
+    with pytest.raises(ProbeError, match=detail) as error:
         ask(handle)
 
     assert "--profile and --variant" in str(error.value)

@@ -129,7 +129,7 @@ def test_only_plays_that_tell_something_are_kept_and_the_others_counted() -> Non
     ]
 
     assert [tally.keeps(one) for one in outcomes] == [False, True, True, True, False, False, True, True, True, True]
-    assert (tally.recorded, tally.same, tally.untold) == (7, 1, 2)
+    assert (tally.recorded, tally.same, tally.not_judged) == (7, 1, 2)
 
 
 def test_of_alike_cases_each_delivery_has_another_one() -> None:

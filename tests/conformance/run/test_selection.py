@@ -39,7 +39,7 @@ def test_expressions(expression: str, fits: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "detail"),
     [
         ("insert and", "got the end"), ("and insert", "got 'and'"), ("(insert", r"expected '\)'"),
         ("insert)", r"got '\)'"),
@@ -47,8 +47,8 @@ def test_expressions(expression: str, fits: bool) -> None:
         ("or", "got 'or'"), ("(" * 100_000, "too deep"),
     ],
 )  # fmt: skip
-def test_a_bad_expression_is_told(expression: str, told: str) -> None:
-    with pytest.raises(SelectionError, match=told):
+def test_a_bad_expression_is_told(expression: str, detail: str) -> None:
+    with pytest.raises(SelectionError, match=detail):
         parse(expression)
 
 

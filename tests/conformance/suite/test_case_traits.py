@@ -39,7 +39,7 @@ def test_an_ordinary_case_is_played_under_all() -> None:
 @pytest.mark.parametrize(
     ("changes", "without"),
     [
-        ({"pristine": True, "exclusive": True}, OTHERS),
+        ({"fresh_server": True, "exclusive": True}, OTHERS),
         ({"budget": True, "exclusive": True}, OTHERS),
         ({"exclusive": True}, ["joined", "dripped"]),
         ({"slow": True}, ["dripped"]),
@@ -83,7 +83,7 @@ def test_the_fields_that_move_are_fields() -> None:
         known = {name for kind in kinds for name, _ in codec.layout(kind).fields}
         rows = {name for kind in kinds for name in _row_fields(codec, kind)}
 
-        assert SPOKEN.neighbour_moves | SPOKEN.time_moves <= known | rows
+        assert SPOKEN.counted_with_noops | SPOKEN.time_moves <= known | rows
 
 
 def _row_fields(codec: Any, kind: Any) -> set[str]:

@@ -148,9 +148,9 @@ WRONG = {
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_wrong_is_told_with_file_and_case(load: Load, wrong: str) -> None:
-    text, told = WRONG[wrong]
+    text, detail = WRONG[wrong]
 
-    with pytest.raises(CaseError, match=told):
+    with pytest.raises(CaseError, match=detail):
         load(text)
 
 
@@ -264,11 +264,11 @@ NEAR = {
 
 @pytest.mark.parametrize("wrong", NEAR)
 def test_what_is_misspelt_is_found_at_load_with_its_line_and_near_names(load: Load, wrong: str) -> None:
-    step, told = NEAR[wrong]
+    step, detail = NEAR[wrong]
     text = f"protocol: throttr\ncases:\n  - {GOOD}\n  - id: query/two\n    title: A case in block style\n"
     text += f"    clauses: [THR-QUERY-1]\n    profiles: [7.1.0]\n    steps:\n      - send: INFO\n      - {{{step}}}\n"
 
-    with pytest.raises(CaseError, match=f"query.yaml:10: query/two: steps.1.*{told}"):
+    with pytest.raises(CaseError, match=f"query.yaml:10: query/two: steps.1.*{detail}"):
         load(text)
 
 

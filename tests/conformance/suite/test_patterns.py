@@ -219,15 +219,15 @@ def test_the_other_tables_are_judged_likewise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "detail"),
     [
         ({"QUERY_REPLY": {"quotta": 1}}, "no field 'quotta'; it has quota, ttl_type, ttl"),
         ({"QUERY_REPLY": {"quota": {"atleast": 1}}}, r"unknown key 'atleast' \(did you mean at_least\?\)"),
         ({"QUERY_REPLIES": {}}, "no message 'QUERY_REPLIES'"),
     ],
 )
-def test_a_pattern_that_is_none_is_told_with_what_there_is(spec: Any, told: str) -> None:
-    with pytest.raises(SymbolError, match=told):
+def test_a_pattern_that_is_none_is_told_with_what_there_is(spec: Any, detail: str) -> None:
+    with pytest.raises(SymbolError, match=detail):
         match(pattern_of(spec), QUERY, make_symbols())
 
 

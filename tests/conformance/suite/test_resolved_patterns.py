@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.scripted import ScriptedTarget, make_case, make_symbols, play
 from wireproof.conformance.drivers.simulation import SimulationDriver
-from wireproof.conformance.model.outcome import Note
+from wireproof.conformance.model.outcome import StepEvent
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.suite.cases import load_suite
@@ -53,7 +53,7 @@ def test_repeated_patterns_have_the_variables_of_their_own_turn() -> None:
     each = {"each": {"i": [1, 3]}, "of": {"push": {"payload": "{i}"}}}
     player = Player(
         make_case({"connect": "a"}, {"expect": each}), symbols, segmentation=SEGMENTATIONS["whole"],
-        scribe=lambda note: notes.append(resolved(as_written(note.expect), symbols)),
+        on_step=lambda note: notes.append(resolved(as_written(note.expect), symbols)),
     )  # fmt: skip
     ScriptedTarget({"a": [bytes.fromhex("03 0100 31 03 0100 32 03 0100 33")]}).play(player)
 
@@ -71,11 +71,11 @@ def heard(profile: str, variant: str) -> list[tuple[str, Any, Any]]:
     for case in cases[::7]:
         symbols = make_symbols(profile, variant, case=case.id, **case.variables)
 
-        def scribe(note: Note, case: Any = case, symbols: Any = symbols) -> None:
+        def on_step(note: StepEvent, case: Any = case, symbols: Any = symbols) -> None:
             if note.expect is not None:
                 found.append((case.id, resolved(as_written(note.expect), symbols), note.messages[0]))
 
-        SimulationDriver(service).play(Player(case, symbols, segmentation=SEGMENTATIONS["whole"], scribe=scribe))
+        SimulationDriver(service).play(Player(case, symbols, segmentation=SEGMENTATIONS["whole"], on_step=on_step))
     return found
 
 
@@ -96,7 +96,7 @@ def test_integers_no_json_reader_keeps_are_texts() -> None:
 
 
 def test_the_barrier_of_silence_may_be_answered_by_anything() -> None:
-    notes: list[Note] = []
+    notes: list[StepEvent] = []
     play({"silent": "a"}, reads=[b"\0"], notes=notes)
 
     assert [as_written(note.expect) for note in notes if note.do == "receive"] == ["any"]

@@ -56,7 +56,7 @@ def test_it_may_stand_in_a_repetition_and_in_another_sequence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "told"),
+    ("step", "detail"),
     [
         ({"perform": "nothing"}, "no such sequence: nothing; there is login"),
         ({"perform": "login"}, "login: password must be given"),
@@ -66,11 +66,11 @@ def test_it_may_stand_in_a_repetition_and_in_another_sequence() -> None:
         ({"perform": "loop"}, "the sequence loop performs itself"),
     ],
 )
-def test_what_cannot_be_performed_is_told(step: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_performed_is_told(step: dict[str, Any], detail: str) -> None:
     with pytest.raises(SequenceError) as error:
         steps(step, loop=Sequence({}, ({"perform": "loop"},)))
 
-    assert told in str(error.value)
+    assert detail in str(error.value)
 
 
 def test_a_file_of_sequences_is_read_and_its_names_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

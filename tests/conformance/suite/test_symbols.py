@@ -131,7 +131,7 @@ def test_a_message_needs_every_field_or_a_star() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "detail"),
     [
         ({"QUERRY": {}}, "no message 'QUERRY'; it has .*QUERY"),
         ({"QUERY": {"kee": "k"}}, "QUERY has no field kee; it has key"),
@@ -140,8 +140,8 @@ def test_a_message_needs_every_field_or_a_star() -> None:
         ({"QUERY": [1]}, "expected"),
     ],
 )
-def test_a_message_that_is_none_is_told_with_what_there_is(spec: Any, told: str) -> None:
-    with pytest.raises(SymbolError, match=told):
+def test_a_message_that_is_none_is_told_with_what_there_is(spec: Any, detail: str) -> None:
+    with pytest.raises(SymbolError, match=detail):
         make_symbols().message(message_of(spec))
 
 
@@ -169,9 +169,9 @@ def test_functions_of_the_protocol_compute_bytes() -> None:
 
 def test_parameters_of_the_protocol_have_a_usual_value_and_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbols, "own_parameters", lambda name: {"DEPTH": 3})
-    told: Any = {"case": "made/up", "namespace": "t"}
-    usual = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **told)
-    mine = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **told, parameters={"DEPTH": 7})
+    detail: Any = {"case": "made/up", "namespace": "t"}
+    usual = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **detail)
+    mine = symbols.Symbols(protocol("throttr"), "7.1.0", "uint16", **detail, parameters={"DEPTH": 7})
 
     assert (usual.number("DEPTH + 1"), mine.number("DEPTH + 1")) == (4, 8)
     assert mine.number("ANSWER_TIME") == symbols.DEFAULT_PARAMETERS["ANSWER_TIME"]

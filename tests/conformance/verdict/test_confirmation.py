@@ -19,7 +19,7 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.runner import Plan, Settings, play_all
-from wireproof.conformance.run.segmentation_sample import ALL, OTHERS, Choice, choice_of
+from wireproof.conformance.run.segmentation_sample import ALL, OTHERS, SegmentationChoice, choice_of
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
 from wireproof.conformance.verdict.confirmation import ENOUGH, Confirmation
 from wireproof.conformance.verdict.records import Record, Run
@@ -53,7 +53,12 @@ class Driver:
         return self._script(*key, self._seen[key] - 1)
 
 
-def run(script: Script, cases: list[Case], choice: Choice = choice_of(ALL)) -> tuple[list[Record], Driver, Plan]:  # noqa: B008
+EVERY_SEGMENTATION = choice_of(ALL)
+
+
+def run(
+    script: Script, cases: list[Case], choice: SegmentationChoice = EVERY_SEGMENTATION
+) -> tuple[list[Record], Driver, Plan]:
     suite = Suite("throttr", SUITE.clauses, tuple(cases), (), SUITE.probe)
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), suite, cases, Settings(segmentations=choice))
     driver, records = Driver(script), list[Record]()
@@ -79,7 +84,7 @@ def test_what_passed_whole_is_played_under_each_other_delivery() -> None:
 
 
 def test_nothing_is_played_otherwise_unless_asked_for() -> None:
-    records, _, _ = run(lambda *_: PASS, some(3), Choice())
+    records, _, _ = run(lambda *_: PASS, some(3), SegmentationChoice())
 
     assert set(found(records)) == {(f"made/{n}", "whole") for n in range(3)}
 
@@ -134,7 +139,7 @@ def test_a_failure_of_a_case_that_does_not_pass_whole_any_more_tells_nothing() -
 
     assert ("made/0", "bytes") not in found(records)
     assert set(found(records).values()) == {"pass"}
-    assert plan.tally.untold == 1
+    assert plan.tally.not_judged == 1
 
 
 def test_after_some_failures_the_next_are_believed_at_once() -> None:
@@ -150,11 +155,11 @@ def test_what_came_too_late_is_played_again_and_dropped_when_it_stays_so() -> No
 
     assert {segmentation for _, segmentation in found(records)} == {"whole", *OTHERS} - {"dripped"}
     assert Counter(driver.order)["made/0", "dripped"] == 3
-    assert plan.tally.untold == 2
+    assert plan.tally.not_judged == 2
 
 
 def test_no_play_begins_once_the_time_is_over() -> None:
-    records, driver, plan = run(lambda *_: PASS, some(400), Choice(OTHERS, 1e-6))
+    records, driver, plan = run(lambda *_: PASS, some(400), SegmentationChoice(OTHERS, 1e-6))
     assert len(records) == len(driver.order) == 400
 
     confirmation = Confirmation(0.0)

@@ -18,8 +18,8 @@ SUITE = Suite("throttr", REAL.clauses, (), (), {}, ("INSERT", "QUERY", "UPDATE")
 TEMPLATE = REAL.cases[0]
 
 
-def failure(name: str, clause: str, place: tuple[str, str], *asked: str, foundation: bool = False) -> FailedPlay:
-    case = replace(TEMPLATE, id=name, clauses=(clause,), foundation=foundation)
+def failure(name: str, clause: str, place: tuple[str, str], *asked: str, prerequisite: bool = False) -> FailedPlay:
+    case = replace(TEMPLATE, id=name, clauses=(clause,), prerequisite=prerequisite)
     return FailedPlay(name, case, Place(*place, frozenset(asked)), clause)
 
 
@@ -45,18 +45,18 @@ def test_a_failure_at_the_same_place_higher_up_rests_on_the_lower_one(other: Fai
 
 
 def test_what_uses_the_request_of_a_failed_foundation_rests_on_it_wherever_it_stopped() -> None:
-    root = failure("root", "THR-QUERY-1", ("QUERY", ""), "QUERY", foundation=True)
+    root = failure("root", "THR-QUERY-1", ("QUERY", ""), "QUERY", prerequisite=True)
     above = failure("above", "THR-UPDATE-9", ("UPDATE", "ok"), "QUERY", "UPDATE")
     beside = failure("beside", "THR-QUERY-6", ("PURGE", ""), "PURGE")
-    elsewhere = failure("elsewhere", "THR-INSERT-2", ("QUERY", ""), "QUERY", foundation=True)
+    elsewhere = failure("elsewhere", "THR-INSERT-2", ("QUERY", ""), "QUERY", prerequisite=True)
     suite = replace(SUITE, cases=(root.case, elsewhere.case))
 
     assert set(explained(suite, [elsewhere, above, beside, root])) == {"above", "beside"}
 
 
 def test_a_foundation_rests_on_those_of_its_group_that_come_before_it() -> None:
-    first = failure("first", "THR-QUERY-2", ("QUERY", ""), "QUERY", foundation=True)
-    second = failure("second", "THR-QUERY-1", ("QUERY", "quota"), "QUERY", foundation=True)
+    first = failure("first", "THR-QUERY-2", ("QUERY", ""), "QUERY", prerequisite=True)
+    second = failure("second", "THR-QUERY-1", ("QUERY", "quota"), "QUERY", prerequisite=True)
     above = failure("above", "THR-QUERY-6", ("QUERY", "quota"), "QUERY")
     suite = replace(SUITE, cases=(first.case, second.case))
 
@@ -64,12 +64,15 @@ def test_a_foundation_rests_on_those_of_its_group_that_come_before_it() -> None:
     assert explained(suite, [above, second]) == {"above": second}
 
 
-def test_everything_rests_on_bedrock() -> None:
-    bedrock = failure("bedrock", "THR-FRAMING-1", ("INFO", "keys"), "INFO")
-    bedrock = replace(bedrock, case=replace(bedrock.case, bedrock=True))
-    root = failure("root", "THR-INSERT-1", ("INSERT", ""), "INSERT", foundation=True)
+def test_everything_rests_on_a_prerequisite_of_all() -> None:
+    prerequisite_of_all = failure("of-all", "THR-FRAMING-1", ("INFO", "keys"), "INFO")
+    prerequisite_of_all = replace(prerequisite_of_all, case=replace(prerequisite_of_all.case, prerequisite_of_all=True))
+    root = failure("root", "THR-INSERT-1", ("INSERT", ""), "INSERT", prerequisite=True)
 
-    assert explained(SUITE, [LOW, root, bedrock]) == {"low": bedrock, "root": bedrock}
+    assert explained(SUITE, [LOW, root, prerequisite_of_all]) == {
+        "low": prerequisite_of_all,
+        "root": prerequisite_of_all,
+    }
 
 
 def test_groups_that_are_not_on_the_ladder_stand_on_top_of_it() -> None:

@@ -153,8 +153,8 @@ def test_a_codec_that_all_share_checks_itself(profile: str, monkeypatch: pytest.
     codec = throttr.codec(throttr.profiles[profile], "uint16")
     decode, encode = codec.replies[Query], codec.request_encoders[Insert]
 
-    def misread(*told: Any) -> Any:
-        message, stop = decode(*told)
+    def misread(*detail: Any) -> Any:
+        message, stop = decode(*detail)
         found = isinstance(message, QueryReply)
         return (msgspec.structs.replace(message, quota=message.quota + 1) if found else message), stop
 
@@ -169,7 +169,7 @@ def test_a_codec_that_all_share_checks_itself(profile: str, monkeypatch: pytest.
 
 
 def test_a_monitor_that_fails_is_wireproofs_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wireproof.conformance.monitor.blame.monitored", lambda *told: 1 / 0)
+    monkeypatch.setattr("wireproof.conformance.monitor.blame.monitored", lambda *detail: 1 / 0)
     outcome = simulated(ORDINARY, "7.1.0", "uint16")
 
     assert (outcome.verdict, outcome.got) == (
@@ -179,7 +179,7 @@ def test_a_monitor_that_fails_is_wireproofs_own_fault(monkeypatch: pytest.Monkey
 
 
 def test_pytest_is_told_that_it_is_not_the_target() -> None:
-    told = {
+    detail = {
         "title": "t",
         "blamed": None,
         "clauses": ["C-1"],
@@ -189,10 +189,10 @@ def test_pytest_is_told_that_it_is_not_the_target() -> None:
         "got": "g",
     }
 
-    assert explain({**told, "verdict": "harness_error", "exchange": []}).startswith(
+    assert explain({**detail, "verdict": "harness_error", "exchange": []}).startswith(
         "harness_error (wireproof itself is at fault, not the target): t\n"
     )
-    assert explain({**told, "verdict": "fail", "exchange": []}).startswith("fail: t\n")
+    assert explain({**detail, "verdict": "fail", "exchange": []}).startswith("fail: t\n")
 
 
 def long_case(frames: int, **expected: Any) -> Case:
@@ -225,8 +225,8 @@ def test_over_sockets_it_exits_3_and_says_whose_fault_it_is(
         kind, data = await real(self, timeout)
         return (kind, spoil(data)) if kind is Kind.RECEIVED and spoil(data) else (Kind.SILENT, b"")
 
-    async def write(self: Wire, data: bytes, *told: Any) -> tuple[Kind, bytes]:
-        return await real(self, spoil(data), *told)
+    async def write(self: Wire, data: bytes, *detail: Any) -> tuple[Kind, bytes]:
+        return await real(self, spoil(data), *detail)
 
     arguments = [
         "throttr",

@@ -61,7 +61,7 @@ SESSION = (
     *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
     Read("d", 0.02),
     Open("u", "datagram", "datagram"),
-    Write("u", CONTEXT.encode(CONTEXT.symbols.protocol.links["datagram"].barrier())),
+    Write("u", CONTEXT.encode(CONTEXT.symbols.protocol.links["datagram"].sync_request())),
     Read("u", 0.02),
 )
 

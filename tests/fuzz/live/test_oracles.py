@@ -66,8 +66,8 @@ def test_mutants_are_found_within_a_stated_number(mutant: str, oracle: str) -> N
 
 def test_a_lost_answer_is_reported_from_a_stuck_connection() -> None:
     play = played(CONTEXT, with_fresh_canaries(VALID))
-    barrier = CONTEXT.encode(CONTEXT.symbols.protocol.link.barrier())
-    asked = [TraceEvent(0, "a", Kind.SILENT), TraceEvent(0, "a", Kind.SENT, barrier)]
+    sync_request = CONTEXT.encode(CONTEXT.symbols.protocol.link.sync_request())
+    asked = [TraceEvent(0, "a", Kind.SILENT), TraceEvent(0, "a", Kind.SENT, sync_request)]
     short = list(altered(play, Kind.RECEIVED, b"\1\1\7\0", b"\1\7\0").trace)
     at = next(at for at, event in enumerate(short) if event.connection == "~probe")
 

@@ -50,7 +50,7 @@ SESSION = (
     *asking("a", Subscribe(b"t"), Publish(7, b"t", b"m")),
     Read("d", 0.02),
     Open("u", "datagram", "datagram"),
-    *asking("u", CONTEXT.symbols.protocol.links["datagram"].barrier()),
+    *asking("u", CONTEXT.symbols.protocol.links["datagram"].sync_request()),
 )
 
 

@@ -66,11 +66,11 @@ def damaged(codec: Codec, message: type[Message]) -> Iterator[tuple[str, Message
         part = parts_of(kind)
         for value in wrong(kind, codec):
             inside = part is not None and type(value) is tuple
-            told = f"expected {part.NAME}, got" if inside and part else f"{message.NAME}.{name}: expected"
-            yield told, message(**{**values, name: value})
+            detail = f"expected {part.NAME}, got" if inside and part else f"{message.NAME}.{name}: expected"
+            yield detail, message(**{**values, name: value})
         if part is not None:
             fine = sample(codec, part)
-            yield from ((told, message(**{**values, name: (fine, one)})) for told, one in damaged(codec, part))
+            yield from ((detail, message(**{**values, name: (fine, one)})) for detail, one in damaged(codec, part))
 
 
 WHOLE = [
@@ -84,12 +84,12 @@ WHOLE = [
 @pytest.mark.parametrize(("codec", "message"), WHOLE)
 def test_a_field_out_of_range_is_refused_and_named(codec: Codec, message: type[Message]) -> None:
     cases = list(damaged(codec, message))
-    for told, bad in cases:
+    for detail, bad in cases:
         with pytest.raises(LocalProtocolError) as caught:
             codec.encode(bad)
 
         assert caught.value.code is ErrorCode.BAD_VALUE
-        assert caught.value.message.startswith(told)
+        assert caught.value.message.startswith(detail)
     assert cases
 
 
@@ -97,9 +97,9 @@ def test_a_field_of_a_row_inside_a_part_is_named() -> None:
     codec = Codec.of(V732, "uint16")
     reply = ListReply((ListFragment(1, (ListRow(b"k", 0, 4, 1, 70_000),)),))
 
-    told = r"^bad_value: LIST_ROW.bytes_used: expected an integer from 0 to 65535, got 70000$"
+    detail = r"^bad_value: LIST_ROW.bytes_used: expected an integer from 0 to 65535, got 70000$"
 
-    with pytest.raises(LocalProtocolError, match=told):
+    with pytest.raises(LocalProtocolError, match=detail):
         codec.encode(reply)
 
 

@@ -112,16 +112,16 @@ async def test_the_answer_to_a_ping_goes_to_nobody_else() -> None:
     assert heard.losses == []
 
 
-@pytest.mark.parametrize(("answer", "told"), [(b"", "no answer to NOP"), (FF, "NOP: the server answered ERROR")])
+@pytest.mark.parametrize(("answer", "detail"), [(b"", "no answer to NOP"), (FF, "NOP: the server answered ERROR")])
 @in_a_loop
-async def test_a_ping_without_its_answer_is_a_loss(answer: bytes, told: str) -> None:
+async def test_a_ping_without_its_answer_is_a_loss(answer: bytes, detail: str) -> None:
     async with pair(saying(b"\0", answer)) as port, connected(port, timeout=0.05) as (client, heard):
         await heard.until(lambda: bool(heard.losses))
         with pytest.raises(ClosedError):
             await client.publish(b"t", b"m")
 
     assert len(heard.losses) == 1
-    assert told in heard.losses[0][0]
+    assert detail in heard.losses[0][0]
 
 
 @in_a_loop
@@ -165,7 +165,7 @@ async def test_the_loss_of_the_control_socket_ends_all_that_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "error", "told"),
+    ("control", "error", "detail"),
     [
         (saying(HELLO, bytes.fromhex("eeaa0200")), BadReplyError, "expected version 1, got 2"),
         (saying(HELLO, DATA_GREETED), BadReplyError, "expected ee aa, got ee ab"),
@@ -177,15 +177,15 @@ async def test_the_loss_of_the_control_socket_ends_all_that_waits() -> None:
 )
 @in_a_loop
 async def test_a_control_socket_that_does_not_begin_well_is_told(
-    control: Any, error: type[Exception], told: str
+    control: Any, error: type[Exception], detail: str
 ) -> None:
     async with scripted(control) as port:
-        with pytest.raises(error, match=told):
+        with pytest.raises(error, match=detail):
             await Client.connect(LOOPBACK, port, timeout=0.1 if error is DeadlineError else 5.0)
 
 
 @pytest.mark.parametrize(
-    ("data", "error", "told"),
+    ("data", "error", "detail"),
     [
         (DATA_GREETED + FF, RefusedError, "token of the data socket: the server answered ERROR"),
         (DATA_GREETED, ClosedError, "closed the connection"),
@@ -194,7 +194,7 @@ async def test_a_control_socket_that_does_not_begin_well_is_told(
     ],
 )
 @in_a_loop
-async def test_a_data_socket_that_does_not_begin_well_is_told(data: bytes, error: type[Exception], told: str) -> None:
+async def test_a_data_socket_that_does_not_begin_well_is_told(data: bytes, error: type[Exception], detail: str) -> None:
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert await reader.readexactly(3) == bytes.fromhex("eeab00")
         writer.write(data[:4])
@@ -202,7 +202,7 @@ async def test_a_data_socket_that_does_not_begin_well_is_told(data: bytes, error
         writer.write(data[4:])
 
     async with scripted(logged_in(stay), script) as port:
-        with pytest.raises(error, match=told):
+        with pytest.raises(error, match=detail):
             await Client.connect(LOOPBACK, port)
 
 

@@ -137,7 +137,7 @@ async def test_requests_can_be_asked_as_messages() -> None:
 
 @pytest.mark.parametrize("variant", WIDTHS)
 @pytest.mark.parametrize(
-    ("call", "error", "told"),
+    ("call", "error", "detail"),
     [
         (lambda client, over: client.insert(b"k", quota=over, ttl=1), TooWideError, "INSERT.quota: expected at most"),
         (lambda client, over: client.insert(b"k", quota=1, ttl=over), TooWideError, "INSERT.ttl: expected at most"),
@@ -155,11 +155,11 @@ async def test_requests_can_be_asked_as_messages() -> None:
     ],
 )
 @in_a_loop
-async def test_what_does_not_fit_is_refused_before_a_byte_is_sent(variant, call, error, told) -> None:
+async def test_what_does_not_fit_is_refused_before_a_byte_is_sent(variant, call, error, detail) -> None:
     async with reference_server(variant=variant) as port, Client.connect(LOOPBACK, port, variant=variant) as client:
         before = (await client.info()).total_requests
 
-        with pytest.raises(error, match=told):
+        with pytest.raises(error, match=detail):
             await call(client, WIDTHS[variant] + 1)
 
         assert (await client.info()).total_requests == before + 1
@@ -180,11 +180,11 @@ async def test_an_id_has_its_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "detail"),
     [({"profile": "9"}, "unknown profile '9': expected 7.1.0 or 7.3.2"), ({"variant": "int"}, "unknown variant 'int'")],
 )
-def test_an_unknown_profile_or_variant_is_refused(options: dict[str, str], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_an_unknown_profile_or_variant_is_refused(options: dict[str, str], detail: str) -> None:
+    with pytest.raises(ValueError, match=detail):
         Client.connect(LOOPBACK, 1, **options)
 
 

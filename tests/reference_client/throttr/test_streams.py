@@ -115,7 +115,7 @@ async def test_a_call_that_was_cancelled_keeps_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chunks", "told"),
+    ("chunks", "detail"),
     [
         ([], "the server closed the connection with 2 requests unanswered"),
         ([FOUND], "the server closed the connection with 1 request unanswered"),
@@ -124,7 +124,7 @@ async def test_a_call_that_was_cancelled_keeps_its_place() -> None:
     ids=["nothing", "one", "half"],
 )
 @in_a_loop
-async def test_a_close_fails_every_call_that_waits(chunks: list[str], told: str) -> None:
+async def test_a_close_fails_every_call_that_waits(chunks: list[str], detail: str) -> None:
     async with (
         scripted(saying(QUERY * 2, *chunks, then="close")) as port,
         Client.connect(LOOPBACK, port) as client,
@@ -132,7 +132,7 @@ async def test_a_close_fails_every_call_that_waits(chunks: list[str], told: str)
         replies = await asyncio.gather(client.query(b"k"), client.query(b"k"), return_exceptions=True)
 
         assert isinstance(replies[1], ClosedError)
-        assert told in str(replies[1])
+        assert detail in str(replies[1])
         assert isinstance(replies[0], ClosedError) is not bool(chunks)
         with pytest.raises(ClosedError, match="the server closed the connection"):
             await client.query(b"k")

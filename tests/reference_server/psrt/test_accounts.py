@@ -94,7 +94,7 @@ def test_logins_that_look_like_numbers_are_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "detail"),
     [
         ("", "1: expected a mapping of logins, got nothing"),
         ("[a, b]", "1: expected a mapping of logins, got a list"),
@@ -109,15 +109,15 @@ def test_logins_that_look_like_numbers_are_names(tmp_path: Path) -> None:
         ("[a]: {}\n", "1: expected a name, got a list"),
     ],
 )
-def test_a_wrong_acl_is_told_by_its_line(tmp_path: Path, content: str, told: str) -> None:
+def test_a_wrong_acl_is_told_by_its_line(tmp_path: Path, content: str, detail: str) -> None:
     path = tmp_path / "acl"
 
-    with pytest.raises(ValueError, match=re.escape(f"{path}:{told}")):
+    with pytest.raises(ValueError, match=re.escape(f"{path}:{detail}")):
         acl_of(path, content)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "detail"),
     [
         ("user1\n", "1: expected login:hash as `htpasswd -B` writes it, got user1:"),
         ("\n# x\nuser1:secret\n", "3: expected login:hash as `htpasswd -B` writes it, got user1:..."),
@@ -129,26 +129,26 @@ def test_a_wrong_acl_is_told_by_its_line(tmp_path: Path, content: str, told: str
         (f"a:{hashed()}\na:{hashed()}\n", "2: expected each login once, got 'a' again"),
     ],
 )
-def test_a_wrong_password_file_is_told_by_its_line(tmp_path: Path, content: str, told: str) -> None:
+def test_a_wrong_password_file_is_told_by_its_line(tmp_path: Path, content: str, detail: str) -> None:
     path = tmp_path / "users"
 
-    with pytest.raises(ValueError, match=re.escape(f"{path}:{told}")) as caught:
+    with pytest.raises(ValueError, match=re.escape(f"{path}:{detail}")) as caught:
         users_of(path, content)
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "detail"),
     [
         ("a: 00ff\n", "1: expected a: 64 hexadecimal digits, got 4 characters"),
         (f"a: {'0' * 64}\nb: {'g' * 64}\n", "2: expected b: 64 hexadecimal digits, got 64 characters"),
         ("a: {}\n", "1: expected a: 64 hexadecimal digits, got a mapping"),
     ],
 )
-def test_a_wrong_key_file_is_told_by_its_line_and_shows_no_key(tmp_path: Path, content: str, told: str) -> None:
+def test_a_wrong_key_file_is_told_by_its_line_and_shows_no_key(tmp_path: Path, content: str, detail: str) -> None:
     path = tmp_path / "keys"
 
-    with pytest.raises(ValueError, match=re.escape(f"{path}:{told}")):
+    with pytest.raises(ValueError, match=re.escape(f"{path}:{detail}")):
         keys_of(path, content)
 
 

@@ -95,7 +95,7 @@ def test_everything_at_once_and_accounts_that_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "told"),
+    ("options", "status", "detail"),
     [
         (["--tls-cert", "x"], 2, "--tls-cert and --tls-key: expected both or none"),
         (["--tls-cert", "x", "--tls-key", "y"], 1, "cannot use the certificate x with the key y: No such file"),
@@ -106,8 +106,8 @@ def test_everything_at_once_and_accounts_that_change(tmp_path: Path) -> None:
         (["--fault", "no-such-fault"], 2, "unknown psrt mutant 'no-such-fault'"),
     ],
 )
-def test_what_is_wrong_is_one_clear_line(options: list[str], status: int, told: str) -> None:
+def test_what_is_wrong_is_one_clear_line(options: list[str], status: int, detail: str) -> None:
     code, error = refused(*options)
 
     assert code == status
-    assert told in error
+    assert detail in error

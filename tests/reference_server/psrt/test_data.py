@@ -243,8 +243,8 @@ def test_a_thousand_data_sockets_are_told_and_a_slow_one_among_them_holds_nobody
         publisher.send(publish("news/1", b"m"))
 
     assert datas[500].closed
-    told = [data.take() for place, data in enumerate(datas) if place != 500]
-    assert told == [pushed("news/1", b"m") * (QUEUE + 1)] * 999
+    detail = [data.take() for place, data in enumerate(datas) if place != 500]
+    assert detail == [pushed("news/1", b"m") * (QUEUE + 1)] * 999
 
 
 def test_two_servers_with_the_same_ids_say_the_same(server: Server) -> None:

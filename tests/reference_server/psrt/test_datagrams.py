@@ -192,7 +192,7 @@ def test_clear_datagrams_are_taken_where_streams_must_be_secure() -> None:
 def test_datagrams_are_traced_without_passwords(known: Server) -> None:
     known.datagram(plain(b"\x01\x7ft\0m", b"user1", b"secret"))
     known.datagram(plain(b"\x02\x7ft\0m"))
-    told = "\n".join(known.traced)
-    assert "udp < DatagramReply(version=1, code=<ResponseCode.OK: 1>)" in told
-    assert "udp < nothing: unknown operation 02" in told
-    assert "secret" not in told
+    detail = "\n".join(known.traced)
+    assert "udp < DatagramReply(version=1, code=<ResponseCode.OK: 1>)" in detail
+    assert "udp < nothing: unknown operation 02" in detail
+    assert "secret" not in detail

@@ -398,9 +398,9 @@ def test_what_is_asked_and_answered_is_traced_without_passwords(tmp_path: Path) 
     server.control(b"user1", b"secret").send(subscribe("a"), b"\xff")
     server.line().send(b"\xee\xaa\0", sized(b"user1\0wrong"))
 
-    told = "\n".join(server.traced)
-    assert "1 > Greeting(mode=0)" in told
-    assert "1 > Subscribe(topics=b'a')\n1 < Response(code=<ResponseCode.OK: 1>)" in told
-    assert "2 < nothing: unknown login, wrong password or no rights" in told
-    assert "secret" not in told
-    assert "wrong'" not in told
+    detail = "\n".join(server.traced)
+    assert "1 > Greeting(mode=0)" in detail
+    assert "1 > Subscribe(topics=b'a')\n1 < Response(code=<ResponseCode.OK: 1>)" in detail
+    assert "2 < nothing: unknown login, wrong password or no rights" in detail
+    assert "secret" not in detail
+    assert "wrong'" not in detail

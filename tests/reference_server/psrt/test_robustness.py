@@ -40,7 +40,7 @@ PROFILES = st.sampled_from(["1", "psrtd-0.3"])
 @settings(deadline=None)
 @given(PROFILES, STREAMS, st.lists(st.integers(0, 80), max_size=6))
 def test_where_a_stream_is_cut_changes_nothing(profile: str, stream: bytes, places: list[int]) -> None:
-    told = []
+    detail = []
     for cuts in ([], sorted(places), range(len(stream))):
         server = Server(profile)
         listener = server.both("#")[1]
@@ -48,7 +48,7 @@ def test_where_a_stream_is_cut_changes_nothing(profile: str, stream: bytes, plac
         for start, stop in zip([0, *cuts], [*cuts, len(stream)], strict=True):
             if stream[start:stop]:
                 line.session.data_received(stream[start:stop])
-        told.append((line.take(), line.closed, listener.take()))
+        detail.append((line.take(), line.closed, listener.take()))
         line.session.eof_received()
         server.wait(TIMEOUT)
         assert line.closed
@@ -57,7 +57,7 @@ def test_where_a_stream_is_cut_changes_nothing(profile: str, stream: bytes, plac
         assert not server.service.state.clients
         assert not server.service.state.sessions
 
-    assert told[0] == told[1] == told[2]
+    assert detail[0] == detail[1] == detail[2]
 
 
 @settings(deadline=None)

@@ -153,7 +153,7 @@ def test_a_ttl_that_is_used_up_ends_the_record() -> None:
 def test_states_are_told_in_words() -> None:
     unknown = COUNTER._replace(content=None, ttl_type=9, ttl=None)
 
-    assert [model().tell(state) for state in (None, COUNTER, BUFFER, unknown)] == [
+    assert [model().describe(state) for state in (None, COUNTER, BUFFER, unknown)] == [
         "no record",
         "counter 7 (60 minutes)",
         "buffer 76616c7565 (60 minutes)",
@@ -179,10 +179,10 @@ def test_a_protocol_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("spoken", "told"),
+    ("spoken", "detail"),
     [(("x", "7.1.0", "uint8"), "unknown protocol"), (("throttr", "9", "uint8"), "profile"),
      (("throttr", "7.1.0", "u"), "variant")],
 )  # fmt: skip
-def test_an_unknown_model_is_told(spoken: tuple[str, str, str], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_an_unknown_model_is_told(spoken: tuple[str, str, str], detail: str) -> None:
+    with pytest.raises(ValueError, match=detail):
         model_of(spoken[0], profile=spoken[1], variant=spoken[2])

@@ -29,7 +29,7 @@ class Register:
     def reads(self, request: Any, reply: Any) -> bool:
         return bool(request == READ)
 
-    def tell(self, state: Hashable) -> str:
+    def describe(self, state: Hashable) -> str:
         return f"register {state}"
 
 

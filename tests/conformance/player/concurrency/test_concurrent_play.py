@@ -87,8 +87,8 @@ def test_waves_are_read_to_their_end_and_a_stream_goes_on_before() -> None:
         trace = played(flow=flow, begin=[], end=[], of=[ASK], keys=1).trace
         moves = [event for event in trace if event.kind in (Kind.SENT, Kind.RECEIVED)]
         turns = [list(turn) for _, turn in groupby(moves, key=lambda event: event.kind)]
-        told = [{event.connection for event in turn} for turn in turns]
-        return list(zip(told[::2], told[1::2], strict=True))
+        detail = [{event.connection for event in turn} for turn in turns]
+        return list(zip(detail[::2], detail[1::2], strict=True))
 
     assert all(written == read for written, read in turns("waves"))
     assert not all(written == read for written, read in turns("stream"))
@@ -194,15 +194,15 @@ def test_pushes_are_set_aside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "detail"),
     [
         ({"connections": 0}, "concurrent.connections: expected 1 to 64, got 0"),
         ({"of": [{"PUBLISH": {"channel": "c", "payload": "p"}}]}, "expected a request about one record"),
         ({"of": [{"QUERY": {"name": "x"}}]}, "QUERY has no field name"),
     ],
 )
-def test_a_case_that_asks_what_cannot_be_judged_is_the_harness_fault(changes: dict[str, Any], told: str) -> None:
+def test_a_case_that_asks_what_cannot_be_judged_is_the_harness_fault(changes: dict[str, Any], detail: str) -> None:
     outcome = played(**changes)
 
     assert outcome.verdict is Verdict.HARNESS_ERROR
-    assert told in (outcome.got or "")
+    assert detail in (outcome.got or "")

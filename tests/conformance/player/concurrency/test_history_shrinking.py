@@ -11,9 +11,9 @@ from tests.conformance.player.concurrency.registers import READ, Register, brute
 from tests.conformance.player.concurrency.test_linearizability import histories
 from wireproof.conformance.player.concurrency.history import NEVER, Operation
 from wireproof.conformance.player.concurrency.history_shrinking import Shrunk, parts, shrink
-from wireproof.conformance.player.concurrency.linearizability import LIMIT, Finding, check
+from wireproof.conformance.player.concurrency.linearizability import LIMIT, SearchVerdict, check
 
-NO = Finding.NOT_LINEARIZABLE
+NO = SearchVerdict.NOT_LINEARIZABLE
 
 
 def shrunk(operations: list[Operation], **bounds: int) -> Shrunk:

@@ -51,13 +51,13 @@ def test_what_is_broken_is_the_least_that_would_have_to_be_given_up(rows: list[R
     judgement = judged(*rows)
 
     assert (judgement.word, judgement.rule) == (Word.NOT_LINEARIZABLE, rule)
-    assert judgement.told.startswith("not linearizable: no order explains ")
+    assert judgement.detail.startswith("not linearizable: no order explains ")
 
 
 def test_the_story_begins_with_what_was_there_and_says_what_cannot_come() -> None:
     judgement = judged(*STALE)
 
-    assert judgement.told == (
+    assert judgement.detail == (
         "not linearizable: no order explains 1 operation on 'k'; "
         "#2 QUERY -> QUERY_REPLY(quota=10, ttl_type=hours, ttl=59) where counter 15 (60 hours) is"
     )
@@ -81,7 +81,9 @@ def test_a_history_whose_answers_all_fit_is_linearizable() -> None:
     judgement = judged(STORED, ("p1", ADD, OK, 2, 9), ("p2", ASK, reads(10), 3, 8), ("p2", ASK, reads(15), 4, 8))
 
     assert judgement.word is Word.LINEARIZABLE
-    assert judgement.told == ("linearizable: 4 operations on 1 key, 2 pairs at the same time, 2 of them with a change")
+    assert judgement.detail == (
+        "linearizable: 4 operations on 1 key, 2 pairs at the same time, 2 of them with a change"
+    )
 
 
 VACUOUS: dict[str, list[Row]] = {
@@ -99,14 +101,14 @@ def test_a_history_that_could_show_nothing_is_vacuous(name: str) -> None:
     judgement = judged(*VACUOUS[name])
 
     assert judgement.word is Word.VACUOUS
-    assert judgement.told.startswith("vacuous: ")
+    assert judgement.detail.startswith("vacuous: ")
 
 
 def test_a_search_that_did_not_end_is_unknown() -> None:
     judgement = judged(STORED, *((f"p{at}", ADD, OK, 2, 100) for at in range(9)), limit=3)
 
     assert judgement.word is Word.UNKNOWN
-    assert judgement.told == "unknown: no order of those on 'k' was found in 3 configurations of 10 operations"
+    assert judgement.detail == "unknown: no order of those on 'k' was found in 3 configurations of 10 operations"
 
 
 def test_a_fault_on_one_key_is_told_whatever_the_others_came_to() -> None:
@@ -133,4 +135,4 @@ def test_a_history_of_any_keys_is_judged_by_key() -> None:
         key = bytes([97 + at])
         rows += [("p1", Insert(1, TTLType.HOURS, 60, key), OK, at, 9), ("p2", Query(key), REFUSED, at, 9)]
 
-    assert judged(*rows).told.startswith("linearizable: 6 operations on 3 keys, 3 pairs")
+    assert judged(*rows).detail.startswith("linearizable: 6 operations on 3 keys, 3 pairs")

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from tests.conformance.player.concurrency.registers import READ, Register, brute_force, history
 from wireproof.conformance.player.concurrency.history import NEVER, Operation
-from wireproof.conformance.player.concurrency.linearizability import Finding, check
+from wireproof.conformance.player.concurrency.linearizability import SearchVerdict, check
 
-YES, NO = Finding.LINEARIZABLE, Finding.NOT_LINEARIZABLE
+YES, NO = SearchVerdict.LINEARIZABLE, SearchVerdict.NOT_LINEARIZABLE
 
 
 def write(number: int) -> tuple[str, int]:
     return "write", number
 
 
-KNOWN: dict[str, tuple[Finding, list[tuple[str, Any, Any, int, int]]]] = {
+KNOWN: dict[str, tuple[SearchVerdict, list[tuple[str, Any, Any, int, int]]]] = {
     "a read sees the write before it": (YES, [("a", write(1), "ok", 0, 1), ("b", READ, 1, 2, 3)]),
     "a read misses the write before it": (NO, [("a", write(1), "ok", 0, 1), ("b", READ, 0, 2, 3)]),
     "a read may see either side of a write at the same time": (
@@ -121,7 +121,7 @@ def test_it_says_so_when_the_limit_comes_first() -> None:
 
     search = check(impossible, Register(), limit=500)
 
-    assert (search.finding, search.explored) == (Finding.UNKNOWN, 500)
+    assert (search.finding, search.explored) == (SearchVerdict.UNKNOWN, 500)
     assert check(impossible, Register()).finding is NO
 
 

@@ -81,7 +81,7 @@ def test_a_write_holds_at_least_one_request_and_no_more_than_asked_for() -> None
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "detail"),
     [
         ({"connections": 0}, "concurrent.connections: expected 1 to 64, got 0"),
         ({"requests": 10_001}, "concurrent.requests: expected 1 to 10000"),
@@ -92,6 +92,6 @@ def test_a_write_holds_at_least_one_request_and_no_more_than_asked_for() -> None
         ({"seed": "moon"}, "seed: .*moon"),
     ],
 )
-def test_what_cannot_be_asked_is_told(changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(SymbolError, match=told):
+def test_what_cannot_be_asked_is_told(changes: dict[str, Any], detail: str) -> None:
+    with pytest.raises(SymbolError, match=detail):
         workload(**changes).burst(1, 1)

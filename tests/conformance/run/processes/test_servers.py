@@ -11,7 +11,7 @@ import pytest
 
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import ServerProcess, StartError, module_command, parse_command, running_server
-from wireproof.conformance.run.processes.servers import ServerCommand, told
+from wireproof.conformance.run.processes.servers import ServerCommand, exit_text
 
 LISTENS = "import os, signal, socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); "
 SAYS = f"{LISTENS}print('a banner'); print('listening tcp://127.0.0.1:%d' % s.getsockname()[1], flush=True); "
@@ -53,9 +53,9 @@ def test_braces_mean_nothing_where_the_command_is_our_own() -> None:
         assert address
 
 
-@pytest.mark.parametrize(("text", "told"), [("", "got nothing"), ("a 'b", "No closing quotation")])
-def test_a_command_that_cannot_be_read_is_refused(text: str, told: str) -> None:
-    with pytest.raises(TargetError, match=told):
+@pytest.mark.parametrize(("text", "detail"), [("", "got nothing"), ("a 'b", "No closing quotation")])
+def test_a_command_that_cannot_be_read_is_refused(text: str, detail: str) -> None:
+    with pytest.raises(TargetError, match=detail):
         parse_command(text)
 
 
@@ -152,8 +152,8 @@ def test_how_it_died_is_told(does: str, death: str) -> None:
 
 
 def test_a_signal_without_a_name_has_its_number() -> None:
-    assert told(-200) == "died of signal 200"
-    assert told(254) == "ended with exit code 254"
+    assert exit_text(-200) == "died of signal 200"
+    assert exit_text(254) == "ended with exit code 254"
 
 
 def test_it_is_started_again_and_the_log_says_so(tmp_path: Path) -> None:
@@ -193,11 +193,11 @@ def test_a_server_on_a_unix_socket_is_ready_too(tmp_path: Path) -> None:
 
 
 def test_interrupted_while_it_gets_ready_it_is_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told = []
+    waited = []
 
     def interrupt(seconds: float) -> None:
-        if not told and (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
-            told.append(seconds)
+        if not waited and (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+            waited.append(seconds)
             raise KeyboardInterrupt
         os.sched_yield()
 

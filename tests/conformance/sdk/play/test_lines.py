@@ -59,11 +59,11 @@ def honest(action: act.Action) -> Any:
             return OK
         case act.Leftovers():
             return ()
-        case act.StartTls():
+        case act.AcceptTls():
             return ""
         case act.Ping():
             return True
-        case act.Count():
+        case act.CountConnections():
             return 1
     return None
 
@@ -244,11 +244,11 @@ def test_a_connection_opened_by_hand_is_reported_as_it_went(answer: Any, fails: 
 @pytest.mark.parametrize(
     ("step", "kind", "answer", "verdict"),
     [
-        ({"secure": "a"}, act.StartTls, "no TLS", Verdict.FAIL),
-        ({"secure": "a", "fails": "any"}, act.StartTls, "no TLS", Verdict.PASS),
-        ({"secure": "a", "fails": "any"}, act.StartTls, "", Verdict.FAIL),
+        ({"secure": "a"}, act.AcceptTls, "no TLS", Verdict.FAIL),
+        ({"secure": "a", "fails": "any"}, act.AcceptTls, "no TLS", Verdict.PASS),
+        ({"secure": "a", "fails": "any"}, act.AcceptTls, "", Verdict.FAIL),
         ({"pings": {"on": "a", "within": 1}}, act.Ping, False, Verdict.FAIL),
-        ({"only": "a.data"}, act.Count, 2, Verdict.FAIL),
+        ({"only": "a.data"}, act.CountConnections, 2, Verdict.FAIL),
         ({"ended": "a"}, act.Drain, act.Got(b"", ended=False), Verdict.FAIL),
         ({"ended": "a"}, act.Drain, act.Got(b"\1", ended=True), Verdict.FAIL),
     ],

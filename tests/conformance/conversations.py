@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.conformance.tales import Tale
+from tests.conformance.traced_conversation import TracedConversation
 from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.trace import Kind
 from wireproof.fuzz.strategies import chunked, exchanges, messages
@@ -35,16 +35,16 @@ def exchanged(draw: st.DrawFn, codec: Codec) -> tuple[Request, Message | None]:
     return draw(exchanges(codec, draw(st.sampled_from(list(codec.profile.replies))), 1))
 
 
-class Telling:
+class ConversationBuilder:
     """One connection as it is told: what was asked, and what the target has ready to send."""
 
-    def __init__(self, draw: st.DrawFn, tale: Tale, name: str) -> None:
-        self._draw, self._tale, self._name = draw, tale, name
+    def __init__(self, draw: st.DrawFn, conversation: TracedConversation, name: str) -> None:
+        self._draw, self._tale, self._name = draw, conversation, name
         self._ready = b""
         self._asked: deque[tuple[int, Message | None]] = deque()
         """Where, in the stream of the harness, each request ends, and its reply."""
         self._due = self._crossed = 0
-        tale.intended_on(name)
+        conversation.intended_on(name)
 
     def ask(self) -> None:
         """Tell of one write of some requests, cut anyhow."""
@@ -86,10 +86,10 @@ class Telling:
 
 
 @st.composite
-def tales(draw: st.DrawFn, codec: Codec, *, accounted: bool = True) -> Tale:
+def conversations(draw: st.DrawFn, codec: Codec, *, accounted: bool = True) -> TracedConversation:
     """Draw a conversation on one or two connections in which nobody breaks the protocol."""
-    tale = Tale(codec.profile.name, codec.variant.name, accounted=accounted)
-    lines = [Telling(draw, tale, name) for name in draw(st.sampled_from([["a"], ["a", "b"]]))]
+    conversation = TracedConversation(codec.profile.name, codec.variant.name, accounted=accounted)
+    lines = [ConversationBuilder(draw, conversation, name) for name in draw(st.sampled_from([["a"], ["a", "b"]]))]
     for _ in range(draw(st.integers(1, 5))):
         line = draw(st.sampled_from(lines))
         if draw(st.booleans()):
@@ -98,4 +98,4 @@ def tales(draw: st.DrawFn, codec: Codec, *, accounted: bool = True) -> Tale:
             line.hear()
     for line in lines:
         line.end()
-    return tale
+    return conversation

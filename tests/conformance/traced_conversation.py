@@ -12,7 +12,7 @@ TICK = 1000
 """Microseconds between two events."""
 
 
-class Tale:
+class TracedConversation:
     """What happened, event by event; connections are opened at their first use."""
 
     def __init__(self, profile: str = "7.1.0", variant: str = "uint16", *, accounted: bool = True) -> None:
@@ -23,7 +23,7 @@ class Tale:
         self._accounted = accounted
         self._accounts: dict[str, Intended] = {}
 
-    def happens(self, kind: Kind, name: str = "a", data: bytes = b"") -> Tale:
+    def happens(self, kind: Kind, name: str = "a", data: bytes = b"") -> TracedConversation:
         if kind is not Kind.OPENED:
             self.intended_on(name)
         self.trace.append(TraceEvent(len(self.trace) * TICK, name, kind, data))
@@ -37,32 +37,32 @@ class Tale:
             self.happens(Kind.OPENED, name)
         return self._accounts[name]
 
-    def sends(self, *messages: Message, name: str = "a", crossed: bytes | None = None) -> Tale:
+    def sends(self, *messages: Message, name: str = "a", crossed: bytes | None = None) -> TracedConversation:
         """The harness means these messages; `crossed` are the bytes that left, if they are others."""
         meant = [(self.codec.encode(message), message) for message in messages]
         self.intended_on(name).meant += [IntendedFrame(len(self.trace), data, message) for data, message in meant]
         data = b"".join(data for data, _ in meant)
         return self.happens(Kind.SENT, name, data if crossed is None else crossed)
 
-    def sends_by_hand(self, data: str | bytes, name: str = "a", like: Request | None = None) -> Tale:
+    def sends_by_hand(self, data: str | bytes, name: str = "a", like: Request | None = None) -> TracedConversation:
         data = bytes.fromhex(data) if isinstance(data, str) else data
         self.intended_on(name).meant.append(IntendedFrame(len(self.trace), data, like=like))
         return self.happens(Kind.SENT, name, data)
 
-    def sends_wrongly(self, data: str, message: Message, name: str = "a") -> Tale:
+    def sends_wrongly(self, data: str, message: Message, name: str = "a") -> TracedConversation:
         """The harness means that message and gives other bytes to the driver, which sends them."""
         self.intended_on(name).meant.append(IntendedFrame(len(self.trace), bytes.fromhex(data), message))
         return self.happens(Kind.SENT, name, bytes.fromhex(data))
 
-    def comes(self, *data: str | bytes | Message, name: str = "a") -> Tale:
+    def comes(self, *data: str | bytes | Message, name: str = "a") -> TracedConversation:
         """The target sends messages, hexadecimal or bytes, all in one."""
         return self.happens(Kind.RECEIVED, name, b"".join(map(self._bytes, data)))
 
-    def understood(self, message: Message, first: int, stop: int, name: str = "a") -> Tale:
+    def understood(self, message: Message, first: int, stop: int, name: str = "a") -> TracedConversation:
         self.intended_on(name).heard.append(((first, stop), message))
         return self
 
-    def refused(self, offset: int, code: str = "bad_status", name: str = "a") -> Tale:
+    def refused(self, offset: int, code: str = "bad_status", name: str = "a") -> TracedConversation:
         self.intended_on(name).refused = Refusal(len(self.trace) - 1, self.trace[-1].at_us, offset, code)
         return self
 
