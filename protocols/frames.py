@@ -68,7 +68,9 @@ def bad_value(message: Any, layout: Layout) -> LocalProtocolError:
         return LocalProtocolError(ErrorCode.BAD_VALUE, detail)
     wrong = [(name, kind) for name, kind in layout.fields if not _carries(kind, getattr(message, name))]
     if not wrong:
-        return LocalProtocolError(ErrorCode.BAD_VALUE, f"{message.NAME}: expected less than its size can tell")
+        return LocalProtocolError(
+            ErrorCode.BAD_VALUE, f"{message.NAME}: expected fewer bytes than its size field can count"
+        )
     name, kind = wrong[0]
     detail = f"{message.NAME}.{name}: expected {_expected(kind)}, got {shown(getattr(message, name))}"
     return LocalProtocolError(ErrorCode.BAD_VALUE, detail)

@@ -49,7 +49,7 @@ class Link:
     requests: tuple[type[Request], ...] = ()
     """What is asked on it; none = everything."""
     keeps_alive: bool = False
-    """Whether clients ask for the neighbour by themselves, whenever they like, so that the connection is not closed."""
+    """Whether clients send the no-op request by themselves, at any time, so that the connection is not closed."""
 
     @property
     def has_noop(self) -> bool:

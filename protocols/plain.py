@@ -1,4 +1,4 @@
-"""Messages as plain JSON values, the same in every language: what drivers of SDKs are told and tell.
+"""Messages as plain JSON values, the same in every language: what drivers of SDKs receive and report.
 
 Fields keep the names of their layouts. Bytes are `{"hex": "6b"}`, or `{"text": "k"}` from who has only text; numbers
 are strings of decimal digits, those of an enum its name in lower case; a flag is true or false. Fields that a profile

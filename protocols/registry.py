@@ -47,7 +47,7 @@ class Protocol:
     names: Mapping[str, type[IntEnum]]
     """Enum name -> enum, for the fields that cases write by name: `{"ttl_type": TTLType}`."""
     counted_with_noops: frozenset[str] = frozenset()
-    """Fields of replies that count requests or bytes, so that a neighbour more changes them."""
+    """Fields of replies that count requests or bytes, so that another no-op request changes them."""
     time_moves: frozenset[str] = frozenset()
     """Fields of replies that change while records of others expire."""
     masked: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class Protocol:
     push_link: str = ""
     """The link that pushes come on; "": the one meant where nothing is said."""
     link_of_stream: Callable[[bytes], str | None] = lambda data: ""
-    """The first bytes that a client sent on a stream -> its link; None while they cannot tell it."""
+    """The first bytes that a client sent on a stream -> its link; None while they do not decide it."""
     sdk: SdkTraits = field(default_factory=SdkTraits)
     """What its SDKs do by themselves."""
 

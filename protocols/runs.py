@@ -2,7 +2,7 @@
 
 One loop is generated for all frames that have a call, from the same layouts as their decoders. It stops where it
 cannot go on by itself: at a frame without a call, one not whole or too large, or one whose call declines. What is
-there is for the ordinary decoders to tell.
+there is for the ordinary decoders to report.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def compile_run(calls: Sequence[tuple[Layout, Call]], byte_order: str) -> Run:
 
 
 def _frame(layout: Layout, lead: int, size: int) -> list[str]:
-    """Take one frame; the fixed parts tell themselves when they are not whole."""
+    """Take one frame; the fixed parts report themselves if they are not whole."""
     reading = Reading.of(layout)
     if reading.cuts:
         raise TypeError(f"{layout.message.__name__}: a body that is split needs its decoder")

@@ -1,4 +1,4 @@
-"""What SDKs of a protocol do by themselves, and how what they do is told: what a player and a driver need to know."""
+"""What SDKs of a protocol do by themselves, and how that is recognised: what a player and a driver need to know."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["SdkTraits"]
 
 @dataclass(frozen=True)
 class SdkTraits:
-    """How SDKs of one protocol are; the defaults are those of one that asks only what it is told to."""
+    """How SDKs of one protocol are; the defaults are those of one that asks only what its user asks for."""
 
     own: frozenset[type[Message]] = frozenset()
-    """What an SDK sends and takes by itself: nobody asks for it by name, nobody is told of it."""
+    """What an SDK sends and takes by itself: nobody asks for it by name, and it is not reported."""
     continued: Mapping[type[Request], type[Request]] = field(default_factory=dict)
     """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
     hidden_fields: frozenset[str] = frozenset()
@@ -25,12 +25,12 @@ class SdkTraits:
     samples: Mapping[str, int | bytes] = field(default_factory=dict)
     """Field of a request -> a value that servers take, where not any will do."""
     optional: frozenset[str] = frozenset()
-    """Fields of pushes that an SDK need not tell of."""
+    """Fields of pushes that an SDK need not report."""
     parting: Mapping[type[Request], Reply] = field(default_factory=dict)
-    """What an SDK may ask by itself when it is told to close -> the reply, behind which the server closes."""
+    """What an SDK may ask by itself when it has to close -> the reply, after which the server closes."""
     canonical: Callable[[Message], Message] = lambda message: message
     """A request -> the one way to write what says the same."""
     unsealed: Callable[[Message, Message], Message] = lambda message, asked: message
-    """(a request that came, the one that an SDK was told to make) -> the former, opened with the latter's key."""
+    """(a request that came, the one that an SDK had to make) -> the former, opened with the latter's key."""
     probe: Callable[[bytes], tuple[Request, Reply]] | None = None
-    """A name that nobody else uses -> a request that SDKs can be told to make, and its reply; None: the neighbour."""
+    """A name that nobody else uses -> a request that SDKs can make, and its reply; None: the no-op request."""

@@ -28,7 +28,7 @@ ATTACHED_DEADLINE = 3600.0
 
 @click.group()
 def command() -> None:
-    """Help with writing the driver of an SDK; docs/writing-a-driver.md tells how."""
+    """Help with writing the driver of an SDK; see docs/writing-a-driver.md."""
 
 
 @command.command()

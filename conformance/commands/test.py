@@ -72,7 +72,9 @@ INTERRUPTED = 130
     "--baseline", type=click.Path(path_type=Path), help="Known failures, one case id a line; stale ones exit 4."
 )
 @click.option("--implementation", "--name", help="Name of the implementation in records and matrix.")
-@click.option("--implementation-version", help="Its version; asked from the target when it can tell.")
+@click.option(
+    "--implementation-version", help="Its version; asked from the target where the protocol has a request for it."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
 @target_options
 @click.pass_context

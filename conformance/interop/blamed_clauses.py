@@ -1,4 +1,4 @@
-"""Which clause is broken, as the cases tell it: those for servers look at replies, those for SDKs at requests."""
+"""Which clause is broken, according to the cases: those for servers look at replies, those for SDKs at requests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Clauses:
         return self._first(looked, request) or self._any(request)
 
     def of_report(self, request: str) -> str:
-        """Return the clause that a client breaks who tells another answer than came."""
+        """Return the clause that a client breaks which reports another answer than came."""
         return self._first(self._reports.get(request), request) or self._any(request)
 
     def _look_at_replies(self, case: Case) -> None:

@@ -14,7 +14,7 @@ from wireproof.protocols.plain import Plain
 __all__ = ["ReplyDifference", "unlike"]
 
 SLACK_NS = 2_000_000_000
-"""By how much two servers may tell a time left otherwise, beside a unit of it."""
+"""By how much the times left that two servers report may differ, besides one unit."""
 LONGEST = 400
 Rowed = Mapping[bytes, Mapping[str, Any]]
 """Name of a row -> its fields."""

@@ -1,4 +1,4 @@
-"""Holds one operation against what it should be; everything here is told with clause and byte."""
+"""Compares one operation with what it should be; every difference names clause and byte."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Judge:
     """The largest number that the client carries."""
 
     def request(self, asked: Request, came: bytes, detail: DriverAnswer | Breach) -> Breach | None:
-        """Return how what a client sent differs from what it was told to ask."""
+        """Return how what a client sent differs from what it had to ask."""
         expected = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name).encode(asked)
         if came == expected:
             return None
@@ -143,7 +143,7 @@ class Judge:
         return Breach(Side.SERVER, clause, found.byte, found.expected, found.got)
 
     def not_reported(self, push: Push, detail: str) -> Breach:
-        """Return what it is that a driver tells nothing of a push."""
+        """Return the breach of a driver that does not report a push."""
         clause = self.clauses.of_report(PUSH)
         return Breach(Side.CLIENT, clause, None, f"the event message of {describe(push)}", detail, Verdict.HANG)
 

@@ -212,7 +212,7 @@ class Pairing:
                 break
 
     async def _pushed(self, oracle: ReferenceOracle, judge: Judge, detail: DriverAnswer | Breach) -> Breach | None:
-        """Hold what was pushed against what the reference pushes, then what the driver tells of it."""
+        """Compare what was pushed with what the reference pushes, then with what the driver reports."""
         for name, push in oracle.pushed():
             connection = self._connections[name]
             until = time.monotonic() + self.timeout

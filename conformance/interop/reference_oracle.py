@@ -33,7 +33,7 @@ class ReferenceOracle:
         )
         self._lines: dict[str, _OracleConnection] = {}
         self._ids: dict[bytes, bytes] = {}
-        """Id that the server under test told -> the one that stands for it here."""
+        """Id that the server under test sent -> the one that stands for it here."""
 
     def open(self, name: str) -> None:
         """Connect under a name."""

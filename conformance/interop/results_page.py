@@ -30,7 +30,7 @@ TURNED = {
     Kind.CLOSED: Kind.ENDED,
     Kind.RESET: Kind.CLOSED,
 }
-"""What happened, as it is told of a client: records see from the side that is not under test."""
+"""What happened, seen from a client: records see from the side that is not under test."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Column:
     records: list[Record] = field(default_factory=list)
 
     def add(self, one: StepResult, peer: str) -> None:
-        """Take one operation; what the other side broke first tells nothing of this one."""
+        """Take one operation; what the other side broke first says nothing about this one."""
         if self.side is Side.SERVER and one.unsupported:
             return
         case = self._case(one, peer)

@@ -226,7 +226,7 @@ class _SceneWriter:
 
 
 def request_of(samples: Samples, plain: Plain, step: ScenarioStep) -> Request:
-    """Return the request of a step; ids are those that the server told."""
+    """Return the request of a step; ids are those that the server sent."""
     made = samples.of(plain.operations[step.operation])
     found: Request = type(made)(**{**{name: getattr(made, name) for name in made.__struct_fields__}, **step.change})
     return found

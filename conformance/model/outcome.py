@@ -1,4 +1,4 @@
-"""What a play gives: its outcome, the notes it tells a scribe, and the exception that stops it."""
+"""What a play gives: its outcome, the events of its steps, and the exception that stops it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Place:
 
     @staticmethod
     def of(extra: Mapping[str, str]) -> Place:
-        """Return the place that `told` gave."""
+        """Return the place whose `fields` these are."""
         return Place(extra["reply_to"], extra["field"], frozenset(extra["asked"].split()))
 
     @property
@@ -64,7 +64,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """What one step did, told to a scribe: the verb, the connection, the bytes and the messages they are."""
+    """What one step did, for a listener: the verb, the connection, the bytes and the messages they are."""
 
     do: str
     connection: str

@@ -27,11 +27,11 @@ class Kind(StrEnum):
     WAITED = "waited"
     """The case let time pass."""
     DRIVER = "told"
-    """What the driver of an SDK was told, a line of JSON."""
+    """A command to the driver of an SDK, a line of JSON."""
     REPORTED = "reported"
     """What the driver of an SDK reported, a line of JSON."""
     MEASURED = "measured"
-    """What the target's process takes, as a JSON object; nothing where nobody can tell."""
+    """What the target's process takes, as a JSON object; nothing where it is unknown."""
 
 
 class TraceEvent(msgspec.Struct, frozen=True, gc=False):

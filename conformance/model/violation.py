@@ -1,4 +1,4 @@
-"""One thing that broke the protocol, as the monitor tells it."""
+"""One thing that broke the protocol, as the monitor reports it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wireproof.conformance.model.verdict import Guilty
 NOT_MEANT = "not_meant"
 """What crossed is not what the case means: the player, its encoder or the delivery is wrong."""
 MISDELIVERED = "misdelivered"
-"""The driver told the player other than what crossed."""
+"""The driver reported to the player other bytes than crossed."""
 MISREAD = "misread"
 """The player understood other than the monitor did, or a message is not written as it was read."""
 

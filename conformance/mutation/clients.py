@@ -52,12 +52,12 @@ class InProcessTransport:
         """Start it."""
         loop = asyncio.get_running_loop()
         commands, answers_out = os.pipe()
-        answers, telling = os.pipe()
+        answers, commands_in = os.pipe()
         lines = asyncio.StreamReader(limit=LONGEST_LINE)
         reading, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(commands, "rb", buffering=0)
         )
-        writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(telling, "wb", buffering=0))
+        writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(commands_in, "wb", buffering=0))
         self._transports = [reading, writing]
         self._driver = self._make(lambda message: writing.write(json.dumps(message).encode() + b"\n"))
         self._taking = loop.create_task(_take(self._driver, lines))

@@ -284,7 +284,7 @@ class CaseConnections:
     def nothing_left(self) -> ActionGenerator[None]:
         """After the last step nothing may come that nothing asked for.
 
-        Where the target can be trusted to know that requests have ended, it is told so and read to the end: no sleep.
+        Where the target answers a half-close by closing, that is used and the rest is read: no sleep.
         Raises `Stopped` if something does.
         """
         for line in self.lines.values():

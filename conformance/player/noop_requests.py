@@ -30,7 +30,7 @@ class NoopRequests:
         self._codec = codec
         self._due: deque[Message] = deque()
         self._open = link.has_noop
-        """Only whole requests were sent so far, so that others can be told from them."""
+        """Only whole requests were sent so far, so that others can be distinguished from them."""
         self._behind: Message | None = None
         self._before = False
         """One stands before the write that is made."""

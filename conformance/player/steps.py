@@ -391,7 +391,7 @@ def _mark(talk: CaseConnections, name: str) -> ActionGenerator[None]:
 
 
 def _wait_until(talk: CaseConnections, instant: Instant) -> ActionGenerator[None]:
-    """Wait until `plus` seconds after a mark; a later failure can only be told when seen before `latest`."""
+    """Wait until `plus` seconds after a mark; a later failure is certain only if seen before `latest`."""
     if instant.mark not in talk.marks:
         raise SymbolError(f"no mark {instant.mark!r}; there is {', '.join(talk.marks) or 'none'}")
     mark, number = talk.marks[instant.mark], talk.symbols.number

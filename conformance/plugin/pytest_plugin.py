@@ -95,9 +95,9 @@ class Session:
             return self._plan.record(case, self._outcome(case, attempt), began)
 
     def check(self, case: Case) -> dict[str, Any]:
-        """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be told. Returns the record."""
+        """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be judged. Returns the record."""
         record = self.play(case)
-        if case.segmentation != WHOLE and (why := self._untold(case, record)):
+        if case.segmentation != WHOLE and (why := self._not_judged(case, record)):
             pytest.skip(why)
         if record["verdict"] in ("unsupported", "untestable"):
             pytest.skip(f"{record['verdict']}: expected {record['expected']}, got {record['got']}")
@@ -105,8 +105,8 @@ class Session:
             pytest.fail(explain(record), pytrace=False)
         return record
 
-    def _untold(self, case: Case, record: dict[str, Any]) -> str:
-        """Say why a play under another delivery than whole tells nothing; empty when it does."""
+    def _not_judged(self, case: Case, record: dict[str, Any]) -> str:
+        """Return why a play under another segmentation than whole says nothing; empty if it does."""
         from wireproof.conformance.verdict.confirmation import whole
 
         if record["verdict"] == "pass":

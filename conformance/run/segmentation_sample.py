@@ -53,7 +53,7 @@ class Tally:
 
     recorded: int = 0
     same: int = 0
-    """Passed without any cut, join or early end: they tell no more than whole."""
+    """Passed without any cut, join or early end: they show no more than whole."""
     not_judged: int = 0
     """Undecided: begun too late, not begun for want of time, or the target was gone."""
 

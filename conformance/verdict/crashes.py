@@ -65,7 +65,7 @@ def left_nobody_served(outcome: Outcome) -> Outcome:
 
 def one_of_many(outcome: Outcome, others: int) -> Outcome:
     """Return what a crash is worth while so many other cases were under way: nobody knows which of them did it."""
-    got = f"{outcome.got}; {others} other cases were under way, and which of them did it cannot be told"
+    got = f"{outcome.got}; {others} other cases were under way, and which of them caused it is unknown"
     return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
 
 

@@ -56,7 +56,7 @@ def _keep(trace: Trace, name: str, answer: Answer, data: bytes = b"") -> None:
 
 
 def _wait_for_due(line: PlayedConnection, context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
-    """Read until no reply is pending; then send one more request, to tell a lost reply from a stuck connection."""
+    """Read until no reply is pending; then send one more request: is a reply lost, or is the connection stuck?"""
     if line.ended is not Kind.HALF_CLOSED and not line.valid:
         patience = min(patience, 0.05)
     began = trace[-1].at_us if trace else 0

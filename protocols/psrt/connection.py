@@ -203,7 +203,7 @@ class PsrtServer(PsrtConnection):
         self._max_frame = max_frame
 
     def next_event(self) -> Event:
-        """As `Connection.next_event`; NEED_DATA too while what follows cannot be told yet, or is not read any more."""
+        """As `Connection.next_event`; NEED_DATA too while what follows is not known yet, or is no longer read."""
         if self.state is State.SECURING or self._replicates():
             return NEED_DATA
         if self.state is State.ENDING and self._buffer:

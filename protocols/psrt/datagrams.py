@@ -117,7 +117,7 @@ class DatagramClient(_Datagrams):
             self._pending.append(request)
 
     def end_requests(self) -> None:
-        """Datagrams have no end that could be told."""
+        """Datagrams have no end that could be reported."""
 
     def _decode_whole(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
         return self.codec.decode(DatagramReply, data), end

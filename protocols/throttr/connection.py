@@ -128,7 +128,7 @@ class ServerConnection(ThrottrConnection):
         super().__init__(codec, Role.SERVER, codec.decode_request, max_frame)
 
     def next_requests(self) -> list[Request]:
-        """Return every whole request that is there; what stops the run (error, end) is told by `next_event`."""
+        """Return every whole request that is there; what stops the run (error, end) is reported by `next_event`."""
         found: list[Request] = []
         buffer, context, decoders, append = self._buffer, self._context, self.codec.requests, found.append
         going_on = self._error is None

@@ -50,7 +50,7 @@ class _Play:
         self._lines: list[CaseConnection] = []
 
     def alone(self) -> ActionGenerator[None]:
-        """Ask on one connection, one after another; it must be right before more can be told.
+        """Ask on one connection, one after another; it must be right before more can be judged.
 
         Raises `Stopped` if a reply is wrong.
         """

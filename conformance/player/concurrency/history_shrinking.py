@@ -1,4 +1,4 @@
-"""Makes a history that no order explains as short as a reader can take in, without ever telling him something untrue.
+"""Makes a history that no order explains as short as a reader can take in, without ever showing anything untrue.
 
 Just leaving an operation out could make the rest inexplicable by itself (a value read that nobody wrote). So:
 

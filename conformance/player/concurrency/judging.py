@@ -54,7 +54,7 @@ class Judgement:
 
 
 def judge(operations: Sequence[Operation], model: Model, names: Names, *, limit: int = LIMIT) -> Judgement:
-    """Return the judgement on a history; `names` are the enums its numbers are told by."""
+    """Return the judgement on a history; `names` are the enums that name its numbers."""
     keys: dict[bytes, list[Operation]] = {}
     for one in operations:
         keys.setdefault(model.key(one.request), []).append(one)

@@ -1,6 +1,6 @@
 """What the connections of one case ask, and in which order it is written: drawn from the case's seed, nothing else.
 
-The same spec gives the same requests on any machine. docs/writing-cases.md tells what each key means.
+The same spec gives the same requests on any machine. docs/writing-cases.md explains each key.
 """
 
 from __future__ import annotations

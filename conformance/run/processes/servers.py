@@ -41,7 +41,7 @@ class ServerCommand:
 
     @property
     def wants_port(self) -> bool:
-        """Say whether it is told its port; otherwise it says itself where it listens."""
+        """Whether its command names the port; otherwise the server prints where it listens."""
         return self.filled and any("{port}" in word for word in self.words)
 
     def at(self, port: int) -> list[str]:

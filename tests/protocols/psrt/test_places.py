@@ -46,7 +46,7 @@ def test_a_body_longer_than_its_size_can_tell_is_refused() -> None:
     encode = compile_encoder(Layout(Login, b"", (("login", Split(U8)), ("password", Rest()))), "<")
 
     assert len(encode(Login(b"a" * 127, b"b" * 127))) == 256
-    with pytest.raises(LocalProtocolError, match="LOGIN: expected less than its size can tell"):
+    with pytest.raises(LocalProtocolError, match="LOGIN: expected fewer bytes than its size field can count"):
         encode(Login(b"a" * 127, b"b" * 128))
 
 
