@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from wireproof.conformance.mutation import random_edits
 from wireproof.conformance.mutation.edit_score import (
     EditScore,
     Explanation,
@@ -91,7 +92,10 @@ def test_edits_are_drawn_from_lines_that_a_recording_reaches_the_same_for_the_sa
     assert len(reaching) < len(cases)
 
 
-def test_wrong_code_is_killed_and_code_that_cannot_be_loaded_is_stillborn(run: MutationRun) -> None:
+def test_wrong_code_is_killed_and_code_that_cannot_be_loaded_is_stillborn(
+    run: MutationRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random_edits, "CPU_SECONDS", 2.0)
     lines = draw(run.recorded, PACKAGES, 1, 1, jobs=1).lines
     edits = [
         code_edit("record_requests", "self._store.remove(record) -> pass"),
