@@ -24,6 +24,7 @@ from wireproof.conformance.mutation.random_edits import EditResult, Status
 __all__ = ["EditPlace", "EditScore", "Explanation", "SurvivalReason", "explanations", "place_of", "stale"]
 
 TABLE = Path(__file__).with_name("equivalent-edits.yaml")
+ANY = "*"
 KILLED = frozenset({Status.KILLED, Status.HANGS})
 
 
@@ -42,7 +43,9 @@ class EditPlace(NamedTuple):
     file: str
     function: str
     edit: str
+    """`*`: any."""
     statement: str
+    """`*`: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +72,15 @@ def place_of(edit: CodeEdit) -> EditPlace:
     return EditPlace(edit.file, edit.edit.function, edit.edit.text, edit.edit.statement)
 
 
+def _described_by(place: EditPlace) -> tuple[EditPlace, ...]:
+    """Return what may explain an edit at `place`: that edit, any edit of its statement, any edit of its function."""
+    return place, place._replace(edit=ANY), place._replace(edit=ANY, statement=ANY)
+
+
 def stale(known: Iterable[EditPlace], edits: Iterable[CodeEdit]) -> list[EditPlace]:
     """Return the explained places in the files of `edits` that no edit has any more."""
     there = [place_of(one) for one in edits]
-    files, places = {one.file for one in there}, set(there)
+    files, places = {one.file for one in there}, {wide for one in there for wide in _described_by(one)}
     return [one for one in known if one.file in files and one not in places]
 
 
@@ -97,7 +105,8 @@ class EditScore:
         found = []
         for one in self.results:
             if one.status is Status.SURVIVED:
-                explained = self.known.get(place_of(one.edit))
+                known = (self.known.get(place) for place in _described_by(place_of(one.edit)))
+                explained = next((one for one in known if one), None)
                 if (explained.kind if explained else None) is kind:
                     found.append(one)
         return found

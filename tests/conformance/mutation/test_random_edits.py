@@ -139,6 +139,19 @@ def test_the_score_leaves_out_what_is_equivalent_or_stillborn() -> None:
     assert EditScore([], {}).percent == 100.0
 
 
+def test_an_explanation_may_be_of_a_statement_or_a_function() -> None:
+    edit = all_edits(PACKAGES)[0]
+    place = place_of(edit)
+    survivor = [EditResult(edit, Status.SURVIVED)]
+    reason = Explanation(SurvivalReason.CONFORMING, "no clause")
+
+    for known in (place, place._replace(edit="*"), place._replace(edit="*", statement="*")):
+        assert EditScore(survivor, {known: reason}).survivors(None) == []
+        assert stale([known], [edit]) == []
+    assert EditScore(survivor, {place._replace(function="other", edit="*"): reason}).survivors(None) == survivor
+    assert stale([place._replace(function="other", edit="*")], [edit]) != []
+
+
 def test_every_explained_edit_exists() -> None:
     everything = [one for name in served_protocols() for one in all_edits(server_packages(name))]
 
