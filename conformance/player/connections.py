@@ -19,6 +19,7 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, wording
 from wireproof.conformance.player.connection import CaseConnection
+from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.suite.pattern_types import Pattern
 from wireproof.conformance.suite.segmentation import Carrier, Segmentation
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
@@ -67,6 +68,8 @@ class CaseConnections:
         self.carrier = Carrier(segmentation)
         self.asks_no_more = False
         """What is written now is the last request: the delivery may end our side behind it."""
+        self.judge: DocumentJudge | None = None
+        """The model that judges replies, in a case that leaves that to the document."""
         self._ended_early: list[CaseConnection] = []
         self._on_step = on_step
 
@@ -101,6 +104,8 @@ class CaseConnections:
             self.lines[name] = made
             self.intended[len(self.trace) - 1] = made.intended
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
+            if self.judge is not None:
+                self.judge.connected(name, int(answer.data) if answer.data else None, self.now)
         line = self.lines[name]
         if link is not None and self._link_name(link) != line.link_name:
             raise SymbolError(f"connection {name} is open already and speaks {line.link_name or 'the usual link'}")
@@ -137,6 +142,8 @@ class CaseConnections:
             line.half_closed = True
         else:
             del self.lines[name]
+            if self.judge is not None:
+                self.judge.closed(name, self.now)
 
     def write(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
         """Send frames as the delivery says. What a lost connection still holds is found by reading it.
@@ -171,6 +178,8 @@ class CaseConnections:
         whole = line.boundary_reader.read(b"".join(one.data for one in meant)).whole
         behind = line.noops.behind(len(self.trace), whole=whole)
         self.carrier.changes += bool(behind)
+        for one in behind if self.judge is not None else ():
+            self.judge.beside(line.name, one.message)  # type: ignore[union-attr]
         line.boundary_reader.read(b"".join(one.data for one in behind))
         return meant + behind
 
@@ -296,9 +305,11 @@ class CaseConnections:
         ending += self._ended_early
         for line in judged:
             try:
-                event = yield from self.event(
-                    line, LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
-                )
+                seconds = LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
+                event = yield from self.event(line, seconds)
+                while self.judge is not None and isinstance(event, Push):
+                    self.judge.heard(line.name, event, self.now)
+                    event = yield from self.event(line, seconds)
             except Stopped as stop:
                 stop.expected = "nothing more"
                 raise

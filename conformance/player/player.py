@@ -30,7 +30,8 @@ from wireproof.conformance.model.outcome import Outcome, Place, StepEvent, Stopp
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
-from wireproof.conformance.player.steps import play_step
+from wireproof.conformance.player.document_model import DocumentJudge
+from wireproof.conformance.player.steps import allowed, play_step, settle_pushes
 from wireproof.conformance.suite.case_traits import last_request
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation
@@ -75,13 +76,19 @@ class Player:
         talk = self.talk
         try:
             steps = talk.symbols.here(self.case.steps)
+            if self.case.modelled:
+                talk.judge = DocumentJudge(talk.symbols)
             last = last_request(steps)
             for number, spec in enumerate(steps):
                 self._step, talk.asks_no_more = number, number == last
                 talk.clause, talk.given = self.case.clauses[0], False
                 yield from play_step(talk, spec)
             talk.latest = None
+            if talk.judge is not None:
+                yield from settle_pushes(talk, talk.judge)
             yield from talk.nothing_left()
+            if talk.judge is not None:
+                allowed(talk, talk.judge.unexpected(talk.now))
         except Stopped as stop:
             if stop.verdict is Verdict.FAIL and (yield from talk.gone()):
                 stop.verdict = Verdict.CRASH

@@ -16,6 +16,7 @@ from wireproof.conformance.model.wording import describe, first_byte
 from wireproof.conformance.player.concurrency.concurrent_play import play_concurrently
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.connections import SETTLED, ActionGenerator, CaseConnections
+from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.player.resource_limits import Budget
 from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import (
@@ -67,6 +68,7 @@ from wireproof.conformance.suite.values import (
 )
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
+from wireproof.reference_server.model import Disagreement
 
 OnConnection = Connect | StartTls | ExpectSilence | ExpectAlive | ExpectClosed | Close | Reset | HalfClose
 ANY = MessagePattern("any", {}, is_name=True)
@@ -215,6 +217,7 @@ def _secure(talk: CaseConnections, name: str) -> ActionGenerator[None]:
 def _send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> ActionGenerator[None]:
     line = yield from talk.line(on)
     meant = talk.noops_before(line)
+    before = len(meant)
     for values, item in _messages(talk, items):
         talk.symbols.variables.update(values)
         match item:
@@ -224,6 +227,12 @@ def _send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Actio
                 meant.append(_encoded(talk, line, talk.symbols.message(item)))
             case _:
                 raise SymbolError(f"expected one message, got {as_written(item)!r}")
+    if talk.judge is not None:
+        for number, one in enumerate(meant):
+            if number < before:
+                talk.judge.beside(on, one.message)
+            else:
+                talk.judge.asked(on, one.message, talk.now)
     yield from talk.write(line, meant)
 
 
@@ -269,6 +278,11 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
         talk.asked.update(_pushes(talk, item))
         message = yield from talk.next(line, item)
         talk.heard(line, message, item)
+        if talk.judge is not None:
+            allowed(talk, talk.judge.heard(line.name, message, talk.now))
+            while isinstance(message, Push):
+                message = yield from talk.next(line, item)
+                allowed(talk, talk.judge.heard(line.name, message, talk.now))
         problem = match(item, message, talk.symbols)
         if problem is not None:
             talk.field = problem.field
@@ -278,6 +292,25 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
     if not talk.asks_no_more:
         talk.nothing_beyond(line)
+
+
+def allowed(talk: CaseConnections, found: Disagreement | None) -> None:
+    """Raise `Stopped` for what no reading of the document allows."""
+    if found is not None:
+        talk.clause = found.clause or talk.clause
+        raise Stopped(Verdict.FAIL, "what the document allows after all that was asked", found.detail)
+
+
+def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
+    """Take the pushes that are still due. Raises `Stopped` for one that does not come."""
+    for line in talk.lines.values():
+        while (due := judge.due(line.name)) is not None:
+            talk.reply_to = "PUSH"
+            event = yield from talk.event(line, talk.timeout)
+            if not isinstance(event, Push):
+                allowed(talk, judge.missing(line.name))
+                raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
+            allowed(talk, judge.heard(line.name, event, talk.now))
 
 
 def _pushes(talk: CaseConnections, item: Pattern) -> set[str]:

@@ -219,6 +219,7 @@ class _Making:
             prerequisite=entry.prerequisite,
             prerequisite_of_all=entry.prerequisite_of_all,
             found=entry.found.finding if entry.found else "",
+            modelled=entry.modelled,
             steps=entry.steps,
         )
 

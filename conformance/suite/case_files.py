@@ -65,6 +65,9 @@ class CaseEntry(Entry, frozen=True, kw_only=True):
         Meta(description="While it fails, failures of cases that use its request are untestable."),
     ] = False
     prerequisite_of_all: Annotated[bool, Meta(description="While it fails, all other failures are untestable.")] = False
+    modelled: Annotated[
+        bool, Meta(description="Each reply is judged by the model of the whole document; `expect: any` takes them.")
+    ] = False
     no_fault: NoFault | None = None
     found: Found | None = None
 

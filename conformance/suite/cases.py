@@ -15,6 +15,7 @@ from typing import Any
 from wireproof.conformance.suite.case import Case, Frame
 from wireproof.conformance.suite.case_documents import Context, cases_in, frames_in, read_cases, sdk_cases_in
 from wireproof.conformance.suite.clauses import Clause, load_clauses
+from wireproof.conformance.suite.combinations import combined_cases
 from wireproof.conformance.suite.declared import Parameter, load_features, load_parameters
 from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
 from wireproof.conformance.suite.sequences import Sequence, load_sequences
@@ -67,6 +68,7 @@ def load_suite(protocol: str) -> Suite:
     paths = sorted((folder / "cases").glob("*.yaml"), key=lambda path: path.name)
     documents = [read_cases(path, context) for path in paths]
     cases = tuple(case for one in documents for case in one.cases)
+    cases += combined_cases(folder / "combinations.yaml", context)
     frames = tuple(frame for one in documents for frame in one.frames)
     ids = [(one.topic, one.id) for one in cases] + [(one.topic, one.id) for one in frames]
     _check_ids(ids, _retired(folder / "retired.txt"))

@@ -81,7 +81,7 @@ def _performed(step: Mapping[str, Node], known: Mapping[str, Sequence], within: 
     if strange := set(step) - {"perform", "given", "clause"}:
         raise SequenceError(f"perform: expected given and clause beside it, got {', '.join(sorted(strange))}")
     values = _values(name, known[name], given)
-    body = [_filled(one, values, name) for one in known[name].steps]
+    body = [filled(one, values, name) for one in known[name].steps]
     beside: dict[str, Node] = {"given": True, **{key: value for key, value in step.items() if key != "perform"}}
     return [{**beside, **one} for one in expanded(body, known, (*within, name)) if isinstance(one, dict)]
 
@@ -107,12 +107,15 @@ def _values(name: str, sequence: Sequence, given: Mapping[str, Node]) -> Mapping
     return values
 
 
-def _filled(spec: Node, values: Mapping[str, Node], where: str) -> Node:
-    """Return what was written with its names filled in; a text that is one name alone becomes the value itself."""
+def filled(spec: Node, values: Mapping[str, Node], where: str) -> Node:
+    """Return what was written with its names filled in; a text that is one name alone becomes the value itself.
+
+    Raises `SequenceError` where a text holds the name of a value that is none; `where` begins its message.
+    """
     if isinstance(spec, dict):
-        return {str(_filled(key, values, where)): _filled(value, values, where) for key, value in spec.items()}
+        return {str(filled(key, values, where)): filled(value, values, where) for key, value in spec.items()}
     if isinstance(spec, list):
-        return [_filled(one, values, where) for one in spec]
+        return [filled(one, values, where) for one in spec]
     if not isinstance(spec, str):
         return spec
     if alone := _NAME.fullmatch(spec):

@@ -1,0 +1,204 @@
+"""Cases made of combinations: each request, with each pair of the values of its fields and of the state around it.
+
+People write one case for one rule. What lies between the rules is a grid: a unit, at a width, on a record of one kind,
+inside a carrier, on a connection that does something else at the time. `combinations.yaml` of a protocol names the
+values of each factor; a covering array takes as few combinations as hold every pair of values; each becomes a case of
+at most four exchanges. Nobody writes down what the replies must be: the case is `modelled`, so that the model of the
+whole document judges each reply.
+
+A case is named after what it combines and not after its place in the array, so that its id stays when a factor gets
+another value. Where a profile lacks a value (a carrier of a later release), the first value of that factor stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from wireproof.conformance.suite.case import Case
+from wireproof.conformance.suite.case_documents import CaseDocument, Context, cases_in
+from wireproof.conformance.suite.documents import CaseError, keep, kept, read_document, read_text
+from wireproof.conformance.suite.sequences import filled
+from wireproof.conformance.suite.values import Node
+
+__all__ = ["RequestCoverage", "combined_cases", "coverage_of", "read_combinations"]
+
+Row = Mapping[str, str]
+"""Factor -> name of its value."""
+
+
+class FactorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one value of a factor adds to a case."""
+
+    steps: list[Any] = []
+    """Played before the request."""
+    before: list[Any] = []
+    """Written in one go with the request, before it."""
+    after: list[Any] = []
+    """The same, after it."""
+    wrap: Any = None
+    """A message that carries the request, which it names `<request>`."""
+    profiles: list[str] | None = None
+    """Where it exists; none: everywhere."""
+
+
+class CombinedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One request and what it is combined with."""
+
+    clauses: list[str]
+    message: Any
+    """Names a factor of its own as `<name>`."""
+    fields: dict[str, list[str | int]] = {}
+    """Factor of its own -> values."""
+    factors: list[str] = []
+    """Shared factors."""
+    then: list[Any] = []
+    """Asked afterwards, on another connection."""
+    profiles: list[str] | None = None
+    variants: list[str] | None = None
+
+
+class CombinationFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`combinations.yaml` of a protocol."""
+
+    protocol: str
+    factors: dict[str, dict[str, FactorValue]]
+    requests: dict[str, CombinedRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCoverage:
+    """How many pairs of values the cases of one request hold."""
+
+    request: str
+    cases: int
+    pairs: int
+    missing: tuple[str, ...]
+    """The pairs that no case holds."""
+
+
+def read_combinations(path: Path) -> CombinationFile | None:
+    """Return the file, None where there is none. Raises `CaseError` that names what is wrong with it."""
+    if not path.is_file():
+        return None
+    try:
+        found = msgspec.convert(read_document(path), CombinationFile)
+    except msgspec.ValidationError as error:
+        raise CaseError(f"{path.name}: {error}") from None
+    for name, request in found.requests.items():
+        if unknown := [one for one in request.factors if one not in found.factors]:
+            raise CaseError(f"{path.name}: {name}: no such factor: {', '.join(unknown)}; there is {_names(found)}")
+    return found
+
+
+def combined_cases(path: Path, context: Context) -> tuple[Case, ...]:
+    """Return the cases of a protocol's combinations, none without a file. Raises `CaseError`."""
+    if not path.is_file():
+        return ()
+    digest = sha256(f"{context.digest}\0{read_text(path)}".encode()).hexdigest()[:24]
+    if (known := kept(path.name, digest, CaseDocument)) is not None:
+        return known.cases
+    file = read_combinations(path)
+    assert file is not None
+    entries: list[Node] = [
+        one for name, request in file.requests.items() for one in _entries(file, name, request, context)
+    ]
+    found = cases_in({"cases": entries}, context, path.stem)
+    keep(path.name, digest, CaseDocument(found, ()))
+    return found
+
+
+def coverage_of(file: CombinationFile) -> list[RequestCoverage]:
+    """Return the pairs that the cases of each request hold, in the order of the file."""
+    found = []
+    for name, request in file.requests.items():
+        factors, rows = _factors(file, request), _rows(file, request)
+        wanted = set(_pairs(factors))
+        held = {pair for row in rows for pair in combinations(row.items(), 2)}
+        missing = sorted(" with ".join(f"{factor} {value}" for factor, value in pair) for pair in wanted - held)
+        found.append(RequestCoverage(name, len(rows), len(wanted), tuple(missing)))
+    return found
+
+
+def _names(file: CombinationFile) -> str:
+    return ", ".join(file.factors) or "none"
+
+
+def _factors(file: CombinationFile, request: CombinedRequest) -> dict[str, list[str]]:
+    own = {name: [str(one) for one in values] for name, values in request.fields.items()}
+    return own | {name: list(file.factors[name]) for name in request.factors}
+
+
+def _pairs(factors: Mapping[str, list[str]]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    for (one, values), (other, others) in combinations(factors.items(), 2):
+        yield from (((one, value), (other, second)) for value, second in product(values, others))
+
+
+def _rows(file: CombinationFile, request: CombinedRequest) -> list[Row]:
+    """Return combinations that hold every pair of values, each row with its factors in the order of the file."""
+    from covertable import make  # type: ignore[import-untyped]
+
+    factors = _factors(file, request)
+    if len(factors) < 2:
+        return [{name: value} for name, values in factors.items() for value in values] or [{}]
+    return [{name: str(row[name]) for name in factors} for row in make(factors, strength=2)]
+
+
+def _entries(file: CombinationFile, name: str, request: CombinedRequest, context: Context) -> Iterator[Node]:
+    """Yield each case as it would stand in a file of cases."""
+    known = request.profiles or list(context.clauses[request.clauses[0]].levels)
+    found: dict[str, tuple[Row, list[str]]] = {}
+    for row in _rows(file, request):
+        for profile in known:
+            here = _as_in(file, request, row, profile)
+            found.setdefault(_id(name, here), (here, []))[1].append(profile)
+    for case, (row, profiles) in found.items():
+        entry: dict[str, Node] = {
+            "id": case,
+            "title": f"{name}: {', '.join(f'{factor} {value}' for factor, value in row.items())}",
+            "clauses": list(request.clauses),
+            "profiles": list(dict.fromkeys(profiles)),
+            "modelled": True,
+            "steps": _steps(file, request, row),
+            "no_fault": "one of many that hold a pair of values between them",
+        }
+        yield entry | ({"variants": list(request.variants)} if request.variants else {})
+
+
+def _as_in(file: CombinationFile, request: CombinedRequest, row: Row, profile: str) -> Row:
+    """Return the row with what `profile` lacks replaced by the first value of that factor."""
+    here = dict(row)
+    for factor in request.factors:
+        values = file.factors[factor]
+        only = values[here[factor]].profiles
+        if only is not None and profile not in only:
+            here[factor] = next(iter(values))
+    return here
+
+
+def _id(name: str, row: Row) -> str:
+    digest = sha256(repr(sorted(row.items())).encode()).hexdigest()[:8]
+    return f"{name}/pairs-{digest}"
+
+
+def _steps(file: CombinationFile, request: CombinedRequest, row: Row) -> list[Node]:
+    values = [file.factors[factor][row[factor]] for factor in request.factors]
+    own: dict[str, Any] = {
+        name: next(one for one in written if str(one) == row[name]) for name, written in request.fields.items()
+    }
+    message = filled(request.message, own, request.clauses[0])
+    for one in values:
+        if one.wrap is not None:
+            message = filled(one.wrap, {"request": message}, request.clauses[0])
+    sent = [*(m for one in values for m in one.before), message, *(m for one in values for m in one.after)]
+    steps = [step for one in values for step in one.steps]
+    steps.append({"send": sent, "expect": {"times": len(sent), "of": "any"}})
+    if request.then:
+        steps.append({"send": list(request.then), "on": "z", "expect": {"times": len(request.then), "of": "any"}})
+    return steps
