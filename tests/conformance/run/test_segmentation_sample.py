@@ -15,8 +15,8 @@ from wireproof.conformance.run.segmentation_sample import (
     BUDGET,
     OTHERS,
     SAMPLE,
-    Choice,
     ChoiceError,
+    SegmentationChoice,
     Tally,
     choice_of,
     chosen,
@@ -39,11 +39,11 @@ def group_of(case: Case) -> str:
 
 
 def test_what_is_asked_for_is_what_is_chosen() -> None:
-    assert choice_of(SAMPLE) == Choice(OTHERS, BUDGET)
-    assert choice_of(SAMPLE, 7.0) == Choice(OTHERS, 7.0)
-    assert choice_of(ALL) == Choice(OTHERS)
-    assert choice_of("whole") == Choice()
-    assert choice_of("joined, bytes,whole,bytes") == Choice(("bytes", "joined"))
+    assert choice_of(SAMPLE) == SegmentationChoice(OTHERS, BUDGET)
+    assert choice_of(SAMPLE, 7.0) == SegmentationChoice(OTHERS, 7.0)
+    assert choice_of(ALL) == SegmentationChoice(OTHERS)
+    assert choice_of("whole") == SegmentationChoice()
+    assert choice_of("joined, bytes,whole,bytes") == SegmentationChoice(("bytes", "joined"))
 
 
 @pytest.mark.parametrize("text", ["", "byte", "bytes,halves", "bytes,", "ALL", "sample,all"])
@@ -68,7 +68,7 @@ def test_every_delivery_has_a_clause_that_asks_for_it() -> None:
 
 
 def test_a_sample_covers_each_group_under_each_delivery_before_any_again() -> None:
-    plays = chosen(CASES, Choice(OTHERS, 60.0), SUITE, "7.1.0")
+    plays = chosen(CASES, SegmentationChoice(OTHERS, 60.0), SUITE, "7.1.0")
     cells = [(group_of(one), one.segmentation) for one in plays]
     spoken = protocol("throttr")
     possible = {
@@ -89,14 +89,14 @@ def test_the_default_covers_every_group_under_every_delivery() -> None:
 
 
 def test_the_same_cases_and_budget_choose_alike_and_more_time_only_adds() -> None:
-    small, large = (chosen(CASES, Choice(OTHERS, seconds), SUITE, "7.1.0") for seconds in (1.0, 3.0))
+    small, large = (chosen(CASES, SegmentationChoice(OTHERS, seconds), SUITE, "7.1.0") for seconds in (1.0, 3.0))
 
-    assert small == chosen(CASES, Choice(OTHERS, 1.0), SUITE, "7.1.0") == large[: len(small)]
+    assert small == chosen(CASES, SegmentationChoice(OTHERS, 1.0), SUITE, "7.1.0") == large[: len(small)]
     assert 0 < len(small) < len(large)
 
 
 def test_no_time_is_no_sample() -> None:
-    assert chosen(CASES, Choice(OTHERS, 0.0), SUITE, "7.1.0") == []
+    assert chosen(CASES, SegmentationChoice(OTHERS, 0.0), SUITE, "7.1.0") == []
 
 
 def test_cases_that_are_scored_quick_and_say_more_come_first() -> None:
@@ -105,7 +105,7 @@ def test_cases_that_are_scored_quick_and_say_more_come_first() -> None:
     large = make_case({"send": {"each": {"i": [1, 900]}, "of": ASK}}, id="made/large")
     bare = make_case({"send": "WHOAMI"}, id="made/bare")
     suite = Suite("throttr", SUITE.clauses, (bare, waiting, large, *quick), (), {})
-    order = [one.id for one in chosen(suite.cases, Choice(("bytes",), 60.0), suite, "7.1.0")]
+    order = [one.id for one in chosen(suite.cases, SegmentationChoice(("bytes",), 60.0), suite, "7.1.0")]
 
     assert set(order[:3]) == {case.id for case in quick}
     assert order[3:] == ["made/large", "made/waiting", "made/bare"]
@@ -134,7 +134,7 @@ def test_only_plays_that_tell_something_are_kept_and_the_others_counted() -> Non
 
 def test_of_alike_cases_each_delivery_has_another_one() -> None:
     cases = [make_case({"send": ASK}, id=f"made/{number}") for number in range(6)]
-    plays = chosen(cases, Choice(OTHERS, 60.0), SUITE, "7.1.0")
+    plays = chosen(cases, SegmentationChoice(OTHERS, 60.0), SUITE, "7.1.0")
 
     assert {one.id for one in plays[:6]} == {case.id for case in cases}
     assert {one.segmentation for one in plays[:6]} == set(OTHERS)
@@ -146,7 +146,7 @@ def test_what_takes_long_comes_last() -> None:
     larger = make_case({"send": {"each": {"i": [1, 60]}, "of": ASK}}, id="made/larger")
     waits, patient = (make_case({"send": ASK}, {"wait": number}, id=f"made/waits-{number}") for number in (1, 2))
     cases = [patient, larger, waits, large, make_case({"send": ASK}, id="made/short")]
-    order = [one.id for one in chosen(cases, Choice(("bytes",), 60.0), SUITE, "7.1.0")]
+    order = [one.id for one in chosen(cases, SegmentationChoice(("bytes",), 60.0), SUITE, "7.1.0")]
 
     assert order == ["made/short", "made/large", "made/larger", "made/waits-1", "made/waits-2"]
 
