@@ -18,9 +18,9 @@ Three rules decide what is read, and when:
 - A reply may decide how the next request is read (PSRT's PUBLISH_REPL, a greeting that asks for TLS), so each reply is
   passed to the reader of requests before it reads on. A request that became readable so keeps the time of its bytes.
 
-Nothing here judges: a caller that doubts a request refuses it by `counts`, and requests whose bytes are not to be
-decoded are noted by `await_reply`. A switch to TLS is the caller's to make (`start_tls`), since the plain bytes of
-what follows come from elsewhere.
+Nothing here judges: a caller that doubts a request refuses it by `counts`; requests whose bytes are not to be decoded
+are noted by `await_reply`, replies by `note_reply`. A switch to TLS is the caller's to make (`start_tls`), since the
+plain bytes of what follows come from elsewhere.
 """
 
 from __future__ import annotations
@@ -252,6 +252,12 @@ class Dissection:
         place = self.of_client.size
         self._await(Frame(Role.CLIENT, request, (place, place), at))
 
+    def note_reply(self, reply: Message) -> None:
+        """Note a reply whose bytes are not read here: it may decide how the next request is read."""
+        with suppress(LocalProtocolError):
+            self._server.send(reply)
+            self.of_client.read_on()
+
     def start_tls(self) -> bytes:
         """Switch both directions to TLS; return what the client sent already and is the first of it.
 
@@ -280,7 +286,5 @@ class Dissection:
         answered, request = self._client.answered, None
         while answered is not None and (request is None or request.message is not answered):
             request = self._due.popleft()
-        with suppress(LocalProtocolError):
-            self._server.send(reply)
-            self.of_client.read_on()
+        self.note_reply(reply)
         return request
