@@ -56,6 +56,9 @@ HEAD_START = 1.0
 class CaseScheduler:
     """One run over sockets; `run` plays everything."""
 
+    holds_passes = False
+    """Whether a case that passed is not reported at once, either."""
+
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
         self.plan = plan
         self.driver = driver
@@ -219,12 +222,18 @@ class CaseScheduler:
         return outcome
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
-        """Play one case; what goes wrong here is its outcome."""
+        """Play one case; what goes wrong here is its outcome. Raises what the journal raises."""
         if not attempt and case.segmentation != WHOLE.name and self.confirmation.over:
             return not_played("was not asked: the time for a sample of deliveries is over")
         if (undeclared := self.plan.undeclared(case)) is not None:
             return undeclared
-        player = player or self.plan.player(case, attempt)
+        began, player = time.monotonic(), player or self.plan.player(case, attempt)
+        outcome = await self._played(case, player)
+        if self.holds_passes or outcome.verdict is not Verdict.PASS:
+            self.plan.note(case, outcome, began)
+        return outcome
+
+    async def _played(self, case: Case, player: Player) -> Outcome:
         other = case.segmentation != WHOLE.name
         self._others_under_way += other
         try:
