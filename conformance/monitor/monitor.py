@@ -86,6 +86,15 @@ class Monitor:
             if kind is Kind.CLOSED:
                 del self._open[name]
 
+    def agreed(self, name: str, offset: int) -> None:
+        """Take it as known what the target's message at `offset` is: somebody else who read it says the same.
+
+        Where it might have been a push, what follows can then be read in one way only.
+        """
+        for connection in self._connections:
+            if connection.name == name:
+                connection.agreed(offset)
+
     def _add(self, name: str, number: int, link_name: str) -> None:
         link, intended = self._protocol.link_of(link_name), self._accounts.get(number)
         connection = self._open[name] = MonitoredConnection(name, number, link, self._codec, intended)
