@@ -31,8 +31,8 @@ that retries bring. An exception in one case becomes its record and ends nothing
 # refused (`_is_doubtful`) may come from the load: it is played again alone. A failure beside plays under other
 # segmentations (`_is_disturbed`) may come from them, because a target that cannot read cut frames may break for
 # everybody; it counts only if such plays were under way or ended after the case began. A case may come too late to
-# judge, or fail in a step that prepares (`_is_late`). The last two kinds are played again concurrently first, with fewer
-# cases beside them, because there may be many.
+# judge, or fail in a step that prepares (`_is_late`). The last two kinds are played again concurrently first, with
+# fewer cases beside them, because there may be many.
 #
 # Outcomes are doubted at most once each way, so the rounds end: concurrent, concurrent with its like, alone. The
 # outcome of a play alone is final. A replay has other keys (`attempt`), since the first play may have left records.
