@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from wireproof.conformance.suite.resolved_patterns import plain
-from wireproof.protocols import NEED_DATA, Message, Protocol, ProtocolError, Reply
+from wireproof.protocols import Message, Protocol, ProtocolError, Reply, Request, Role
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.fields import Flag, Kind, Raw, UInt
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import declared_layout
@@ -60,53 +61,39 @@ class _UnfitError(Exception):
 
 
 def _read(link: Link, codec: Any, direction: str, data: bytes, before: Before) -> Any:
-    reader = link.server(codec) if direction == "request" else link.client(codec)
-    open_request = _said(reader, codec, before, asking=direction != "request")
-    if open_request is not None and direction != "reply":
-        _answer(reader, codec, open_request, asking=direction != "request")
-    try:
-        reader.receive_data(data)
-        event = reader.next_event()
-        if event is NEED_DATA:
-            reader.receive_data(b"")
-            event = reader.next_event()
-    except ProtocolError as error:
-        return error.code.value
-    return named(event) if isinstance(event, Message) else str(event)
-
-
-def _said(reader: Any, codec: Any, before: Before, *, asking: bool) -> Message | None:
-    """Let `reader` go through what went before; return the last request, when it is not answered yet."""
+    dissection = Dissection(link, codec)
     due: Message | None = None
     for message in before:
-        if isinstance(message, Reply):
-            _cross(reader, codec, message, ours=not asking)
-            due = None
-            continue
-        if due is not None:
-            _answer(reader, codec, due, asking=asking)
-        _cross(reader, codec, message, ours=asking)
-        due = message
-    return due
+        if due is not None and not isinstance(message, Reply):
+            _answer(dissection, codec, due)
+        _cross(dissection, codec, message)
+        due = None if isinstance(message, Reply) else message
+    if due is not None and direction != "reply":
+        _answer(dissection, codec, due)
+    sender = Role.CLIENT if direction == "request" else Role.SERVER
+    found = dissection.feed(sender, data)
+    if found:
+        return named(found[0].message)
+    dissection.end(sender)
+    error = dissection.direction(sender).error
+    return error.code.value if error is not None else "nothing"
 
 
-def _answer(reader: Any, codec: Any, request: Message, *, asking: bool) -> None:
+def _answer(dissection: Dissection, codec: Any, request: Message) -> None:
     replies = codec.profile.replies[type(request)]
     if replies:
-        _cross(reader, codec, _zeros(replies[0]), ours=not asking)
+        _cross(dissection, codec, _zeros(replies[0]))
 
 
-def _cross(reader: Any, codec: Any, message: Message, *, ours: bool) -> None:
-    """Let `reader` send a message, or read it; `_UnfitError` where it cannot."""
+def _cross(dissection: Dissection, codec: Any, message: Message) -> None:
+    """Let a message cross; `_UnfitError` where its sender may not send it, or it is read as another one."""
+    sender = Role.CLIENT if isinstance(message, Request) else Role.SERVER
     try:
-        if ours:
-            reader.send(message)
-            return
-        reader.receive_data(codec.encode(message))
-        if type(reader.next_event()) is not type(message):
-            raise _UnfitError
+        read = [type(one.message) for one in dissection.feed(sender, codec.encode(message))]
     except ProtocolError:
         raise _UnfitError from None
+    if read != [type(message)] or not dissection.is_paired:
+        raise _UnfitError
 
 
 def _zeros(kind: type[Message]) -> Message:

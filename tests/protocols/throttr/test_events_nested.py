@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.protocols.segmentations import client_waiting, every_delivery
 
+from tests.protocols.segmentations import client_waiting, every_delivery
 from wireproof.protocols import LocalProtocolError, Reply, Request
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.throttr import OK, REFUSED, V732, Codec, ServerConnection

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.protocols.segmentations import client_waiting, every_delivery, server
 
+from tests.protocols.segmentations import client_waiting, every_delivery, server
 from wireproof.protocols import Message, Reply, Request
 from wireproof.protocols.throttr import OK, REFUSED, V710, V732, Codec, ServerConnection
 from wireproof.protocols.throttr.replies import (

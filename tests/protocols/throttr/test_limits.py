@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.protocols.segmentations import client_waiting, deliver
 
+from tests.protocols.segmentations import client_waiting, deliver
 from tests.protocols.throttr.combos import CODECS
 from wireproof.protocols import NEED_DATA, RemoteProtocolError, protocol
 from wireproof.protocols.buffer import Buffer

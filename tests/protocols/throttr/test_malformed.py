@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.protocols.segmentations import client_waiting, deliver, drain, every_delivery, server
 
+from tests.protocols.segmentations import client_waiting, deliver, drain, every_delivery, server
 from tests.protocols.throttr.combos import CODECS, every_codec
 from wireproof.fuzz.strategies import chunked, messages
 from wireproof.protocols import NEED_DATA, LocalProtocolError, Message, ProtocolError, RemoteProtocolError, Request

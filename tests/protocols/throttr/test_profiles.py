@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from tests.protocols.segmentations import client_waiting, every_delivery, server
 
 from tests.places import ROOT
+from tests.protocols.segmentations import client_waiting, every_delivery, server
 from wireproof.protocols import ErrorCode, LocalProtocolError, Message
 from wireproof.protocols.throttr import OK, PROFILES, REFUSED, V710, V732, Codec, ServerConnection, profiles
 from wireproof.protocols.throttr.profiles import NO_CONNECTION_TYPE

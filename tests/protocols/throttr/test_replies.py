@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.protocols.segmentations import client_waiting, drain, every_delivery
 
+from tests.protocols.segmentations import client_waiting, drain, every_delivery
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, RemoteProtocolError
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.protocols.segmentations import client_waiting, deliver, every_delivery, server
 
+from tests.protocols.segmentations import client_waiting, deliver, every_delivery, server
 from tests.protocols.throttr.combos import every_codec, every_request
 from wireproof.fuzz.strategies import chunked, exchanges, messages
 from wireproof.protocols import EndOfStream, Request
