@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.mutant import HandlerPatch
+from wireproof.mutants.server import HandlerPatch
 from wireproof.mutants.throttr.server.patches import both, with_handler
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
