@@ -20,6 +20,7 @@ from wireproof.mutants.wire_edits import (
     bytes_changed,
     replies_changed,
     requests_changed,
+    sizes_changed,
     status_inverted,
     written_otherwise,
 )
@@ -49,8 +50,8 @@ def wire_mutants(name: str) -> Mapping[str, Mutant]:
 
 @cache
 def wire_sample(name: str) -> Mapping[str, Mutant]:
-    """Return those that a run tries: of the operators that show with any value, one for each field, in turns."""
-    every, coarse = wire_mutants(name), [one.name for one in OPERATORS if not one.fine]
+    """Return those that a run tries: of the operators that are sampled, one for each field, in turns."""
+    every, coarse = wire_mutants(name), [one.name for one in OPERATORS if one.is_sampled]
     places = dict.fromkeys(one.rpartition(":")[0] for one in every)
     picked = {_picked(place, coarse, every) for place in places}
     return {one: mutant for one, mutant in every.items() if one.rpartition(":")[2] not in coarse or one in picked}
@@ -76,7 +77,7 @@ class _Maker:
         """Yield the mutants of each operator on each field that it can be applied to."""
         how = "read" if issubclass(message, Request) else "written"
         for operator in OPERATORS:
-            if issubclass(message, Push) and not operator.of_layout:
+            if (issubclass(message, Push) and not operator.of_layout) or (operator.announces and how == "read"):
                 continue
             for field, where in _fitting(message, profiles, operator).items():
                 told = f"{message.NAME}.{field} is {how} {operator.description}."
@@ -125,7 +126,8 @@ def _patch(message: type[Message], field: str, operator: Operator) -> dict[str, 
     if not operator.of_layout:
         if issubclass(message, Request):
             return {"handlers": requests_changed(message, field, operator)}
-        return {"handlers": replies_changed(message, field, operator)}
+        changed = sizes_changed if operator.announces else replies_changed
+        return {"handlers": changed(message, field, operator)}
     if issubclass(message, Request | Push):
         return {"profile": lambda profile: operator.derived(profile, message, field)}
     return {"handlers": written_otherwise(message, field, operator)}

@@ -38,6 +38,13 @@ class Operator:
     """Shows with some values only; of bytes, where their size is one byte."""
     amounts: bool = False
     """Fits only numbers whose size depends on the variant."""
+    announces: bool = False
+    """What is written before the bytes or rows says how many `value` would have; the bytes or rows stay."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a run tries it on some fields only, in turns with others."""
+        return not (self.fine or self.announces)
 
     @property
     def swaps(self) -> bool:
@@ -180,6 +187,17 @@ def _value(
     return Operator(name=name, description=description, fits=fits, value=value, amounts=amounts, fine=fine or amounts)
 
 
+def _announced(what: str, fits: Callable[[Kind], bool]) -> tuple[Operator, Operator]:
+    """Return the operators that announce one more or one less of `what`, a size or a count, than follow."""
+    more, less = (lambda value, kind: value + (value[-1:] or value[:1])), (lambda value, kind: value[:-1])
+    return tuple(  # type: ignore[return-value]
+        Operator(
+            name=f"{what}-{name}", description=f"behind a {what} that is {said}", fits=fits, value=value, announces=True
+        )
+        for name, said, value in (("one-more", "one more", more), ("one-less", "one less", less))
+    )
+
+
 def _kind(name: str, description: str, fits: Callable[[Kind], bool], kind: Callable[[Kind], Kind]) -> Operator:
     return Operator(name=name, description=description, fits=fits, kind=kind)
 
@@ -215,6 +233,8 @@ OPERATORS = (
     _value("row-lost", "without its last part", _is_table, lambda value, kind: value[:-1]),
     _value("row-twice", "with its last part twice", _is_table, lambda value, kind: (*value, *value[-1:])),
     _value("rows-reversed", "with its last part first", _is_table, lambda value, kind: value[::-1]),
+    *_announced("size", _is_blob),
+    *_announced("count", _is_table),
     _kind("wider", "in a field, or behind a size, one step wider", _can_be_resized(1), lambda kind: _resized(kind, 1)),
     _kind("narrower", "in a field, or behind a size, one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
     Operator(name="moved", description="behind the next field", fits=lambda kind: True, moves=True),
