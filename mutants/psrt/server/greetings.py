@@ -13,10 +13,6 @@ __all__ = ["MUTANTS"]
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("greeting-version-2", "The version of the greeting is 2.", "GREETING-3 STARTTLS-2",
            handlers=saying(Greeting, b"\xee\xaa\2\0")),
-    mutant("greeting-without-version", "The greeting is answered with its header alone.",
-           "GREETING-2 GREETING-3 STARTTLS-2", handlers=saying(Greeting, b"\xee\xaa")),
-    mutant("greeting-of-4-bytes", "A client's greeting has a mode of two bytes.", "GREETING-1 GREETING-2 STARTTLS-1",
-           profile=field_kind(Greeting, "mode", U16)),
     mutant("greeting-said-first", "The server greets before it is greeted, and once more then.",
            "GREETING-10 GREETING-2 DATA_GREETING-2 GREETING-5 GREETING-6 DATA_GREETING-4 FRAMING-9 STARTTLS-1 LOGIN-3",
            after("PsrtSession.__init__", "self.expect()", r'write(b"\xee\xaa\1\0")')),

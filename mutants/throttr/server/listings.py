@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from wireproof.mutants.edits import Edit, before, edit, first
-from wireproof.mutants.server import Ask, HandlerPatch, Kinds, both, changed, field_kind, lead, with_answer
+from wireproof.mutants.server import Ask, HandlerPatch, Kinds, both, changed, field_kind, with_answer
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
 from wireproof.mutants.throttr.server.patches import (
     V732,
@@ -98,12 +98,8 @@ def _listing(kind: Any) -> Iterator[ServerMutant]:
     def with_noted(rows: list[Any], ask: Ask) -> list[Any]:
         return rows + [ghost(key) for key in _noted(ask) if key not in {row.key for row in rows}]
 
-    yield one("by-another-type-byte", f"{name} is known by another type byte.", "type bare led",
-              profile=lead(kind, 0x0A if kind is Stats else 0x27))
     yield one("eats-a-byte", f"{name} takes the byte behind it when it comes again in one segment.",
               "type FRAMING-3 ROBUSTNESS-7", handlers=eating_again(kind))
-    yield one("with-a-status", f"The answer to {name} begins with a status byte.", "bare FRAMING-9", profile=lead(reply, 1))
-    yield one("without-status", f"The answer to {name} has no status byte.", "led FRAMING-10", profile=lead(reply))
     for shape in ("bare", "led"):
         yield one(f"count-of-4-bytes-{shape}", f"The fragment count of {name} is 4 bytes.", shape,
                   profile=field_kind(reply, "fragments", Repeated(fragment, U32)))
@@ -117,8 +113,6 @@ def _listing(kind: Any) -> Iterator[ServerMutant]:
               **rows(_renamed(lambda key: key[:100])))
     yield one("names-padded-to-4", f"{name} pads a key below 4 bytes with zeros and counts them.", "size names all",
               **rows(_renamed(lambda key: key.ljust(4, b"\0"))))
-    yield one("names-cut-at-254", f"{name} names at most 254 bytes of a key.", "size names all",
-              **rows(_renamed(lambda key: key[:254])))
     yield one("names-stop-at-a-zero-byte", f"{name} names a key up to its first zero byte.", "names all",
               **rows(_renamed(lambda key: key.partition(b"\0")[0])))
     yield one("names-in-lower-case", f"{name} names keys in lower case.", "all names", **rows(_renamed(bytes.lower)))
@@ -176,8 +170,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            handlers=_row(Stats, lambda row, ask: changed(row, total_reads=row.reads_per_minute, total_writes=row.writes_per_minute))),
     mutant("stat-key-size-signed", "STAT takes a key size above 127 for a negative one: no such key.", "STAT-2",
            first("RecordRequests.stat", "if len(key) > 127: return DENIED")),
-    mutant("stat-key-cut-at-254", "STAT reads 254 bytes of a key of 255.", "STAT-2 STAT-3",
-           first("RecordRequests.stat", "key = key[:254]")),
     mutant("stat-key-below-3-missed", "STAT takes a key of one byte or two for none.", "STAT-2",
            first("RecordRequests.stat", "key = key if len(key) > 2 else b''")),
     mutant("stat-key-size-reserved", "STAT takes the key sizes 7f and ff for something else: no such key.", "STAT-2",
