@@ -40,7 +40,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
              f"{clause} TTL-16", *GRAVES, answering(kind, f"self._state.now < dead.due + {SECOND // 2}"))
       for kind, clause in ASKING),
     mutant("update-revives", "UPDATE of the TTL gives an expired record another second.", "EXPIRY-3",
-           *_dead("update", "if dead and attribute == Attribute.TTL and change != Change.DECREASE:", "    self._store.graves.pop(key, None); self._store.add(dead, self._state.now + 10**9); return ACCEPTED")),
+           *_dead("update", "if dead and attribute == Attribute.TTL and change != Change.DECREASE:",
+                  "    self._store.graves.pop(key, None); self._store.add(dead, self._state.now + 10**9); return ACCEPTED")),
     *(mutant(f"update-{attribute.lower()}-of-expired-{kind.lower()}s", f"UPDATE {attribute} of expired {kind.lower()}s answers 01.",
              "EXPIRY-3", *_dead("update", f"if type(dead) is {kind} and attribute == Attribute.{attribute}: return ACCEPTED"))
       for attribute, kind in (("QUOTA", "Counter"), ("TTL", "Counter"), ("TTL", "Buffer"))),

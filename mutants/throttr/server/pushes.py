@@ -39,7 +39,8 @@ def _and_also(wanted: str) -> tuple[Edit, ...]:
 def _later(size: str) -> tuple[Edit, ...]:
     """Write as many bytes of an answer at once, the rest 200 ms later; pushes do not wait for it."""
     return (
-        first("ThrottrSession._answer", "bare = self._at < len(self._data) and self._dispatch.is_bare[self._data[self._at]]"),
+        first("ThrottrSession._answer",
+              "bare = self._at < len(self._data) and self._dispatch.is_bare[self._data[self._at]]"),
         edit("ThrottrSession._answer", "self._write(data)",
              "rest, clock = vars(self).setdefault('rest', []), self._state.clock",
              f"at = 0 if rest else {size}",
@@ -48,7 +49,8 @@ def _later(size: str) -> tuple[Edit, ...]:
              "if at < len(data):",
              "    rest or clock.call_at(clock.monotonic_ns() + 200_000_000, send)",
              "    rest.append(data[at:])"),
-        first("ThrottrSession.end", "rest = vars(self).get('rest')", "rest and (self._write(b''.join(rest)), rest.clear())"),
+        first("ThrottrSession.end", "rest = vars(self).get('rest')",
+              "rest and (self._write(b''.join(rest)), rest.clear())"),
     )  # fmt: skip
 
 

@@ -32,7 +32,8 @@ HANDLED = "answer = self._dispatch.handlers[type(request)](request, self, self._
 def _together(*lines: str) -> tuple[Edit, ...]:
     """Change `answers`, those to `requests`, before they are written together."""
     return (
-        before("ThrottrSession._answer_any", "answers.append(answer)", "vars(self).setdefault('asked', []).append(request)"),
+        before("ThrottrSession._answer_any", "answers.append(answer)",
+               "vars(self).setdefault('asked', []).append(request)"),
         before("ThrottrSession._answer", 'data = b"".join(answers)', "requests = vars(self).pop('asked', [])", *lines),
     )  # fmt: skip
 
@@ -57,7 +58,9 @@ def _moved(profile: Profile) -> Profile:
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("purge-overtakes-a-long-answer", "The answer to PURGE stands before the long answer of a GET before it.",
            "ROBUSTNESS-4 ROBUSTNESS-7",
-           *_together("for at in range(1, len(answers)):", "    names = requests[at - 1].NAME, requests[at].NAME", "    if names == ('GET', 'PURGE') and len(answers[at - 1]) > 200:", "        answers[at - 1 : at + 1] = answers[at], answers[at - 1]")),
+           *_together("for at in range(1, len(answers)):", "    names = requests[at - 1].NAME, requests[at].NAME",
+                      "    if names == ('GET', 'PURGE') and len(answers[at - 1]) > 200:",
+                      "        answers[at - 1 : at + 1] = answers[at], answers[at - 1]")),
     mutant("answers-100-and-101-exchanged", "The answers 100 and 101 to a segment of over 300 requests change places.",
            "ROBUSTNESS-4 ROBUSTNESS-7",
            *_together("if len(answers) > 300: answers[99:101] = answers[100], answers[99]")),
@@ -78,7 +81,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   "self._write(b''.join(answers[at] for at in sorted(answers)))")),
     mutant("answers-of-8096-bytes", "Of a segment with INFO only 8096 bytes of answers are sent.",
            "ROBUSTNESS-5 ROBUSTNESS-7",
-           *_together("left, cut = 8096, any(one.NAME == 'INFO' for one in requests)", "answers[:] = [one for one in answers if (left := left - len(one)) >= 0 or not cut]")),
+           *_together("left, cut = 8096, any(one.NAME == 'INFO' for one in requests)",
+                      "answers[:] = [one for one in answers if (left := left - len(one)) >= 0 or not cut]")),
     mutant("requests-up-to-1023", "Of one segment 1023 requests are answered.", "ROBUSTNESS-5 ROBUSTNESS-7",
            *_at_most(1023)),
     mutant("requests-up-to-1024", "Of one segment 1024 requests are answered.", "ROBUSTNESS-5 ROBUSTNESS-7",

@@ -12,6 +12,13 @@ __all__ = ["MUTANTS"]
 
 DIES = "self._state.dead = True; [one.end() for one in [*self._state.sessions.values()]]"
 OTHERS_END = "[one.end() for one in [*self._state.sessions.values()] if one is not self]"
+HALF = "self._state.value_max // 2"
+ANNOUNCED = (
+    f"self._tail and self._need > {HALF} or (self._ended or self._deaf) and {HALF} > self._max_frame "
+    f"and ({HALF}).to_bytes(self._state.value_size, 'little')[1:-1] in data"
+)
+"""Whether a request announces half of what its size field holds, where it is not there, or more than is allowed."""
+RUN = f"len(data) > 600 and data[:600] == data[:1] * 600 and data[0] not in {(int(RequestType.INFO), int(RequestType.WHOAMI))}"
 HEARD = (
     "for one in () if self._tail else [*self._state.sessions.values()]:",
     "    for data in vars(one).pop('unheard', ()): one.data_received(data)",
@@ -33,7 +40,7 @@ def _mortal(deadly: str) -> tuple[Edit, ...]:
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("dies-of-a-run-of-bytes", "The server ends when some hundred equal bytes come in one segment.",
            "ROBUSTNESS-1 ROBUSTNESS-2 ROBUSTNESS-12",
-           *_mortal(f"len(data) > 600 and data[:600] == data[:1] * 600 and data[0] not in {(int(RequestType.INFO), int(RequestType.WHOAMI))}")),
+           *_mortal(RUN)),
     mutant("dies-of-nonsense", "The server ends when bytes cannot be framed.",
            "ROBUSTNESS-1 ROBUSTNESS-2 ROBUSTNESS-12", *_mortal("self._ended or self._deaf")),
     mutant("dies-of-answers-nobody-takes", "The server ends when a client that was given 50000 bytes goes.",
@@ -44,7 +51,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
                   f"if goes: {DIES}")),
     mutant("dies-of-announced-sizes", "The server ends when a request announces half of what can be announced.",
            "ROBUSTNESS-3 ROBUSTNESS-1 ROBUSTNESS-2",
-           *_mortal("(half := self._state.value_max // 2) and (self._tail and self._need > half or half > self._max_frame and (self._ended or self._deaf) and half.to_bytes(self._state.value_size, 'little')[1:-1] in data)")),
+           *_mortal(ANNOUNCED)),
     mutant("dies-of-nested-events", "The server ends when EVENTs are nested deeper than its stack.",
            "ROBUSTNESS-23 ROBUSTNESS-1",
            *_mortal(f"data.count(bytes([{int(RequestType.EVENT)}, 0])) > {4 * MAX_NESTING}")),

@@ -103,7 +103,13 @@ MUTANTS: tuple[ServerMutant, ...] = (
            profiles=V732, variants=WIDE),
     mutant("last-second-in-milliseconds", "QUERY and GET show the last second of a short TTL in milliseconds.",
            "TTL-4 TTL-1 TTL-2 QUERY-7 GET-6",
-           *(one for name in ("query", "get") for one in (after(f"RecordRequests.{name}", "ttl, until = self._remaining(record)", "kind, left = record.ttl_type, record.due - self._state.now", "if kind <= TTLType.SECONDS and left < 10**9:", "    kind, ttl, until = TTLType.MILLISECONDS, min(left // 10**6, self._max), 0"), edit(f"RecordRequests.{name}", "record.ttl_type, ttl & self._max", "kind, ttl & self._max")))),
+           *(after(f"RecordRequests.{name}", "ttl, until = self._remaining(record)",
+                   "kind, left = record.ttl_type, record.due - self._state.now",
+                   "if kind <= TTLType.SECONDS and left < 10**9:",
+                   "    kind, ttl, until = TTLType.MILLISECONDS, min(left // 10**6, self._max), 0")
+             for name in ("query", "get")),
+           *(edit(f"RecordRequests.{name}", "record.ttl_type, ttl & self._max", "kind, ttl & self._max")
+             for name in ("query", "get"))),
     mutant("ttl-shown-in-tens", "QUERY and GET show a TTL from 110 to 119 rounded up to tens.", "TTL-12 TTL-11",
            _shown("if 110 <= left < 120: left = min(-(-left // 10) * 10, self._max)")),
     mutant("long-units-tick-each-second", "A TTL in minutes or hours loses one each second.",
