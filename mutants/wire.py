@@ -80,12 +80,12 @@ class _Maker:
             if (issubclass(message, Push) and not operator.of_layout) or (operator.announces and how == "read"):
                 continue
             for field, where in _fitting(message, profiles, operator).items():
-                told = f"{message.NAME}.{field} is {how} {operator.description}."
-                yield from self._mutant(message, field, operator.name, told, where, _patch(message, field, operator))
+                said = f"{message.NAME}.{field} is {how} {operator.description}."
+                yield from self._mutant(message, field, operator.name, said, where, _patch(message, field, operator))
 
     def of_bytes(self, message: type[Message], profiles: list[Profile]) -> Iterator[Mutant]:
         """Yield the mutants of what a message begins with, and of the status that a request gets."""
-        for name, told, change in LEADS:
+        for name, said, change in LEADS:
             led = {
                 one.name: tuple(one.variants)
                 for one in profiles
@@ -93,19 +93,19 @@ class _Maker:
             }
             if led:
                 patch: dict[str, Any] = {"profile": _another_lead(message, change)}
-                yield from self._mutant(message, "lead", name, f"{message.NAME} begins {told}.", led, patch)
+                yield from self._mutant(message, "lead", name, f"{message.NAME} begins {said}.", led, patch)
         everywhere = {one.name: tuple(one.variants) for one in profiles}
         if issubclass(message, Reply):
-            for name, told, edit in ENDS:
+            for name, said, edit in ENDS:
                 patch = {"handlers": bytes_changed(message, edit)}
-                yield from self._mutant(message, "end", name, f"{message.NAME} ends {told}.", everywhere, patch)
+                yield from self._mutant(message, "end", name, f"{message.NAME} ends {said}.", everywhere, patch)
         asked = {one.name: tuple(one.variants) for one in profiles if _has_status(one, message)}
         if asked and issubclass(message, Request):
-            told = f"The status of {message.NAME} is inverted."
-            yield from self._mutant(message, "status", "inverted", told, asked, {"handlers": status_inverted(message)})
+            said = f"The status of {message.NAME} is inverted."
+            yield from self._mutant(message, "status", "inverted", said, asked, {"handlers": status_inverted(message)})
 
     def _mutant(
-        self, message: type[Message], field: str, operator: str, told: str, where: Where, patch: Mapping[str, Any]
+        self, message: type[Message], field: str, operator: str, said: str, where: Where, patch: Mapping[str, Any]
     ) -> Iterator[Mutant]:
         name = f"{message.NAME}.{field}:{operator}"
         if self._clauses.is_unseen(name):
@@ -113,7 +113,7 @@ class _Maker:
         variants = tuple(dict.fromkeys(one for some in where.values() for one in some))
         yield self._class(
             name=f"wire:{name}",
-            description=told,
+            description=said,
             clauses=self._clauses.of(tuple(dict.fromkeys(self._groups[message])), field, tuple(where)),
             profiles=tuple(where),
             variants=() if set(variants) == self._variants else variants,

@@ -18,7 +18,7 @@ NAMED: tuple[tuple[type[Request], str], ...] = (
     (Insert, "INSERT-5"), (Query, "QUERY-2"), (Update, "UPDATE-10"), (Purge, "PURGE-2"), (Set, "SET-4"), (Get, "GET-2"),
     (Stat, "STAT-2"),
 )  # fmt: skip
-"""Requests that take a key, and what says how its size is told."""
+"""Requests that take a key, and the clause about its size."""
 
 
 def _folded(fold: str) -> Edit:

@@ -76,7 +76,7 @@ def _row(kind: type, change: Callable[[Any, Ask], Any]) -> HandlerPatch:
 
 
 def _used(used: str) -> Edit:
-    """Let LIST tell as bytes used what is an expression of used, record and value_size."""
+    """Let LIST show as bytes used what is an expression of used, record and value_size."""
     return before("Listings._list_rows", "size = len(key)", f"used = {used}")
 
 
