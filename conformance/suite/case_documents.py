@@ -24,7 +24,7 @@ from wireproof.conformance.suite.case_reader import Path as Place
 from wireproof.conformance.suite.clauses import Clause
 from wireproof.conformance.suite.documents import CaseError, keep, kept, read_text, vectors_root
 from wireproof.conformance.suite.names import near, shown_names
-from wireproof.conformance.suite.sdk_steps import SdkCaseEntry, SdkCaseFile, SdkStep
+from wireproof.conformance.suite.sdk_steps import SdkCaseEntry, SdkCaseFile
 from wireproof.conformance.suite.sequences import Sequence
 from wireproof.conformance.suite.steps import Blame
 from wireproof.conformance.suite.values import Node, Scalar
@@ -263,7 +263,7 @@ def _cited(found: object) -> Iterator[str]:
         clause, blame = getattr(found, "clause", None), getattr(found, "blame", None)
         if isinstance(clause, str):
             yield clause
-        yield from (blame or {}).values() if isinstance(found, SdkStep) else ()
+        yield from blame.values() if isinstance(blame, dict) else ()
         if isinstance(found, Blame):
             yield from (one for one in (found.at_once, found.in_turn, found.seen) if one)
         found = [getattr(found, name) for name in found.__struct_fields__]
