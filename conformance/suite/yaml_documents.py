@@ -71,7 +71,7 @@ def line_of(text: str, path: Iterable[str | int]) -> int:
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
             line = node.start_mark.line + 1
-        else:
+        elif not isinstance(step, int):
             break
     return line
 
