@@ -106,7 +106,8 @@ def _sequences() -> Schema:
     entry: Schema = _plain(kept["SequenceEntry"])  # type: ignore[assignment]
     step: Schema = {"type": "object", "minProperties": 1}
     step["propertyNames"] = {"enum": [*VERBS, "perform", *CHOICES, *BESIDE]}
-    _properties(entry)["steps"] = {"type": "array", "minItems": 1, "items": step}
+    given = {key: one for key, one in _property({"": entry}, "", "with").items() if key != "additionalProperties"}
+    _properties(entry).update({"steps": {"type": "array", "minItems": 1, "items": step}, "with": given})
     names = _plain(msgspec.json.schema(SequenceName))
     head: Schema = {"$schema": DIALECT, "$id": "urn:wireproof:sequences:1", "title": "wireproof sequences"}
     head["description"] = (

@@ -58,7 +58,7 @@ def test_names_that_something_gives_are_right(steps: list[Any]) -> None:
         ([{"expect": {"QUERY_REPLY": {"ttl": {"at_most": "limt"}}}}], "QUERY_REPLY.ttl.at_most: unknown name 'limt'"),
         ([{"expect": {"LIST_REPLY": {"rows": {"contains": [{"key": "$k", "bytes_used": "sise"}]}}}}], "'sise'"),
         ([{"wait_until": {"mark": "start", "plus": 1}}], "unknown mark 'start'; expected none"),
-        ([{"measure": {"steps": [{"send": "INFO"}], "at_most": {"memory": "MEMORY_SLAK"}}}], "did you mean MEMORY_SLACK"),
+        ([{"measure": {"steps": [{"send": "INFO"}], "at_most": {"memory": "MEMORY_SLAK"}}}], "MEMORY_SLACK"),
         ([{"wait": {"by_profile": {"7.3.2": "soon", "else": 1}}}], "unknown name 'soon'"),
     ],
 )  # fmt: skip
