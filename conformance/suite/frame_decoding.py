@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Protocol as Interface
 
 from wireproof.conformance.suite.resolved_patterns import plain
-from wireproof.protocols import NEED_DATA, Message, Protocol, ProtocolError, Reply
+from wireproof.protocols import NEED_DATA, Message, Protocol, ProtocolError, Reply, Request
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.fields import Flag, Kind, Raw, UInt
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import declared_layout
@@ -18,7 +19,20 @@ Before = Sequence[Message]
 """What crossed before, of both sides; a request whose reply is not told was answered with zeros."""
 
 
-def named(message: Message) -> dict[str, Any]:
+class Reader(Interface):
+    """One side of a link, as far as frames are read through it."""
+
+    def receive_data(self, data: bytes) -> object:
+        """Take what came; nothing: the end."""
+
+    def next_event(self) -> object:
+        """Return the next message, or what stands for one."""
+
+    def send(self, message: Message) -> object:
+        """Note what is sent."""
+
+
+def named(message: Message) -> dict[str, object]:
     """Return a message as `{name, fields}`; a message inside a message likewise."""
     fields = {
         name: named(inner) if isinstance(inner := getattr(message, name), Message) else plain(inner)
@@ -27,7 +41,7 @@ def named(message: Message) -> dict[str, Any]:
     return {"name": message.NAME, "fields": fields}
 
 
-def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, request: Message | None = None) -> Any:
+def read_back(protocol: Protocol, codec: Codec, direction: str, data: bytes, request: Message | None = None) -> object:
     """Return what our own codec makes of the bytes: `{name, fields}`, or the code of the error.
 
     They are read on the first kind of line that has such a request, as early as it can be sent there.
@@ -37,14 +51,14 @@ def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, reque
 
 def readings(
     protocol: Protocol,
-    codec: Any,
+    codec: Codec,
     direction: str,
     data: bytes,
     request: Message | None,
     *,
     link: str | None = None,
     after: Before | None = None,
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, object]]:
     """Yield (kind of line, what is read) for each place where the bytes may stand: that told, or any in an opening."""
     for name, one in protocol.links.items():
         if link in (None, name):
@@ -59,7 +73,7 @@ class _UnfitError(Exception):
     """Raised where what goes before cannot be said."""
 
 
-def _read(link: Link, codec: Any, direction: str, data: bytes, before: Before) -> Any:
+def _read(link: Link, codec: Codec, direction: str, data: bytes, before: Before) -> object:
     reader = link.server(codec) if direction == "request" else link.client(codec)
     open_request = _said(reader, codec, before, asking=direction != "request")
     if open_request is not None and direction != "reply":
@@ -75,7 +89,7 @@ def _read(link: Link, codec: Any, direction: str, data: bytes, before: Before) -
     return named(event) if isinstance(event, Message) else str(event)
 
 
-def _said(reader: Any, codec: Any, before: Before, *, asking: bool) -> Message | None:
+def _said(reader: Reader, codec: Codec, before: Before, *, asking: bool) -> Message | None:
     """Let `reader` go through what went before; return the last request, when it is not answered yet."""
     due: Message | None = None
     for message in before:
@@ -90,13 +104,13 @@ def _said(reader: Any, codec: Any, before: Before, *, asking: bool) -> Message |
     return due
 
 
-def _answer(reader: Any, codec: Any, request: Message, *, asking: bool) -> None:
-    replies = codec.profile.replies[type(request)]
+def _answer(reader: Reader, codec: Codec, request: Message, *, asking: bool) -> None:
+    replies = codec.profile.replies[type(request)] if isinstance(request, Request) else ()
     if replies:
         _cross(reader, codec, _zeros(replies[0]), ours=not asking)
 
 
-def _cross(reader: Any, codec: Any, message: Message, *, ours: bool) -> None:
+def _cross(reader: Reader, codec: Codec, message: Message, *, ours: bool) -> None:
     """Let `reader` send a message, or read it; `_UnfitError` where it cannot."""
     try:
         if ours:
@@ -113,7 +127,7 @@ def _zeros(kind: type[Message]) -> Message:
     return kind(**{name: _zero(one) for name, one in declared_layout(kind).items()})
 
 
-def _zero(kind: Kind) -> Any:
+def _zero(kind: Kind) -> object:
     match kind:
         case UInt():
             return 0

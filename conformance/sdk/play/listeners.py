@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.sdk.play.accepted_streams import DatagramSocket, StreamSocket
 from wireproof.conformance.sdk.play.server_side import ServerSide
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.registry import Protocol as Spoken
 from wireproof.reference_server.service import Service, Session, Write
 
@@ -27,7 +28,7 @@ class ListenerHost(Protocol):
     """What a door tells its owner, and asks of it."""
 
     spoken: Spoken
-    codec: Any
+    codec: Codec
 
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
         """Write down what happened."""
