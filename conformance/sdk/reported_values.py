@@ -1,4 +1,4 @@
-"""What a driver reported, held against what crossed the wire."""
+"""What a driver reported, compared with what crossed the wire."""
 
 from __future__ import annotations
 

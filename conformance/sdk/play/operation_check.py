@@ -1,4 +1,4 @@
-"""How what an SDK sent and reported is told from what it should have: pure functions over bytes and driver lines."""
+"""How what an SDK sent and reported is compared with what it should have: functions of bytes and driver lines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SdkRefusal:
 
     @classmethod
     def of(cls, codec: Codec, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> SdkRefusal:
-        """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are told as words."""
+        """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are given as words."""
         numbers, texts = [], []
         for one in _with_rows(codec, messages):
             for name, kind in codec.layout(type(one)).fields:

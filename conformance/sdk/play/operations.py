@@ -63,7 +63,7 @@ class SdkConnection:
     connect_call: int | None = None
     """The call of a connection that the case opens by hand, until it is reported."""
     free: bool = False
-    """Pushes may be told of more or less often than they came."""
+    """Pushes may be reported more or less often than they came."""
 
     def in_flight(self, line: str) -> InFlight:
         """Return what is under way on a line."""
@@ -200,7 +200,7 @@ class SdkOperations:
     def judge(
         self, held: SdkConnection, connection: InFlight, step: Answering, pieces: Sequence[ReplyPiece]
     ) -> ActionGenerator:
-        """Hold what the driver reports against replies and pushes that were written.
+        """Compare what the driver reports with the replies and pushes that were written.
 
         Raises `SymbolError` for a reply to nothing.
         """
@@ -232,7 +232,7 @@ class SdkOperations:
                 raise Stopped(Verdict.FAIL, "a result", f"the error {error_text(answer)}")
 
     def _hold(self, step: Answering, due: Due, answer: DriverAnswer, written: ReplyPiece, said: Message) -> None:
-        """Hold a report against the reply that the SDK was sent."""
+        """Compare a report with the reply that the SDK was sent."""
         expected = self._plain.result(said)  # type: ignore[arg-type]
         found = report_differs(expected, answer, due.place)
         if found is None or (
@@ -262,14 +262,14 @@ class SdkOperations:
         raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
 
     def failing(self, connection: InFlight, fails: Fails | None) -> ActionGenerator:
-        """Hold what is still due against `fails`; a case must say of each request what becomes of it.
+        """Compare what is still due with `fails`; a case must say of each request what becomes of it.
 
         Raises `SymbolError` if the case leaves one out.
         """
         if not connection.due:
             return
         if fails is None:
-            raise SymbolError(f"{connection.due[0].request.NAME} is neither answered nor told to fail")
+            raise SymbolError(f"{connection.due[0].request.NAME} is neither answered nor expected to fail")
         kinds = self.kinds(fails)
         yield from self._all_fail(connection, kinds, f"an error ({' or '.join(kinds)})")
 
@@ -278,7 +278,7 @@ class SdkOperations:
         return ANY if fails == "any" else tuple(FailureKind(one) for one in fails)
 
     def connect_fields(self, given: Mapping[str, Value]) -> dict[str, object]:
-        """Return the protocol's own fields of `connect` as a driver is told them.
+        """Return the protocol's own fields of `connect` as a driver is given them.
 
         Raises `SymbolError` for an unknown field.
         """
@@ -338,7 +338,7 @@ class SdkOperations:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
 
     def _unable(self, answer: DriverAnswer, messages: Sequence[Message]) -> None:
-        """Stop where an error tells what the SDK said that it cannot do."""
+        """Stop where an error says what the SDK said that it cannot do."""
         if answer.error is None:
             return
         beyond = SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages)

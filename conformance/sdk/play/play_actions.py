@@ -64,7 +64,7 @@ class OpenConnection(Asks["Reported | None"]):
 
 @dataclass(frozen=True, slots=True)
 class Command(Asks["Died | None"]):
-    """Tell the driver to begin something, under a number that `Report` asks by. Answer: None, or `Died`."""
+    """Have the driver begin something, under a number that `Report` asks by. Answer: None, or `Died`."""
 
     call: int
     do: str
@@ -95,7 +95,7 @@ class Drain(Asks["Got"]):
 
 @dataclass(frozen=True, slots=True)
 class AwaitReport(Asks["Reported"]):
-    """Wait for the driver's answer to a call, `seconds` at most where they are told. Answer: `Reported`."""
+    """Wait for the driver's answer to a call, `seconds` at most where they are given. Answer: `Reported`."""
 
     call: int
     seconds: float | None = None
@@ -103,14 +103,14 @@ class AwaitReport(Asks["Reported"]):
 
 @dataclass(frozen=True, slots=True)
 class NextEvent(Asks["DriverReport"]):
-    """Wait for the next pushed message that the driver tells of. Answer: an `Event`, `Silent` or `Died`."""
+    """Wait for the next pushed message that the driver reports. Answer: an `Event`, `Silent` or `Died`."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
 class Leftovers(Asks[tuple[DriverEvent, ...]]):
-    """Take the pushed messages told of and not taken yet. Answer: a tuple of `Event`."""
+    """Take the pushed messages that were reported and not taken yet. Answer: a tuple of `Event`."""
 
     connection: str
 
@@ -125,7 +125,7 @@ class SendBytes(Asks[None]):
 
 @dataclass(frozen=True, slots=True)
 class End(Asks[None]):
-    """End the connection from the server's side, by FIN or by RST; with all its links if told. Answer: None."""
+    """End the connection from the server's side, by FIN or by RST; `whole`: with all its links. Answer: None."""
 
     connection: str
     reset: bool = False

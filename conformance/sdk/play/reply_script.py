@@ -1,4 +1,4 @@
-"""What a step of an SDK's case says, made concrete: requests to ask, and bytes to answer them with, cut as told."""
+"""What a step of an SDK's case says, made concrete: requests to ask, and the bytes of the answers, cut as it says."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from wireproof.protocols.profile import fixed_size
 
 __all__ = ["ReplyPiece", "ReplyScript", "field_at", "marks", "segments"]
 
-BEHIND = Split | Terminated | Rest
+TRAILING = Split | Terminated | Rest
 """The kinds of fields that share a body, or stand where the one before them ends."""
 
 
@@ -152,7 +152,7 @@ def marks(codec: Codec, message: Message, start: int = 0) -> list[int]:
     layout: Layout = codec.layout(type(message))
     at = start + len(layout.lead)
     found = [at] if layout.lead else []
-    if any(isinstance(kind, BEHIND) for _, kind in layout.fields):
+    if any(isinstance(kind, TRAILING) for _, kind in layout.fields):
         return found + [start + each for one in layout.places(message) for each in (one.start, one.stop)][1:]
     for name, kind in layout.fields:
         at += fixed_size(kind)
@@ -171,7 +171,7 @@ def field_at(codec: Codec, message: Message, at: int) -> str:
     """Return the field in which byte `at` of a message without tables lies: `type` first, `key_size` before `key`."""
     layout = codec.layout(type(message))
     fields = layout.fields
-    if any(isinstance(kind, BEHIND) for _, kind in fields):
+    if any(isinstance(kind, TRAILING) for _, kind in fields):
         inside = [one for one in layout.places(message) if one.start <= at]
         sized = isinstance(dict(fields)[inside[-1].field], Split) if inside else False
         return f"{inside[-1].field}{'_size' * (sized and not inside[-1].body)}" if inside else "type"
@@ -182,7 +182,7 @@ def field_at(codec: Codec, message: Message, at: int) -> str:
 
 
 def _inner(codec: Codec, kind: Kind, value: object, at: int) -> list[int]:
-    """Return the marks of what a table or a nested message holds; its fixed parts come first, all names behind them."""
+    """Return the marks of what a table or a nested message holds; its fixed parts come first, all names after them."""
     found: list[int] = []
     match kind, value:
         case Nested(), Message():

@@ -1,4 +1,4 @@
-"""Whether what an SDK sent says what it was told to say, in whatever bytes the protocol allows for it."""
+"""Whether what an SDK sent says what it was asked to say, in whatever bytes the protocol allows for it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RequestEquivalence:
         return b"" if sealed else b"".join(self._codec.encode(one) for one in requests)
 
     def alike(self, requests: Sequence[Request], ignored: Sequence[str]) -> Alike | None:
-        """Return what tells whether messages say the same as `requests`; None where one way to write them is known."""
+        """Return what compares messages with `requests` by what they say; None where there is one way to write them."""
         known, plain = self._spoken.sdk, SdkTraits
         if not ignored and known.canonical is plain.canonical and known.unsealed is plain.unsealed:
             return None

@@ -122,7 +122,7 @@ class SdkConnections:
             self._hold(got)
 
     def connected(self, step: ConnectedStep) -> ActionGenerator:
-        """Hold the report of a connection that was opened by hand: that it is, or with `fails` that it is not.
+        """Expect the report of a connection that was opened by hand: that it is, or with `fails` that it is not.
 
         Raises `Stopped` if the report differs, `SymbolError` if it was not opened by hand.
         """
@@ -165,7 +165,7 @@ class SdkConnections:
             yield from self.write(step.secure, self.operations.script.pieces(step.answer), step.cut)
 
     def receive(self, step: ReceiveStep) -> ActionGenerator:
-        """Expect requests that nobody told the SDK to make now, such as subscriptions that it brings back.
+        """Expect requests that nobody asked the SDK to make now, such as subscriptions that it brings back.
 
         Raises `Stopped` if they do not come.
         """

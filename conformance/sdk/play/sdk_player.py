@@ -1,6 +1,6 @@
 """Plays one case against an SDK, sans-IO: a generator of actions that is sent their answers and returns an `Outcome`.
 
-Both sides are judged: the bytes that the SDK sent are those of the requests it was told to make, and what its driver
+Both sides are judged: the bytes that the SDK sent are those of the requests it was asked to make, and what its driver
 reports is what the bytes said that came back. The verdict is a function of the case and of the answers.
 """
 
