@@ -25,7 +25,7 @@ from wireproof.conformance.suite.clauses import Clause
 from wireproof.conformance.suite.documents import CaseError, keep, kept, read_text, vectors_root
 from wireproof.conformance.suite.names import near, shown_names
 from wireproof.conformance.suite.sdk_steps import SdkCaseEntry, SdkCaseFile
-from wireproof.conformance.suite.sequences import Sequence, expanded
+from wireproof.conformance.suite.sequences import Sequence
 from wireproof.conformance.suite.steps import Blame
 from wireproof.conformance.suite.symbols import usual_parameters
 from wireproof.conformance.suite.used_names import UsedNames
@@ -160,8 +160,14 @@ def _look_at_names(reader: CaseReader, entry: Entry, node: dict[str, Node], path
 def _places(steps: Node, sequences: Mapping[str, Sequence]) -> Iterator[int]:
     """Yield for each step that is played the number of the one that was written."""
     for number, one in enumerate(steps if isinstance(steps, list) else []):
-        performs = isinstance(one, dict) and "perform" in one
-        yield from (number for _ in (expanded([one], sequences) if performs else [one]))
+        performed = one.get("perform") if isinstance(one, dict) else None
+        name = next(iter(performed), None) if isinstance(performed, dict) else performed
+        yield from (number for _ in range(_length(sequences[name].steps, sequences) if isinstance(name, str) else 1))
+
+
+def _length(steps: Iterable[Node], sequences: Mapping[str, Sequence]) -> int:
+    """Return how many steps are played where these were written."""
+    return sum(1 for _ in _places(list(steps), sequences))
 
 
 def problem_text(document: Node, problem: Problem) -> str:

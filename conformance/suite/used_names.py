@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from fnmatch import fnmatchcase
+from functools import cache
 from string import Formatter
-from typing import Annotated, get_args, get_origin
+from typing import Annotated, NamedTuple, get_args, get_origin
 
 import msgspec
 
@@ -76,8 +77,7 @@ class Sort(Enum):
     """One or the other: only what both know is looked at."""
 
 
-@dataclass(frozen=True)
-class _Spot:
+class _Spot(NamedTuple):
     """Where a value stands."""
 
     path: Path
@@ -88,7 +88,11 @@ class _Spot:
 
     def at(self, *steps: str | int) -> _Spot:
         """Return a place further in."""
-        return replace(self, path=(*self.path, *steps))
+        return _Spot((*self.path, *steps), self.sort, self.field, self.rows)
+
+    def of(self, sort: Sort) -> _Spot:
+        """Return the place with another sort."""
+        return self if sort is self.sort else _Spot(self.path, sort, self.field, self.rows)
 
 
 @dataclass
@@ -151,8 +155,8 @@ class UsedNames:
             case _:
                 self._parts(spec, spot)
 
-    def _parts(self, spec: msgspec.Struct, spot: _Spot) -> None:
-        """Look at the fields of a struct in their order; those that name a variable come before those that use it."""
+    def _given(self, spec: msgspec.Struct, spot: _Spot) -> None:
+        """Note the names that a struct gives to what stands in it; look at those that are no values."""
         if isinstance(spec, Concurrent):
             self.variables.update(spec.concurrent.draw, DRAWN)
         if isinstance(spec, Measured):
@@ -161,19 +165,28 @@ class UsedNames:
             self._unknown(spot.at("mark"), "mark", spec.mark, self.marks)
         if isinstance(spec, Step | Connect):
             self.saved.add(f"{_wild(_connection(spec))}_port")
-        found = keys_of(type(spec))
-        for key in sorted(found, key=lambda one: one != "each"):
-            name, hint = found[key]
-            value, place = getattr(spec, name), spot.at(key)
+
+    def _parts(self, spec: msgspec.Struct, spot: _Spot) -> None:
+        """Look at the fields of a struct in their order; those that name a variable come before those that use it."""
+        self._given(spec, spot)
+        for key, name, hint in _ordered(type(spec)):
+            value = getattr(spec, name)
+            if not value or isinstance(value, int | float):
+                continue
+            place = spot.at(key)
             if (type(spec), name) in UNWRITTEN:
                 for step, one in value.items() if isinstance(value, dict) else ((None, one) for one in value):
-                    self._look(one, _inner(hint, type(value))[-1], spot if step is None else spot.at(step))
+                    self._look(
+                        one,
+                        _inner(hint, dict if isinstance(value, dict) else tuple)[-1],
+                        spot if step is None else spot.at(step),
+                    )
                 continue
             if hint == Range and isinstance(value, dict):
                 self._look(value, hint, place)
                 self.variables.update(value)
             else:
-                self._look(value, hint, replace(place, sort=_sort_in(spec, name, spot.sort)))
+                self._look(value, hint, place.of(_sort_in(spec, name, spot.sort)))
         if isinstance(spec, Measured) and spec.save is not None:
             self.saved.update(f"{spec.save}_{one}" for one in RESOURCES)
 
@@ -182,7 +195,7 @@ class UsedNames:
         for name, one in fields.items():
             kinds = [layout[name] for layout in layouts if name in layout]
             rows = _rows_of(kinds) if kinds else [row for layout in layouts for row in _rows_of(_of_parts(layout))]
-            self._look(one, inner, replace(spot.at(name), sort=_sort(kinds), field=name, rows=rows))
+            self._look(one, inner, _Spot((*spot.path, name), _sort(kinds), name, rows))
 
     def _choice(self, spec: Choice, spot: _Spot, hint: Hint) -> None:
         """Look at the options, each under the profile that it is for."""
@@ -199,14 +212,14 @@ class UsedNames:
         inner = _inner(keys_of(Call)["arguments"][1], dict)[-1]
         for key, one in arguments.items():
             sort = Sort.NUMBER if key in self.protocol.names else Sort.DATA
-            self._look(one, inner, replace(spot.at(key), sort=sort, field=key))
+            self._look(one, inner, _Spot((*spot.path, key), sort, key))
 
     def _connect(self, fields: Mapping[str, object], hint: Hint, spot: _Spot) -> None:
         sorts = {"seconds": Sort.NUMBER, "bytes": Sort.DATA}
         for name, one in fields.items():
             kind = self.protocol.sdk.connect_fields.get(name)
             if isinstance(kind, str) and kind in sorts:
-                self._look(one, _inner(hint, dict)[-1], replace(spot.at(name), sort=sorts[kind]))
+                self._look(one, _inner(hint, dict)[-1], spot.at(name).of(sorts[kind]))
 
     def _text(self, text: str, hint: Hint, spot: _Spot) -> None:
         if hint == Cut:
@@ -291,10 +304,18 @@ def _wild(name: str) -> str:
     return "".join(text + ("*" if inner is not None else "") for text, inner, _, _ in Formatter().parse(name))
 
 
+@cache
+def _ordered(kind: type[msgspec.Struct]) -> list[tuple[str, str, Hint]]:
+    """Return the key, name and type of each field, that first which names a variable."""
+    found = [(key, name, hint) for key, (name, hint) in keys_of(kind).items()]
+    return sorted(found, key=lambda one: one[0] != "each")
+
+
 def _fields_hint(spec: Fields | RowPattern) -> Hint:
     return next(iter(keys_of(type(spec)).values()))[1]
 
 
+@cache
 def _is_number(hint: Hint) -> bool:
     """Say whether a text of this type is a number."""
     if hint == Number:
@@ -302,11 +323,13 @@ def _is_number(hint: Hint) -> bool:
     return hint is not Number and not _is_value(hint) and any(one == Number for one in get_args(hint))
 
 
+@cache
 def _is_value(hint: Hint) -> bool:
     """Say whether a text of this type is what a field is given."""
     return Hex in members(hint)
 
 
+@cache
 def _inner(hint: Hint, origin: type) -> tuple[Hint, ...]:
     """Return the types inside a tuple or dict that a type is, or may be."""
     if get_origin(hint) is origin:
