@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Layout, LocalProtocolError, Message, Role
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.links import Link
 
@@ -25,7 +25,7 @@ class Anatomy:
 class BoundaryReader:
     """Reads what one connection sends, write after write; what a write cannot be read as has no boundaries."""
 
-    def __init__(self, link: Link, codec: Any) -> None:
+    def __init__(self, link: Link, codec: Codec) -> None:
         self._link = link
         self._codec = codec
         self._dissection = Dissection(link, codec)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
 
 from wireproof.conformance.suite.resolved_patterns import plain
 from wireproof.protocols import Message, Protocol, ProtocolError, Reply, Request, Role
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.fields import Flag, Kind, Raw, UInt
 from wireproof.protocols.links import Link
@@ -16,10 +16,10 @@ from wireproof.protocols.messages import declared_layout
 __all__ = ["named", "read_back", "readings"]
 
 Before = Sequence[Message]
-"""What crossed before, of both sides; a request whose reply is not told was answered with zeros."""
+"""What crossed before, of both sides; a request whose reply is not given was answered with zeros."""
 
 
-def named(message: Message) -> dict[str, Any]:
+def named(message: Message) -> dict[str, object]:
     """Return a message as `{name, fields}`; a message inside a message likewise."""
     fields = {
         name: named(inner) if isinstance(inner := getattr(message, name), Message) else plain(inner)
@@ -28,7 +28,7 @@ def named(message: Message) -> dict[str, Any]:
     return {"name": message.NAME, "fields": fields}
 
 
-def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, request: Message | None = None) -> Any:
+def read_back(protocol: Protocol, codec: Codec, direction: str, data: bytes, request: Message | None = None) -> object:
     """Return what our own codec makes of the bytes: `{name, fields}`, or the code of the error.
 
     They are read on the first kind of line that has such a request, as early as it can be sent there.
@@ -38,15 +38,15 @@ def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, reque
 
 def readings(
     protocol: Protocol,
-    codec: Any,
+    codec: Codec,
     direction: str,
     data: bytes,
     request: Message | None,
     *,
     link: str | None = None,
     after: Before | None = None,
-) -> Iterator[tuple[str, Any]]:
-    """Yield (kind of line, what is read) for each place where the bytes may stand: that told, or any in an opening."""
+) -> Iterator[tuple[str, object]]:
+    """Yield (kind of line, what is read) for each place where the bytes may stand: those given, or any in a handshake."""
     for name, one in protocol.links.items():
         if link in (None, name):
             handshake = one.handshake()
@@ -60,7 +60,7 @@ class _UnfitError(Exception):
     """Raised where what goes before cannot be said."""
 
 
-def _read(link: Link, codec: Any, direction: str, data: bytes, before: Before) -> Any:
+def _read(link: Link, codec: Codec, direction: str, data: bytes, before: Before) -> object:
     dissection = Dissection(link, codec)
     due: Message | None = None
     for message in before:
@@ -79,13 +79,13 @@ def _read(link: Link, codec: Any, direction: str, data: bytes, before: Before) -
     return error.code.value if error is not None else "nothing"
 
 
-def _answer(dissection: Dissection, codec: Any, request: Message) -> None:
-    replies = codec.profile.replies[type(request)]
+def _answer(dissection: Dissection, codec: Codec, request: Message) -> None:
+    replies = codec.profile.replies[type(request)] if isinstance(request, Request) else ()
     if replies:
         _cross(dissection, codec, _zeros(replies[0]))
 
 
-def _cross(dissection: Dissection, codec: Any, message: Message) -> None:
+def _cross(dissection: Dissection, codec: Codec, message: Message) -> None:
     """Let a message cross; `_UnfitError` where its sender may not send it, or it is read as another one."""
     sender = Role.CLIENT if isinstance(message, Request) else Role.SERVER
     try:
@@ -100,7 +100,7 @@ def _zeros(kind: type[Message]) -> Message:
     return kind(**{name: _zero(one) for name, one in declared_layout(kind).items()})
 
 
-def _zero(kind: Kind) -> Any:
+def _zero(kind: Kind) -> object:
     match kind:
         case UInt():
             return 0
