@@ -46,7 +46,7 @@ def readings(
     link: str | None = None,
     after: Before | None = None,
 ) -> Iterator[tuple[str, object]]:
-    """Yield (kind of line, what is read) for each place where the bytes may stand: those given, or any in a handshake."""
+    """Yield (link, what is read) for each place where the bytes may stand: that given, or any in a handshake."""
     for name, one in protocol.links.items():
         if link in (None, name):
             handshake = one.handshake()

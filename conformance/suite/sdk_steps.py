@@ -171,7 +171,7 @@ class ReceiveStep(SdkStep, frozen=True):
     cut: Cut = "whole"
 
 
-class ConnectStep(SdkStep, frozen=True):
+class OpenConnectionStep(SdkStep, frozen=True):
     """Has the SDK connect."""
 
     connect: str | Connection
@@ -265,7 +265,7 @@ class WaitStep(SdkStep, frozen=True):
 
 
 AnySdkStep = (
-    AskStep | SayStep | ReceiveStep | ConnectStep | ConnectedStep | SecureStep | PingsStep | OnlyStep | DropStep
+    AskStep | SayStep | ReceiveStep | OpenConnectionStep | ConnectedStep | SecureStep | PingsStep | OnlyStep | DropStep
     | CloseStep | ResetStep | LeaveStep | EndedStep | AcceptStep | DownStep | UpStep | WaitStep
 )  # fmt: skip
 

@@ -17,13 +17,13 @@ from wireproof.conformance.suite.sdk_steps import (
     CloseStep,
     ConnectedStep,
     Connection,
-    ConnectStep,
     Cut,
     DropStep,
     EndedStep,
     Fails,
     LeaveStep,
     OnlyStep,
+    OpenConnectionStep,
     PingsStep,
     ReceiveStep,
     ResetStep,
@@ -35,7 +35,7 @@ from wireproof.protocols.messages import Request
 __all__ = ["SdkConnections", "root"]
 
 
-BeginningStep = ConnectStep | ConnectedStep | SecureStep | ReceiveStep | AcceptStep
+BeginningStep = OpenConnectionStep | ConnectedStep | SecureStep | ReceiveStep | AcceptStep
 LaterStep = PingsStep | OnlyStep | DropStep | LeaveStep | EndedStep | CloseStep | ResetStep
 
 
@@ -65,7 +65,7 @@ class SdkConnections:
     def begin(self, step: BeginningStep) -> ActionGenerator:
         """Play a step about how a connection begins. Raises `Stopped` where something is not as it should be."""
         match step:
-            case ConnectStep():
+            case OpenConnectionStep():
                 yield from self.connect(step)
             case ConnectedStep():
                 yield from self.connected(step)
@@ -101,9 +101,9 @@ class SdkConnections:
     def needed(self, line: str) -> ActionGenerator:
         """Connect unless that was done."""
         if root(line) not in self.held:
-            yield from self.connect(ConnectStep(root(line)))
+            yield from self.connect(OpenConnectionStep(root(line)))
 
-    def connect(self, step: ConnectStep) -> ActionGenerator:
+    def connect(self, step: OpenConnectionStep) -> ActionGenerator:
         """Have the SDK connect, and wait until it says that it is unless the case opens it by hand.
 
         Raises `Stopped` if the SDK cannot connect again.

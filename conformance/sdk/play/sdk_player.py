@@ -27,13 +27,13 @@ from wireproof.conformance.suite.sdk_steps import (
     AskStep,
     CloseStep,
     ConnectedStep,
-    ConnectStep,
     CutAt,
     DownStep,
     DropStep,
     EndedStep,
     LeaveStep,
     OnlyStep,
+    OpenConnectionStep,
     PingsStep,
     ReceiveStep,
     ResetStep,
@@ -120,7 +120,7 @@ class SdkPlayer:
                 yield act.Listen(step.down, up=False)
             case UpStep():
                 yield act.Listen(step.up, up=True)
-            case ConnectStep() | ConnectedStep() | SecureStep() | ReceiveStep() | AcceptStep():
+            case OpenConnectionStep() | ConnectedStep() | SecureStep() | ReceiveStep() | AcceptStep():
                 yield from self.connections.begin(step)
             case PingsStep() | OnlyStep() | DropStep() | LeaveStep() | EndedStep() | CloseStep() | ResetStep():
                 yield from self.connections.keep(step)

@@ -11,7 +11,7 @@ from wireproof.conformance.suite.sdk_steps import (
     AskStep,
     CloseStep,
     Connection,
-    ConnectStep,
+    OpenConnectionStep,
     Said,
     SayStep,
     WaitStep,
@@ -51,7 +51,7 @@ def test_a_connection_keeps_the_protocol_s_own_fields_apart() -> None:
 
     (step,) = steps(written, protocol="psrt")
 
-    assert isinstance(step, ConnectStep)
+    assert isinstance(step, OpenConnectionStep)
     assert isinstance(step.connect, Connection)
     assert (step.connect.name, step.connect.by_hand, list(step.connect.fields)) == ("a", True, ["timeout", "login"])
     assert as_written(step) == written
