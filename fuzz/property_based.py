@@ -73,6 +73,7 @@ def _batch(target: CodeTarget, name: str, inputs: st.SearchStrategy[bytes], seed
         database=None,
         deadline=None,
         phases=[Phase.generate, Phase.shrink],
+        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
     @given(inputs)

@@ -1,4 +1,8 @@
-"""The states that a connection of a link can reach, and a shortest message path to each of them."""
+"""The states that a connection of a link can reach, and a shortest message path to each of them.
+
+Not built on `protocols/dissect.py`: a path is legal only if both sides may send it, and its users continue with the two
+connections, so messages are played here, not read.
+"""
 
 # How the paths are found: breadth-first search over message sequences, with the codec and connection classes as the
 # only source. No list of states exists anywhere else, so a protocol package that adds a state is covered at once.

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-__all__ = ["Edit", "Edited", "after", "before", "edit", "first"]
+__all__ = ["Edit", "Edited", "after", "around", "before", "edit", "first"]
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -34,7 +34,7 @@ class Edit:
     place: str
     """The class, method or function: `State.forget`."""
     old: str
-    """What is there exactly once; "" stands for the place before the first statement."""
+    """What is there exactly once; "" stands for the place before the first statement, "def" for the method itself."""
     new: str
     """Lines, indented from where `old` is."""
 
@@ -57,6 +57,11 @@ def before(place: str, old: str, *new: str) -> Edit:
 def after(place: str, old: str, *new: str) -> Edit:
     """Return the edit that puts lines after the statement `old`."""
     return edit(place, old, old, *new)
+
+
+def around(place: str, *new: str) -> Edit:
+    """Return the edit that makes lines of a method; what it was is another method: `place` with `correct_` before it."""
+    return Edit(place, "def", "\n".join(new))
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,11 @@ def _changed(text: str, place: str, one: Edit) -> str:
         at, indent = rest[0].lineno - 1 if rest else stop, " " * definition.body[0].col_offset
         return "".join([*lines[:at], indent, one.new.replace("\n", f"\n{indent}"), "\n", *lines[at:]])
     body = "".join(lines[start:stop])
+    if one.old == "def":
+        head = "".join(lines[start : definition.body[0].lineno - 1])
+        indent, named = " " * definition.body[0].col_offset, head.replace("def ", "def correct_", 1)
+        new = one.new.replace("\n", f"\n{indent}")
+        return "".join([*lines[:start], head, indent, new, "\n\n", named, body[len(head) :], *lines[stop:]])
     if body.count(one.old) != 1:
         raise ValueError(f"{one.place}: expected once, found {body.count(one.old)} times: {one.old!r}")
     line = body[body.rfind("\n", 0, body.index(one.old)) + 1 :]

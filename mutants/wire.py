@@ -20,6 +20,7 @@ from wireproof.mutants.wire_edits import (
     bytes_changed,
     replies_changed,
     requests_changed,
+    sizes_changed,
     status_inverted,
     written_otherwise,
 )
@@ -49,8 +50,8 @@ def wire_mutants(name: str) -> Mapping[str, Mutant]:
 
 @cache
 def wire_sample(name: str) -> Mapping[str, Mutant]:
-    """Return those that a run tries: of the operators that show with any value, one for each field, in turns."""
-    every, coarse = wire_mutants(name), [one.name for one in OPERATORS if not one.fine]
+    """Return those that a run tries: of the operators that are sampled, one for each field, in turns."""
+    every, coarse = wire_mutants(name), [one.name for one in OPERATORS if one.is_sampled]
     places = dict.fromkeys(one.rpartition(":")[0] for one in every)
     picked = {_picked(place, coarse, every) for place in places}
     return {one: mutant for one, mutant in every.items() if one.rpartition(":")[2] not in coarse or one in picked}
@@ -76,15 +77,15 @@ class _Maker:
         """Yield the mutants of each operator on each field that it can be applied to."""
         how = "read" if issubclass(message, Request) else "written"
         for operator in OPERATORS:
-            if issubclass(message, Push) and not operator.of_layout:
+            if (issubclass(message, Push) and not operator.of_layout) or (operator.announces and how == "read"):
                 continue
             for field, where in _fitting(message, profiles, operator).items():
-                told = f"{message.NAME}.{field} is {how} {operator.description}."
-                yield from self._mutant(message, field, operator.name, told, where, _patch(message, field, operator))
+                said = f"{message.NAME}.{field} is {how} {operator.description}."
+                yield from self._mutant(message, field, operator.name, said, where, _patch(message, field, operator))
 
     def of_bytes(self, message: type[Message], profiles: list[Profile]) -> Iterator[Mutant]:
         """Yield the mutants of what a message begins with, and of the status that a request gets."""
-        for name, told, change in LEADS:
+        for name, said, change in LEADS:
             led = {
                 one.name: tuple(one.variants)
                 for one in profiles
@@ -92,19 +93,19 @@ class _Maker:
             }
             if led:
                 patch: dict[str, Any] = {"profile": _another_lead(message, change)}
-                yield from self._mutant(message, "lead", name, f"{message.NAME} begins {told}.", led, patch)
+                yield from self._mutant(message, "lead", name, f"{message.NAME} begins {said}.", led, patch)
         everywhere = {one.name: tuple(one.variants) for one in profiles}
         if issubclass(message, Reply):
-            for name, told, edit in ENDS:
+            for name, said, edit in ENDS:
                 patch = {"handlers": bytes_changed(message, edit)}
-                yield from self._mutant(message, "end", name, f"{message.NAME} ends {told}.", everywhere, patch)
+                yield from self._mutant(message, "end", name, f"{message.NAME} ends {said}.", everywhere, patch)
         asked = {one.name: tuple(one.variants) for one in profiles if _has_status(one, message)}
         if asked and issubclass(message, Request):
-            told = f"The status of {message.NAME} is inverted."
-            yield from self._mutant(message, "status", "inverted", told, asked, {"handlers": status_inverted(message)})
+            said = f"The status of {message.NAME} is inverted."
+            yield from self._mutant(message, "status", "inverted", said, asked, {"handlers": status_inverted(message)})
 
     def _mutant(
-        self, message: type[Message], field: str, operator: str, told: str, where: Where, patch: Mapping[str, Any]
+        self, message: type[Message], field: str, operator: str, said: str, where: Where, patch: Mapping[str, Any]
     ) -> Iterator[Mutant]:
         name = f"{message.NAME}.{field}:{operator}"
         if self._clauses.is_unseen(name):
@@ -112,7 +113,7 @@ class _Maker:
         variants = tuple(dict.fromkeys(one for some in where.values() for one in some))
         yield self._class(
             name=f"wire:{name}",
-            description=told,
+            description=said,
             clauses=self._clauses.of(tuple(dict.fromkeys(self._groups[message])), field, tuple(where)),
             profiles=tuple(where),
             variants=() if set(variants) == self._variants else variants,
@@ -125,7 +126,8 @@ def _patch(message: type[Message], field: str, operator: Operator) -> dict[str, 
     if not operator.of_layout:
         if issubclass(message, Request):
             return {"handlers": requests_changed(message, field, operator)}
-        return {"handlers": replies_changed(message, field, operator)}
+        changed = sizes_changed if operator.announces else replies_changed
+        return {"handlers": changed(message, field, operator)}
     if issubclass(message, Request | Push):
         return {"profile": lambda profile: operator.derived(profile, message, field)}
     return {"handlers": written_otherwise(message, field, operator)}

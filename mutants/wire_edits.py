@@ -16,7 +16,14 @@ from wireproof.protocols.fields import Nested, Repeated, Rows
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Message, Request
 
-__all__ = ["bytes_changed", "replies_changed", "requests_changed", "status_inverted", "written_otherwise"]
+__all__ = [
+    "bytes_changed",
+    "replies_changed",
+    "requests_changed",
+    "sizes_changed",
+    "status_inverted",
+    "written_otherwise",
+]
 
 Handler = Callable[[Any, Any, int], Any]
 HandlerPatch = Callable[[Mapping[type[Request], Handler], Any], dict[type[Request], Handler]]
@@ -42,6 +49,31 @@ def replies_changed(message: type[Message], field: str, operator: Operator) -> H
     def edit(codec: Any, reply: Message) -> bytes:
         fields = codec.layout(message).fields
         return _encoded(codec, _each(codec, reply, message, lambda one: operator.changed(one, field, fields)))
+
+    return _replying(message, edit)
+
+
+def sizes_changed(message: type[Message], field: str, operator: Operator) -> HandlerPatch:
+    """Answer the first `message` of a reply with another size or count before `field`, and what follows as it is.
+
+    Both answers are the same up to that number: it is where they differ first, low byte first.
+    """
+
+    def edit(codec: Any, reply: Message) -> bytes:
+        fields, right = codec.layout(message).fields, _encoded(codec, reply)
+        size = getattr(kind := dict(fields)[field], "size", None) or kind.count
+        found: list[Message] = []
+
+        def first(one: Any) -> Any:
+            wrong = operator.changed(one, field, fields)
+            if found or len(getattr(wrong, field)) > size.maximum:
+                return one
+            found.append(wrong)
+            return wrong
+
+        other = _encoded(codec, _each(codec, reply, message, first))
+        at = next((at for at, pair in enumerate(zip(right, other, strict=False)) if len(set(pair)) > 1), len(right))
+        return right[:at] + other[at : at + size.width] + right[at + size.width :]
 
     return _replying(message, edit)
 

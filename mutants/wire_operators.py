@@ -38,6 +38,13 @@ class Operator:
     """Shows with some values only; of bytes, where their size is one byte."""
     amounts: bool = False
     """Fits only numbers whose size depends on the variant."""
+    announces: bool = False
+    """What is written before the bytes or rows says how many `value` would have; the bytes or rows stay."""
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a run tries it on some fields only, in turns with others."""
+        return not (self.fine or self.announces)
 
     @property
     def swaps(self) -> bool:
@@ -180,6 +187,17 @@ def _value(
     return Operator(name=name, description=description, fits=fits, value=value, amounts=amounts, fine=fine or amounts)
 
 
+def _announced(what: str, fits: Callable[[Kind], bool]) -> tuple[Operator, Operator]:
+    """Return the operators that announce one more or one less of `what`, a size or a count, than follow."""
+    more, less = (lambda value, kind: value + (value[-1:] or value[:1])), (lambda value, kind: value[:-1])
+    return tuple(  # type: ignore[return-value]
+        Operator(
+            name=f"{what}-{name}", description=f"behind a {what} that is {said}", fits=fits, value=value, announces=True
+        )
+        for name, said, value in (("one-more", "one more", more), ("one-less", "one less", less))
+    )
+
+
 def _kind(name: str, description: str, fits: Callable[[Kind], bool], kind: Callable[[Kind], Kind]) -> Operator:
     return Operator(name=name, description=description, fits=fits, kind=kind)
 
@@ -199,24 +217,30 @@ OPERATORS = (
     _value("low-bits", "without its two lowest bits", _is_number, lambda value, kind: value & ~3, amounts=True),
     _value("bit-7", "without the top bit of its low byte", _is_number, lambda value, kind: value & ~0x80, amounts=True),
     _value("string", "up to its first zero byte", _is_wide, _to_zero_byte, amounts=True),
-    _value("empty-string", "as zero where its low byte is zero", _is_wide, lambda value, kind: value if value & 0xFF else 0, amounts=True),
+    _value("empty-string",
+           "as zero where its low byte is zero", _is_wide, lambda value, kind: value if value & 0xFF else 0, amounts=True),
     _value("off-by-one", "as one more", _is_number, lambda value, kind: value + 1 & kind.maximum),
     _value("less-one", "as one less", _is_number, lambda value, kind: value - 1 & kind.maximum, amounts=True),
     _value("zero", "as zero", _is_number, lambda value, kind: 0),
     _value("swapped", "where the next field of its kind belongs, and that in its place", _is_number, None),
     _value("inverted", "as its opposite", lambda kind: isinstance(kind, Flag), lambda value, kind: not value),
     _value("cut", "without its last byte", _is_blob, lambda value, kind: value[:-1]),
-    _value("one-is-none", "as nothing where it is one byte", _is_blob, lambda value, kind: value if len(value) > 1 else b"", fine=True),
+    _value("one-is-none",
+           "as nothing where it is one byte", _is_blob, lambda value, kind: value if len(value) > 1 else b"", fine=True),
     _value("padded", "with a zero byte behind it", _is_blob, _longer),
-    _value("size-of-7-bits", "with a size without its bit 7", _is_blob, lambda value, kind: value[: len(value) & ~0x80], fine=True),
+    _value("size-of-7-bits",
+           "with a size without its bit 7", _is_blob, lambda value, kind: value[: len(value) & ~0x80], fine=True),
     *(_value(f"first-{most}", f"cut at {most} bytes", _is_blob, _first(most), fine=True) for most in (62, 126, 127, 253, 254)),
     _value("reversed", "backwards", _is_bytes, lambda value, kind: value[::-1]),
     _value("zeros", "as zeros", _is_bytes, lambda value, kind: bytes(len(value))),
     _value("row-lost", "without its last part", _is_table, lambda value, kind: value[:-1]),
     _value("row-twice", "with its last part twice", _is_table, lambda value, kind: (*value, *value[-1:])),
     _value("rows-reversed", "with its last part first", _is_table, lambda value, kind: value[::-1]),
+    *_announced("size", _is_blob),
+    *_announced("count", _is_table),
     _kind("wider", "in a field, or behind a size, one step wider", _can_be_resized(1), lambda kind: _resized(kind, 1)),
-    _kind("narrower", "in a field, or behind a size, one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
+    _kind("narrower",
+          "in a field, or behind a size, one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
     Operator(name="moved", description="behind the next field", fits=lambda kind: True, moves=True),
     _kind("left-out", "nowhere", _is_number, lambda kind: ABSENT),
 )

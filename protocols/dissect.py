@@ -18,10 +18,34 @@ Three rules decide what is read, and when:
 - A reply may decide how the next request is read (PSRT's PUBLISH_REPL, a greeting that asks for TLS), so each reply is
   passed to the reader of requests before it reads on. A request that became readable so keeps the time of its bytes.
 
-Nothing here judges: a caller that doubts a request refuses it by `counts`, and requests whose bytes are not to be
-decoded are noted by `await_reply`. A switch to TLS is the caller's to make (`start_tls`), since the plain bytes of
-what follows come from elsewhere.
+Nothing here judges: a caller that doubts a request refuses it by `counts`; requests whose bytes are not to be decoded
+are noted by `await_reply`, replies by `note_reply`. A switch to TLS is the caller's to make (`start_tls`), since the
+plain bytes of what follows come from elsewhere.
 """
+
+# Strategy
+#
+# A server's stream cannot be read without the client's: replies are framed by the requests they answer, and some have
+# no status byte. A client's stream cannot always be read without the server's, because a reply may change what comes
+# next. Reading both with the two ends of a real connection solves this with what exists: the server's end reads
+# requests, the client's end reads replies, and each message that one reads is passed to the other as if it had said it.
+# A request goes to the client's end by `await_reply`, which writes nothing; a reply to the server's end by `send`,
+# whose bytes are dropped.
+#
+# The loop of `next_frame` is the whole schedule: take a request if one can be read, otherwise a message of the server.
+# Requests go first, since a reply may have been received together with the request that it answers. A reply sets
+# `read_on`, so that the next turn tries requests again. `_may_have_more` makes asking in vain cost nothing.
+#
+# Times and spans come from the chunks, not from the messages. `_chunks` keeps (offset after it, time) of each chunk
+# that is not used up; a message crossed when the chunk that holds its last byte did. Chunks before that one are
+# dropped, so memory is bounded by what is not read yet, apart from the frames that are kept for the caller.
+#
+# Pairs are found by identity: the client's end names the request that a reply answers, and `_due` is emptied up to it.
+# Requests on the way that got no reply (some never do) leave with it. A request that no client may send there breaks
+# this numbering, so `is_paired` becomes false instead of a wrong pair being given.
+#
+# Errors end a direction, not the dissection: the other side is still read, because the question is often what it did
+# before or after. Over datagrams each one is framed by itself, so a broken one is noted and the next is read.
 
 from __future__ import annotations
 
@@ -252,6 +276,12 @@ class Dissection:
         place = self.of_client.size
         self._await(Frame(Role.CLIENT, request, (place, place), at))
 
+    def note_reply(self, reply: Message) -> None:
+        """Note a reply whose bytes are not read here: it may decide how the next request is read."""
+        with suppress(LocalProtocolError):
+            self._server.send(reply)
+            self.of_client.read_on()
+
     def start_tls(self) -> bytes:
         """Switch both directions to TLS; return what the client sent already and is the first of it.
 
@@ -280,7 +310,5 @@ class Dissection:
         answered, request = self._client.answered, None
         while answered is not None and (request is None or request.message is not answered):
             request = self._due.popleft()
-        with suppress(LocalProtocolError):
-            self._server.send(reply)
-            self.of_client.read_on()
+        self.note_reply(reply)
         return request

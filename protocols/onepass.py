@@ -3,6 +3,23 @@
 Such a message ends where its datagram ends, so its decoder never asks for more: what is missing is truncated.
 """
 
+# Strategy
+#
+# The layouts of streams have a size for each body, in parts of fixed width, and are compiled to source around
+# precompiled structs (`frames.py`). That is impossible here. A text ends where its 00 is, so the place of each field
+# depends on the one before it, and a reader must take the fields from left to right, once.
+#
+# So a layout is interpreted: `_stop` finds where a field ends, `_value` turns its bytes into a value, and the next
+# field begins there, one byte later after a text. Nothing is generated, because datagrams are few and short, and a loop
+# of some lines can be checked by reading it.
+#
+# A datagram is whole or it is wrong. Where a stream's decoder answers "more bytes are needed", this one raises
+# `truncated`, at the end of the datagram, naming the field. `Rest` takes what is left and may be empty; without it,
+# bytes after the last field are the caller's matter, who knows the size of the datagram.
+#
+# The encoder is the mirror, with one more duty: a text that contains 00 would be read as a shorter one, so it is
+# refused. Everything that a value can do wrong ends in one exception with the message and its layout (`bad_value`).
+
 from __future__ import annotations
 
 from typing import Any

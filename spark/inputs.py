@@ -31,6 +31,11 @@ def _holds_records(path: Path) -> bool:
     return path.name == "records.jsonl" or (path.name.endswith(".jsonl.gz") and path.name[0] not in "._")
 
 
+def is_incomplete(path: Path) -> bool:
+    """Return whether a file holds the records of a run that was cut short: its journal is still beside it."""
+    return path.name == "records.jsonl" and path.with_name("pending.jsonl").exists()
+
+
 def is_damaged(path: Path) -> bool:
     """Return whether a compressed file is truncated or broken; its readable part is counted nevertheless."""
     if path.suffix != ".gz":

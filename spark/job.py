@@ -18,7 +18,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.inputs import is_damaged, path_of, record_files
+from wireproof.spark.inputs import is_damaged, is_incomplete, path_of, record_files
 from wireproof.spark.jvm import JavaNotFoundError, prepare_java
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ GLOB = re.compile(r"[\\\[\]{}*?]")
 """Characters that Spark interprets as a pattern; files with them are read one by one, since a list would be read twice.
 """
 DONE, REFUSED = 0, 2
+UNDECIDED = "what was played last or judged provisionally is missing (pending.jsonl has it)"
 
 
 class RefusedError(Exception):
@@ -157,6 +158,7 @@ def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Col
         runs=_rows(runs),
         line_counts=counts,
         files={_shown(file): is_damaged(file) for file in files},
+        incomplete=frozenset(_shown(file) for file in files if is_incomplete(file)),
     )
 
 
@@ -213,6 +215,7 @@ def summary(document: Json) -> list[str]:
     for file in inputs["files"]:
         lines += [f"  {file['path']}: {one['count']} {one['kind']}: {one['reason']}" for one in file["problems"]]
         lines += [f"  {file['path']}: compressed data ends early or is broken"] if file["damaged"] else []
+        lines += [f"  {file['path']}: incomplete run, {UNDECIDED}"] if file["incomplete"] else []
     return lines
 
 

@@ -40,6 +40,8 @@ class Collected:
     line_counts: Rows
     files: Mapping[str, bool]
     """Path of every file -> whether it is damaged."""
+    incomplete: frozenset[str] = frozenset()
+    """Paths of files of runs that were cut short."""
 
 
 def matrix_document(collected: Collected) -> Json:
@@ -222,8 +224,12 @@ def _may_row(key: Key, rows: Rows, columns: list[Key]) -> Json:
 
 
 def _inputs(collected: Collected, records_of_kept_runs: int) -> Json:
-    files = [_file(path, damaged, collected.line_counts) for path, damaged in sorted(collected.files.items())]
-    totals = {name: sum(file[name] for file in files) for name in ("lines", "records", "corrupt", "foreign", "damaged")}
+    files = [
+        {**_file(path, damaged, collected.line_counts), "incomplete": path in collected.incomplete}
+        for path, damaged in sorted(collected.files.items())
+    ]
+    counted_of_files = ("lines", "records", "corrupt", "foreign", "damaged", "incomplete")
+    totals = {name: sum(file[name] for file in files) for name in counted_of_files}
     counted = sum(row["plays"] for row in collected.group_cells)
     return {**totals, "repeated": records_of_kept_runs - counted, "files": files}
 

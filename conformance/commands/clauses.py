@@ -21,6 +21,7 @@ from wireproof.conformance.report.clause_coverage import (
     open_questions,
     read_runs,
 )
+from wireproof.conformance.report.outputs import JOURNAL
 from wireproof.conformance.sdk.play.sdk_run import sdk_cases
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.mutants.registry import client_mutants, server_mutants
@@ -56,6 +57,8 @@ def command(
     suite = load_suite(name)
     suite = replace(suite, cases=suite.cases + sdk_cases(name))
     found = read_runs(runs) if runs else Runs()
+    for folder in found.incomplete:
+        click.echo(f"wireproof: incomplete run: {folder} (plays without a final verdict: {JOURNAL})", err=True)
     entries = [one for one in coverage(suite, _mutants(name), found) if not groups or one.clause.group in groups]
     if not entries:
         known = ", ".join(dict.fromkeys(one.group for one in suite.clauses.values()))

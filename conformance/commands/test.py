@@ -147,6 +147,7 @@ class _Test:
         with ExitStack() as stack:
             folder = stack.enter_context(RunFolder(self.options["out"])) if self.options["out"] else None
             verdicts = Verdicts(self.suite, plan.cases, folder.add if folder else _unwritten)
+            plan.journal = folder.note if folder else _unwritten
             try:
                 self._play(plan, verdicts)
             except KeyboardInterrupt:

@@ -4,6 +4,29 @@ What came before a connection was reset is kept and read first. Errors that are 
 left, say) leave as `OSError`: they are nobody's verdict.
 """
 
+# Strategy
+#
+# The player decides, the driver performs: no verdict is made here, with two exceptions at the end of a play. So every
+# action has an answer, whatever happens. A refused or reset connection, silence and an end of the stream are answers
+# with a kind (`_answer`), and the case says what they are worth.
+#
+# Whose fault an error is, is decided by its number. What only this machine can cause (`OURS`: no descriptors, no
+# buffers, no local port) must not become a failed case, so it leaves as an exception and the scheduler makes it a
+# harness_error. Everything else that `connect` raises is the target's answer.
+#
+# Every wait is bounded, and bounds do not add up. Reads and writes have a timeout each. A target that takes no connects
+# at all would cost each case the whole timeout; after `PATIENCE` such connects in a row `IMPATIENT` is enough, until
+# one succeeds or is refused. A case that sleeps leaves its place at the limiter, so that another one is played
+# meanwhile.
+#
+# What was reported is checked twice. The audit of each wire (`io_audit.py`) compares every answer with the bytes that
+# passed the transport: a driver that loses or repeats bytes ends the play with `IoAuditError`, which `play` turns into
+# an outcome. And a case under another segmentation must have reached the wire in pieces: the kernel's counters are
+# evidence in the record, and a pass without the cuts is a harness_error (`witnessed`), because it shows nothing.
+#
+# No connection outlives its play. `run` may end by an exception or by cancellation; the `finally` of `play` and
+# `perform` cuts what is left, hard, because a graceful close would wait for a target that may never answer.
+
 from __future__ import annotations
 
 import asyncio

@@ -12,7 +12,7 @@ from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
 from wireproof.conformance.suite.case_traits import asked_by, expected
 from wireproof.conformance.suite.cases import Case, CaseError, Suite
 from wireproof.conformance.suite.pattern_types import Contains, Exactly, Excludes, FieldPattern, Matchers, RowPattern
-from wireproof.conformance.suite.sdk_steps import Said, SaidChoice, SaidEach, SaidItem, SaidTimes
+from wireproof.conformance.suite.sdk_steps import AskStep, Said, SaidChoice, SaidEach, SaidItem, SaidTimes, answer_of
 from wireproof.conformance.suite.steps import Step
 from wireproof.conformance.suite.values import Hex
 from wireproof.protocols import protocol
@@ -75,16 +75,19 @@ class Clauses:
 
     def _look_at_requests(self, case: Case) -> None:
         for step in case.script:
-            for name in _names(step.ask or ()):
-                clause = step.clause or case.clauses[0]
-                if self._binds(clause):
-                    self._requests[name, ""][clause] += step.answer is None or step.blame is not None
-                    self._reports[name][clause] += 1
-                for field, blamed in (step.blame or {}).items():
-                    self._requests[name, field][blamed] += self._binds(blamed)
-            for name in _names(step.answer or ()):
+            if isinstance(step, AskStep):
+                self._look_at_asked(step, step.clause or case.clauses[0])
+            for name in _names(answer_of(step)):
                 if name == PUSH and self._binds(case.clauses[0]):
                     self._reports[PUSH][case.clauses[0]] += 1
+
+    def _look_at_asked(self, step: AskStep, clause: str) -> None:
+        for name in _names(step.ask):
+            if self._binds(clause):
+                self._requests[name, ""][clause] += step.answer is None or bool(step.blame)
+                self._reports[name][clause] += 1
+            for field, blamed in step.blame.items():
+                self._requests[name, field][blamed] += self._binds(blamed)
 
     def _binds(self, clause: str) -> bool:
         return self.suite.clauses[clause].levels.get(self._profile) in (Level.MUST, Level.SHOULD)

@@ -1,7 +1,8 @@
 """Puts one client and one server through the script and says, operation by operation, who broke the protocol first.
 
 An operation goes client, server, client: the request is held against what was asked for, the reply against what the
-reference answers to that very request, what the driver reports against the bytes of the reply.
+reference answers to that very request, what the driver reports against the bytes of the reply. A reply that the driver
+reports as the monitor reads it is no push, whatever its first byte: later bytes can then be read in one way only.
 """
 
 from __future__ import annotations
@@ -198,10 +199,13 @@ class Pairing:
             if own is not None:
                 oracle.learn(own, reply[0])
                 wrong = wrong or judge.reply(one, own, reply)
+        reported = judge.report(asked[0], theirs[0][0], detail) if theirs else None
+        if theirs and reported is None:
+            self.proxy.monitor.agreed(connection.name, theirs[0][1])
         wrong = wrong or judge.stream()
         if wrong is None and len(theirs) < len(asked):
             wrong = judge.silent(asked[len(theirs)], detail)
-        return wrong or judge.report(asked[0], theirs[0][0], detail)
+        return wrong or reported
 
     async def _settled(self, connection: ProxiedConnection, replies: int) -> None:
         """Wait for replies that a client did not wait for."""

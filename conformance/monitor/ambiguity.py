@@ -1,6 +1,6 @@
 """A client's reader of a stream that can go back, to see whether the stream can be read in another way.
 
-Where a protocol lets a byte begin a reply as well as a push, the codec takes the reply. That it cannot go on from there
+Where a protocol lets a byte begin a reply as well as a push, the codec takes the reply. That the rest cannot be read
 proves nothing, unless the push leads nowhere either.
 """
 
@@ -27,6 +27,8 @@ class BacktrackingReader:
         self._due: deque[Request] = deque()
         self._doubts: dict[int, list[Request]] = {}
         """Offset of a frame that may be a push -> the requests that await their replies then."""
+        self._noted: int | None = None
+        """The last of these offsets."""
         self._ended = False
 
     @property
@@ -93,12 +95,16 @@ class BacktrackingReader:
             event = self._client.next_event()
         finally:
             at = self._client.ambiguous_at
-            if at is not None and at not in self._doubts:
-                self._doubts[at] = list(self._due)
+            if at is not None and at != self._noted:
+                self._noted, self._doubts[at] = at, list(self._due)
         if isinstance(event, Message) and not isinstance(event, Push):
             while self._due and self._due.popleft() is not self._client.answered:
                 pass
         return event
+
+    def settle(self, offset: int) -> None:
+        """Take what was read there as the reply that it was read as: it is known to be no push."""
+        self._doubts.pop(offset, None)
 
     def can_be_read(self) -> bool:
         """Say whether all that came can be read in one way or another."""

@@ -18,6 +18,30 @@ trace (what crossed, with times), and for each connection:
 The report keeps the first violation of each connection; `blame.py` decides what becomes of the verdict.
 """
 
+# Strategy
+#
+# The player decides step by step, with the codec that also wrote the requests. If it goes wrong, it goes wrong in
+# favour of itself: it sends something else than the case says, or misreads a right answer, and blames the target. The
+# monitor shares as little as possible with it: no state, no expectation, no step; only the trace, the layouts and the
+# account.
+#
+# The account (`Intended`) is what makes the harness checkable. Without it, a malformed request on the wire could be a
+# bug of ours or what the case wants. With it, each byte sent belongs to a frame that was meant as a message, or was
+# written by hand. Bytes by hand are the case's own, and the end of certainty: where a server would frame them
+# differently, nothing after them is judged. That loses verdicts and never invents one.
+#
+# Order decides blame. Violations are compared by the event at which they became visible, and only the first counts,
+# because whoever breaks a protocol first makes the rest unpredictable. So connections are read event by event, in the
+# order of the trace, and not each direction to its end: a reply that came before the last byte of its request answers
+# nothing, although it would fit afterwards.
+#
+# Doubt favours the accused. A stream that may be read in two ways (a byte that begins a push as well as a reply)
+# accuses nobody if either way works (`ambiguity.py`). Where another reader of the same bytes agrees with one reading,
+# the doubt is settled (`agreed`): pairs of client and server have such a reader, a single server under test has none.
+#
+# Two weaknesses are known. Layouts are shared with the player, so a wrong layout is invisible here; the vectors check
+# those. And the trace is what the driver reports; `drivers/io_audit.py` checks that it is what crossed.
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -85,6 +109,15 @@ class Monitor:
             self._open[name].see(number, event)
             if kind is Kind.CLOSED:
                 del self._open[name]
+
+    def agreed(self, name: str, offset: int) -> None:
+        """Take it as known what the target's message at `offset` is: somebody else who read it says the same.
+
+        Where it might have been a push, what follows can then be read in one way only.
+        """
+        for connection in self._connections:
+            if connection.name == name:
+                connection.agreed(offset)
 
     def _add(self, name: str, number: int, link_name: str) -> None:
         link, intended = self._protocol.link_of(link_name), self._accounts.get(number)

@@ -78,11 +78,16 @@ class MonitoredConnection:
 
     def violation(self) -> Violation | None:
         """Return what was wrong first."""
-        unframed, target = self.unframed_since(), self._target_violation
+        unframed, target = self.unframed_since(), None if self.undecided else self._target_violation
         if target is not None and unframed is not None and target.event >= unframed:
             target = None
         found = [one for one in (self._harness_violation, target, self._refused()) if one is not None]
         return min(found, key=Violation.order, default=None)
+
+    def agreed(self, offset: int) -> None:
+        """Take it as known that the message of the target at `offset` is what it was read as."""
+        self._reader.settle(offset)
+        self.undecided = self.undecided and self._reader.can_be_read_otherwise()
 
     def _refused(self) -> Violation | None:
         """Return the player's refusal of what was read here without complaint."""
@@ -137,9 +142,7 @@ class MonitoredConnection:
 
     def _blame_target(self, error: RemoteProtocolError) -> None:
         self._is_over = True
-        if self._reader.can_be_read_otherwise():
-            self.undecided = True
-            return
+        self.undecided = self._reader.can_be_read_otherwise()
         offset = self._reader.span[1] if error.offset is None else error.offset
         where = offset, error.code, error.clause, *self._now, error.message
         self._target_violation = Violation(Guilty.TARGET, self.name, Guilty.TARGET, *where)

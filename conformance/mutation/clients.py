@@ -22,6 +22,7 @@ from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
 from wireproof.conformance.sdk.transports import DriverTransport, ProcessTransport
 from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.sdk_steps import blamed_by
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.mutants.mutant import ClientMutant
 from wireproof.mutants.registry import client_mutants
@@ -192,8 +193,7 @@ class ClientMutationRun:
 
 def _distance(case: Case, mutant: ClientMutant) -> int:
     """Return how far a case is from what `mutant` breaks; those that blame it are nearest."""
-    blamed = {case.clauses[0]} | {one for step in case.script for one in (step.blame or {}).values()}
-    blamed |= {step.clause for step in case.script if step.clause}
+    blamed = {case.clauses[0]} | {one for step in case.script for one in blamed_by(step)}
     if blamed & set(mutant.clauses):
         return 0
     return 1 if set(case.clauses) & set(mutant.clauses) else 2

@@ -4,6 +4,29 @@ Methods are generators that yield actions and are sent answers. Time is what the
 so that the trace alone gives the same verdict again.
 """
 
+# Strategy
+#
+# Why generators. A step yields actions (open, write, read, sleep) and is sent answers; it never touches a socket or a
+# clock. The same code so runs over sockets, in simulation and from a recorded trace. `do` is the only place where an
+# action is performed, so no byte crosses without an event in the trace. Times are rounded to microseconds when they
+# come in, because that is how the trace keeps them: a replay then decides every deadline as the play did.
+#
+# Reading. `_await` asks the codec for a message first and reads only when there is none, so one segment with many
+# replies costs one read. It returns at the deadline, at the end of the stream, or with the first message that is the
+# case's own; answers to no-op requests, which a segmentation adds, are dropped on the way. What the codec refuses is
+# kept as a `Refusal`, since the monitor must see whether it refuses the same.
+#
+# Writing. A case says messages, the segmentation says pieces. Frames are noted as intended before the first piece is
+# written, so that a write that fails halfway still has an account. A failed write is no verdict: what the target sent
+# before it closed the connection decides, and it is found by the next read.
+#
+# Surplus. An answer too many is the fault that is missed most easily, and waiting for silence would cost a sleep for
+# each case. So three cheap checks replace the sleep. After an expectation, bytes that came along with the last reply
+# are read by a copy of the codec (`nothing_beyond`): they may only be pushes. After the last step our side ends
+# (`nothing_left`); a target that ends its side in turn has said all it will say, and one that does not has
+# `LAST_WORDS`. No-op requests still due are awaited before that (`_settled`). Bytes written by hand, replies that are
+# due and connections without framing switch these checks off: what may come is then open.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Generator

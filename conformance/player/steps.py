@@ -67,8 +67,13 @@ from wireproof.conformance.suite.values import (
     SymbolicMessage,
 )
 from wireproof.conformance.suite.written import as_written
+<<<<<<< HEAD
 from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.reference_server.model import Disagreement
+=======
+from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Push, Request, Role
+from wireproof.protocols.dissect import Dissection
+>>>>>>> main
 
 OnConnection = Connect | StartTls | ExpectSilence | ExpectAlive | ExpectClosed | Close | Reset | HalfClose
 ANY = MessagePattern("any", {}, is_name=True)
@@ -263,12 +268,9 @@ def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFram
 
 def _is_one(talk: CaseConnections, line: CaseConnection, data: bytes, request: Request | None) -> bool:
     """Say whether bytes written by hand are, to a server, the one request they stand for."""
-    reader = line.link.server(talk.symbols.codec)
-    try:
-        reader.receive_data(data)
-        return type(reader.next_event()) is type(request) and not reader.buffered
-    except RemoteProtocolError:
-        return False
+    dissection = Dissection(line.link, talk.symbols.codec)
+    read = dissection.feed(Role.CLIENT, data)
+    return [type(one.message) for one in read] == [type(request)] and dissection.of_client.is_whole
 
 
 def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> ActionGenerator[None]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from wireproof.conformance.model.verdict import Level
+from wireproof.conformance.report.outputs import is_incomplete
 from wireproof.conformance.suite.cases import Clause, Suite
 
 __all__ = ["AnyMutant", "ClauseEntry", "Runs", "coverage", "holes", "open_questions", "read_runs"]
@@ -57,10 +58,12 @@ class ClauseEntry:
 
 @dataclass
 class Runs:
-    """The latest run of each implementation: its records, and how many lines were no record."""
+    """The latest run of each implementation: its records, how many lines were no record, and which runs were cut."""
 
     records: list[dict[str, Any]] = field(default_factory=list)
     skipped: int = 0
+    incomplete: list[Path] = field(default_factory=list)
+    """Folders of runs that were cut short."""
 
 
 def coverage(suite: Suite, known_mutants: Iterable[AnyMutant], runs: Runs) -> list[ClauseEntry]:
@@ -110,6 +113,8 @@ def read_runs(folders: Iterable[Path]) -> Runs:
     found, latest = Runs(), dict[tuple[str, ...], tuple[str, str]]()
     by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for path in (path for folder in folders for path in sorted(folder.rglob("records.jsonl"))):
+        if is_incomplete(path.parent):
+            found.incomplete.append(path.parent)
         with path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 record = _record(line)

@@ -1,4 +1,8 @@
-"""The files of a run: `records.jsonl`, `run.json`, JUnit XML, and the step summary of a CI job, all from records."""
+"""The files of a run: `records.jsonl`, `run.json`, JUnit XML, and the step summary of a CI job, all from records.
+
+While a run is under way there is a journal as well, `pending.jsonl`: plays whose verdicts are not final, as they were
+judged first. It is removed when the run is complete, so a folder with a journal holds an incomplete run.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +26,25 @@ NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 
 
+JOURNAL = "pending.jsonl"
+
+
 class OutputError(RuntimeError):
     """Raised when a folder or file cannot be written; it names the path and the reason."""
 
 
 class RunFolder:
-    """DIR/records.jsonl, flushed line by line so that a cut run keeps what it had, and DIR/run.json at the end."""
+    """DIR/records.jsonl, DIR/pending.jsonl until the run is complete, and DIR/run.json at the end.
+
+    Lines are flushed one by one, so that a run that is killed keeps what it had.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         with _reporting_file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._records: TextIO = (folder / "records.jsonl").open("w", encoding="utf-8", errors="backslashreplace")
+            self._journal = _lines_to(folder / JOURNAL)
+            self._records = _lines_to(folder / "records.jsonl")
             (folder / "run.json").unlink(missing_ok=True)
 
     def __enter__(self) -> RunFolder:
@@ -42,25 +53,41 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):
-            self._records.close()
+        for file in (self._records, self._journal):
+            with suppress(OSError):
+                file.close()
 
     def add(self, record: Record) -> None:
-        """Write one record, for good."""
-        with _reporting_file_errors(self._records.name):
-            self._records.write(_line(record))
-            self._records.flush()
+        """Write one record, for good. Raises `OutputError`."""
+        _write(self._records, record)
+
+    def note(self, record: Record) -> None:
+        """Write a record of a play whose verdict may still change into the journal. Raises `OutputError`."""
+        _write(self._journal, record)
 
     def finish(self, summary: dict[str, Any]) -> None:
-        """Write run.json."""
+        """Write run.json, and remove the journal of a run that was not cut short. Raises `OutputError`."""
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
         with _reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            if summary.get("finished_at") is not None:
+                (self.folder / JOURNAL).unlink(missing_ok=True)
 
 
-def _line(record: Record) -> str:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+def is_incomplete(folder: Path) -> bool:
+    """Say whether the run in a folder was killed or interrupted, or is still under way: its journal is there."""
+    return (folder / JOURNAL).exists()
+
+
+def _lines_to(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", errors="backslashreplace")
+
+
+def _write(file: TextIO, record: Record) -> None:
+    with _reporting_file_errors(file.name):
+        file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
+        file.flush()
 
 
 @contextmanager

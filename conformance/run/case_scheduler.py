@@ -21,6 +21,32 @@ The scheduler decides what is played; what an outcome is worth is decided in `ve
 that retries bring. An exception in one case becomes its record and ends nothing else.
 """
 
+# Strategy
+#
+# Concurrency is what makes a run short and what makes a verdict doubtful: a case beside 31 others may be late, may find
+# no free connection, or may lose the target to a crash of another case. Playing everything alone would take minutes, so
+# cases are played together first, and only doubtful outcomes are played again. A pass is never doubtful.
+#
+# Three kinds of doubt are kept apart. An outcome that is the harness's own fault, a crash, or a connection that was
+# refused (`_is_doubtful`) may come from the load: it is played again alone. A failure beside plays under other
+# segmentations (`_is_disturbed`) may come from them, because a target that cannot read cut frames may break for
+# everybody; it counts only if such plays were under way or ended after the case began. A case may come too late to
+# judge, or fail in a step that prepares (`_is_late`). The last two kinds are played again concurrently first, with
+# fewer cases beside them, because there may be many.
+#
+# Outcomes are doubted at most once each way, so the rounds end: concurrent, concurrent with its like, alone. The
+# outcome of a play alone is final. A replay has other keys (`attempt`), since the first play may have left records.
+#
+# Order within a round: the sum of waits must not add up, so the longest lanes start first and a case that sleeps gives
+# its place to another. A lane is what must not overlap: plays of one case that names keys which are not its own. Cases
+# that read whole tables start early, because the tables grow with every other case.
+#
+# Plays under other segmentations start as soon as their case has passed whole and share the limiter with whole plays.
+# So they are free while whole cases wait; the time budget of the sample begins only when no whole case is left.
+#
+# Every play that did not pass goes to the journal at once (`Plan.note`), before it is known what becomes of it: a run
+# that is killed loses no failure that waits for its replay here, or for its cause in `verdict/consequences.py`.
+
 from __future__ import annotations
 
 import asyncio
@@ -55,6 +81,9 @@ HEAD_START = 1.0
 
 class CaseScheduler:
     """One run over sockets; `run` plays everything."""
+
+    holds_passes = False
+    """Whether a case that passed is not reported at once, either."""
 
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report) -> None:
         self.plan = plan
@@ -219,12 +248,18 @@ class CaseScheduler:
         return outcome
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
-        """Play one case; what goes wrong here is its outcome."""
+        """Play one case; what goes wrong here is its outcome. Raises what the journal raises."""
         if not attempt and case.segmentation != WHOLE.name and self.confirmation.over:
             return not_played("was not asked: the time for a sample of deliveries is over")
         if (undeclared := self.plan.undeclared(case)) is not None:
             return undeclared
-        player = player or self.plan.player(case, attempt)
+        began, player = time.monotonic(), player or self.plan.player(case, attempt)
+        outcome = await self._played(case, player)
+        if self.holds_passes or outcome.verdict is not Verdict.PASS:
+            self.plan.note(case, outcome, began)
+        return outcome
+
+    async def _played(self, case: Case, player: Player) -> Outcome:
         other = case.segmentation != WHOLE.name
         self._others_under_way += other
         try:

@@ -56,6 +56,8 @@ class Plan:
         self.settings = settings
         self._protocol = protocol(run.protocol)
         self.tally = Tally()
+        self.journal: Report = _unwritten
+        """Takes the record of a play at once, where its verdict may still change before it is reported."""
 
     @property
     def stays_up(self) -> Case | None:
@@ -122,10 +124,18 @@ class Plan:
         """Count a play, and say whether it has a record: if not whole, only if it adds something."""
         return case.segmentation == WHOLE.name or self.tally.keeps(outcome)
 
+    def note(self, case: Case, outcome: Outcome, began: float) -> None:
+        """Write a play into the journal. Raises what `journal` raises."""
+        self.journal(self.record(case, outcome, began))
+
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
         """Return the record of a play that began at `began` (`time.monotonic`)."""
         took = int((time.monotonic() - began) * 1e6)
         return record(self.run, self.suite, case, outcome, duration_us=took)
+
+
+def _unwritten(record: Record) -> None:
+    """Keep no journal."""
 
 
 def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
@@ -141,6 +151,8 @@ def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
             outcome = broken(player, error)
         if outcome.verdict is Verdict.PASS:
             passed.add(case.id)
+        else:
+            plan.note(case, outcome, began)
         if plan.keeps(case, outcome):
             report(plan.record(case, outcome, began))
 

@@ -48,6 +48,8 @@ Played = tuple[Case, Outcome, float]
 class SupervisedScheduler(CaseScheduler):
     """A round that starts the server again when it died, `restarts` times at most."""
 
+    holds_passes = True
+
     def __init__(self, plan: Plan, driver: SocketDriver, report: Report, server: ServerProcess, restarts: int) -> None:
         super().__init__(plan, driver, report)
         self._server = server
@@ -142,6 +144,8 @@ class SupervisedScheduler(CaseScheduler):
             finally:
                 playing.cancel()
             (outcome,) = await asyncio.gather(playing, return_exceptions=True)
+        if isinstance(outcome, Exception):
+            raise outcome
         batch.add(Suspect.of(case, player, began, outcome if isinstance(outcome, Outcome) else None))
         self._flush(batch, GRACE)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import msgspec
 
@@ -12,7 +11,7 @@ from wireproof.conformance.sdk.driver_process import NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, FailureKind, Hello
 from wireproof.conformance.sdk.operation import OperationContext, hexed
 from wireproof.conformance.sdk.reported_values import differences
-from wireproof.protocols.fields import Blob, Raw, Split
+from wireproof.protocols.fields import Blob, Kind, Raw, Split, UInt
 from wireproof.protocols.messages import Message, Request
 
 __all__ = ["at_the_end", "connecting", "each_operation", "pushes", "refusals", "together"]
@@ -65,7 +64,7 @@ async def _left_out(ground: OperationContext, name: str) -> CheckResult:
     _, fields = ground.fields(name)
     ground.take()
     try:
-        answer = await ground.driver.ask(name, connection=ground.name, **fields)
+        answer = await ground.driver.answer(ground.driver.begin(name, connection=ground.name, **fields))
     except TROUBLE as error:
         return CheckResult(name, (f"hello does not name it: expected the error unsupported; {error}",))
     if answer.kind is not FailureKind.UNSUPPORTED:
@@ -91,7 +90,9 @@ async def refusals(ground: OperationContext, hello: Hello) -> AsyncIterator[Chec
         request = ground.plain.operations[name]
         wide = ground.samples.wide_fields(request)
         if wide:
-            over = _kinds(ground, request)[wide[0]].maximum + 1
+            widest = _kinds(ground, request)[wide[0]]
+            assert isinstance(widest, UInt)
+            over = widest.maximum + 1
             yield await _refused(ground, name, {wide[0]: over}, FailureKind.TOO_WIDE, f"{wide[0]} {over}")
             break
     for name in known:
@@ -105,7 +106,7 @@ async def refusals(ground: OperationContext, hello: Hello) -> AsyncIterator[Chec
 
 
 async def _refused(
-    ground: OperationContext, name: str, change: dict[str, Any], kind: FailureKind, detail: str
+    ground: OperationContext, name: str, change: dict[str, object], kind: FailureKind, detail: str
 ) -> CheckResult:
     request = _with(ground.samples.of(ground.plain.operations[name]), change)
     title = f"{name} with {detail}, which does not fit"
@@ -208,9 +209,9 @@ async def connecting(ground: OperationContext, title: str) -> CheckResult:
     return CheckResult(title)
 
 
-def _kinds(ground: OperationContext, message: type[Message]) -> dict[str, Any]:
+def _kinds(ground: OperationContext, message: type[Message]) -> dict[str, Kind]:
     return dict(ground.plain.layout(message).fields)
 
 
-def _with(request: Request, change: dict[str, Any]) -> Request:
+def _with(request: Request, change: dict[str, object]) -> Request:
     return msgspec.structs.replace(request, **change)

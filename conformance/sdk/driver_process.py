@@ -20,7 +20,6 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_protocol import (
@@ -113,7 +112,7 @@ class DriverProcess:
         self._events.clear()
         self._reader = loop.create_task(self._read(stream))
 
-    def begin(self, do: str, **fields: Any) -> PendingCall:
+    def begin(self, do: str, **fields: object) -> PendingCall:
         """Send a command and return at once; its answer is awaited with `answer`. Raises `DriverEndedError`."""
         if self.death is not None or self._writing is None:
             raise self._ended(f"`{do}` was not sent: ")
@@ -136,7 +135,7 @@ class DriverProcess:
         except TimeoutError:
             raise NoAnswerError(f"no answer to `{call.do}` in {seconds:g} s") from None
 
-    async def ask(self, do: str, *, deadline: float | None = None, **fields: Any) -> DriverAnswer:
+    async def ask(self, do: str, *, deadline: float | None = None, **fields: object) -> DriverAnswer:
         """Send a command and return its answer; raises as `begin` and `answer`."""
         return await self.answer(self.begin(do, **fields), deadline=deadline)
 

@@ -105,7 +105,7 @@ class DriverAnswer(msgspec.Struct, frozen=True):
     """What became of a command; `error` is None exactly when it went well."""
 
     id: int
-    result: dict[str, Any]
+    result: dict[str, object]
     error: DriverError | None = None
 
     @property
@@ -119,11 +119,11 @@ class DriverEvent(msgspec.Struct, frozen=True):
 
     event: str
     connection: str
-    fields: dict[str, Any]
+    fields: dict[str, object]
     """Those of a pushed message; `told`, perhaps, of a loss."""
 
 
-def command_line(id: int, do: str, fields: Mapping[str, Any]) -> bytes:
+def command_line(id: int, do: str, fields: Mapping[str, object]) -> bytes:
     """Return the line of a command."""
     return json.dumps({"id": id, "do": do, **fields}, ensure_ascii=False).encode() + b"\n"
 
@@ -156,7 +156,7 @@ def hello_of(answer: DriverAnswer) -> Hello:
     return msgspec.convert(answer.result, Hello)
 
 
-def message_faults(message: Mapping[str, Any], do: str | None = None) -> list[str]:
+def message_faults(message: Mapping[str, object], do: str | None = None) -> list[str]:
     """Return what is wrong with a driver's message, an answer to `do` perhaps; nothing when it is valid."""
     if "event" in message:
         event = message["event"]
@@ -170,7 +170,7 @@ def message_faults(message: Mapping[str, Any], do: str | None = None) -> list[st
     return _faults("hello-answer" if do == "hello" else "answer", message)
 
 
-def command_faults(message: Mapping[str, Any]) -> list[str]:
+def command_faults(message: Mapping[str, object]) -> list[str]:
     """Return what is wrong with a command to a driver; nothing when it is valid."""
     do = message.get("do")
     return _faults(f"{do if do in COMMANDS else 'operation'}-command", message)
@@ -189,12 +189,12 @@ def _read(line: bytes) -> dict[str, Any]:
     return message
 
 
-def _faults(name: str, message: Mapping[str, Any]) -> list[str]:
+def _faults(name: str, message: Mapping[str, object]) -> list[str]:
     return [_error_text(error) for error in _validator(name).iter_errors(message)]
 
 
 @cache
-def _validator(name: str) -> Any:
+def _validator(name: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8")))
 
 
@@ -212,7 +212,7 @@ def _error_text(error: jsonschema_rs.ValidationError) -> str:
 
 def _bad_field(where: list[str], value: object) -> str:
     """Return what is wrong with a field that is none: the first thing within it that cannot be one."""
-    inner: Mapping[Any, Any] = {}
+    inner: Mapping[object, object] = {}
     if isinstance(value, list):
         inner = dict(enumerate(value))
     elif isinstance(value, dict) and not {"hex", "text"} & value.keys():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from wireproof.conformance.sdk.driver_process import DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
@@ -12,6 +11,7 @@ from wireproof.conformance.sdk.recording_server import Recorded, RecordingServer
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.protocols import Message, Reply, Request
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.plain import Plain
 
 __all__ = ["OperationContext", "first_difference", "hexed"]
@@ -35,9 +35,10 @@ class OperationContext:
     """Operations whose reply had more than a flag or an empty table."""
 
     @property
-    def codec(self) -> Any:
+    def codec(self) -> Codec:
         """The codec of what is spoken here."""
-        return self.plain.protocol.codec(self.plain.profile, self.plain.variant.name)
+        codec: Codec = self.plain.protocol.codec(self.plain.profile, self.plain.variant.name)
+        return codec
 
     def take(self) -> Recorded:
         """Return what came from the SDK and what went to it since the last look."""
@@ -54,7 +55,7 @@ class OperationContext:
         mine = [one for one in self.stage.connections[self.first :] if one.link in (link, None)]
         (mine or self.stage.connections)[-1].say(data)
 
-    def fields(self, operation: str) -> tuple[Request, dict[str, Any]]:
+    def fields(self, operation: str) -> tuple[Request, dict[str, object]]:
         """Return the request of an operation, and its fields beside those of what is sent behind it."""
         parts = [self.samples.of(one) for one in self.plain.parts(operation)]
         return parts[0], {name: value for one in parts for name, value in self.plain.beside(one).items()}
@@ -83,7 +84,7 @@ class OperationContext:
         request, fields = self.fields(operation)
         self.take()
         try:
-            answer = await self.driver.ask(operation, connection=self.name, **fields)
+            answer = await self.driver.answer(self.driver.begin(operation, connection=self.name, **fields))
         except (NoAnswerError, DriverMessageError) as error:
             return [*self.unlike([request]), str(error)]
         return self.judged([request], [answer])

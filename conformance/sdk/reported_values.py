@@ -1,16 +1,15 @@
-"""What a driver reported, held against what crossed the wire."""
+"""What a driver reported, compared with what crossed the wire."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from wireproof.protocols.plain import PlainError, plain_bytes
 
 __all__ = ["differences"]
 
 
-def differences(expected: Any, got: Any, where: str = "result") -> list[str]:
+def differences(expected: object, got: object, where: str = "result") -> list[str]:
     """Return where two plain values differ, each with what was expected; nothing when they say the same.
 
     Text says the same as its bytes in UTF-8, also without the zeros that pad a field of a fixed size.
@@ -27,7 +26,7 @@ def differences(expected: Any, got: Any, where: str = "result") -> list[str]:
     return [] if type(expected) is type(got) and expected == got else [_difference(expected, got, where)]
 
 
-def _in_fields(expected: Mapping[str, Any], got: Mapping[str, Any], where: str) -> list[str]:
+def _in_fields(expected: Mapping[str, object], got: Mapping[str, object], where: str) -> list[str]:
     found = [_difference(one, None, f"{where}.{name}") for name, one in expected.items() if name not in got]
     known = ", ".join(expected)
     found += [f"{where}.{name}: expected no such field, only {known}" for name in got if name not in expected]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 from wireproof.protocols.fields import Blob, Kind, Raw, Rest, Split, Terminated, UInt
 from wireproof.protocols.messages import Message, Reply, declared_layout
 from wireproof.protocols.plain import Plain
 
 __all__ = ["Samples"]
+
+Sampled = TypeVar("Sampled", bound=Message)
 
 TEXT = b"wireproof-check"
 BINARY = bytes([0, 255, 10, 13, 0x80, 0x22, 0x5C, 0])
@@ -28,7 +30,7 @@ class Samples:
     """Whether names and values are bytes of all kinds."""
     _seen: dict[tuple[str, int], bytes] = field(default_factory=dict)
 
-    def of(self, message: type[Message]) -> Any:
+    def of(self, message: type[Sampled]) -> Sampled:
         """Return a message of that class."""
         values = {name: self._value(name, kind) for name, kind in self.plain.layout(message).fields}
         wide = self.wide_fields(message)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.case_files import FrameEntry
-from wireproof.conformance.suite.sdk_steps import SdkStep
+from wireproof.conformance.suite.sdk_steps import AnySdkStep
 from wireproof.conformance.suite.steps import AnyStep
 from wireproof.conformance.suite.values import Scalar
 
@@ -47,9 +47,13 @@ class Case:
     """The finding of a fuzzer that it was made of."""
     needs: tuple[str, ...] = ()
     """Features without which a target is not asked."""
+<<<<<<< HEAD
     modelled: bool = False
     """Each reply is judged by the model of the whole document, from all that was asked before."""
     script: tuple[SdkStep, ...] = ()
+=======
+    script: tuple[AnySdkStep, ...] = ()
+>>>>>>> main
     """What is played to an SDK, in place of `steps`."""
 
 

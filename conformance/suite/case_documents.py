@@ -19,16 +19,19 @@ from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.case import Case, Frame
 from wireproof.conformance.suite.case_files import CaseEntry, CaseFile, Entry, FrameEntry
 from wireproof.conformance.suite.case_forms import FORMS
-from wireproof.conformance.suite.case_reader import CaseReader, Form, Problem
+from wireproof.conformance.suite.case_reader import CaseReader, Form, Problem, keys_of
 from wireproof.conformance.suite.case_reader import Path as Place
 from wireproof.conformance.suite.clauses import Clause
 from wireproof.conformance.suite.documents import CaseError, keep, kept, read_text, vectors_root
 from wireproof.conformance.suite.names import near, shown_names
-from wireproof.conformance.suite.sdk_steps import SdkCaseEntry, SdkCaseFile, SdkStep
+from wireproof.conformance.suite.sdk_steps import SdkCaseEntry, SdkCaseFile
 from wireproof.conformance.suite.sequences import Sequence
 from wireproof.conformance.suite.steps import Blame
+from wireproof.conformance.suite.symbols import usual_parameters
+from wireproof.conformance.suite.used_names import UsedNames
 from wireproof.conformance.suite.values import Node, Scalar
-from wireproof.conformance.suite.vocabulary import Vocabulary, vocabulary
+from wireproof.conformance.suite.vocabulary import vocabulary
+from wireproof.protocols import protocol
 
 
 class CaseDocument(msgspec.Struct, frozen=True):
@@ -56,17 +59,21 @@ class Context:
         named = [sorted((name, sorted(shape)) for name, shape in known.messages.items()), sorted(known.pushes)]
         levels = {one.id: one.levels for one in self.clauses.values()}
         sequences = {name: (one.defaults, one.steps) for name, one in self.sequences.items()}
-        seen = msgspec.json.encode([rules, named, levels, sequences, sorted(self.features)])
+        spoken = protocol(self.protocol)
+        words = {name: sorted(enum.__members__) for name, enum in spoken.names.items()}
+        given = [words, sorted(spoken.functions), sorted(usual_parameters(self.protocol))]
+        seen = msgspec.json.encode([rules, named, levels, sequences, sorted(self.features), given])
         return sha256(seen).hexdigest()
 
-    def words(self, node: Node) -> Vocabulary:
-        """Return the messages that one case may name: those of its profiles."""
+    def profiles(self, node: Node) -> tuple[str, ...]:
+        """Return the profiles of one case: its own, or those of its first clause."""
         clauses = node.get("clauses") if isinstance(node, dict) else None
         profiles = node.get("profiles") if isinstance(node, dict) else None
         first = clauses[0] if isinstance(clauses, list) and clauses else None
         if not isinstance(profiles, list):
             profiles = list(self.clauses[first].levels) if isinstance(first, str) and first in self.clauses else []
-        return vocabulary(self.protocol, tuple(str(one) for one in profiles))
+        known = protocol(self.protocol).profiles
+        return tuple(one for one in profiles if isinstance(one, str) and one in known)
 
 
 def read_cases(path: Path, context: Context, kind: type[CaseFile | SdkCaseFile] = CaseFile) -> CaseDocument:
@@ -129,10 +136,38 @@ def _entry(kind: type[Entry], context: Context) -> Form:
 
     def read(reader: CaseReader, node: Node, path: Place) -> msgspec.Struct:
         assert isinstance(node, dict)
-        reader.vocabulary = context.words(node)
-        return reader.fields(kind, node, path)
+        reader.vocabulary = vocabulary(context.protocol, context.profiles(node))
+        found = reader.fields(kind, node, path)
+        assert isinstance(found, Entry)
+        _look_at_names(reader, found, node, path, context)
+        return found
 
     return Form(read)
+
+
+def _look_at_names(reader: CaseReader, entry: Entry, node: dict[str, Node], path: Place, context: Context) -> None:
+    """Keep a problem for each name that an entry uses and nothing gives."""
+    names = UsedNames(protocol(context.protocol), context.profiles(node), entry.foreach or {}, reader.wrong)
+    hints = keys_of(type(entry))
+    steps = getattr(entry, "steps", ())
+    for number, step in zip(_places(node.get("steps"), context.sequences), steps, strict=False):
+        names.look(step, type(step), (*path, "steps", number))
+    for name in ("message", "hex", "reply_to", "after"):
+        if name in hints:
+            names.look(getattr(entry, name), hints[name][1], (*path, name))
+
+
+def _places(steps: Node, sequences: Mapping[str, Sequence]) -> Iterator[int]:
+    """Yield for each step that is played the number of the one that was written."""
+    for number, one in enumerate(steps if isinstance(steps, list) else []):
+        performed = one.get("perform") if isinstance(one, dict) else None
+        name = next(iter(performed), None) if isinstance(performed, dict) else performed
+        yield from (number for _ in range(_length(sequences[name].steps, sequences) if isinstance(name, str) else 1))
+
+
+def _length(steps: Iterable[Node], sequences: Mapping[str, Sequence]) -> int:
+    """Return how many steps are played where these were written."""
+    return sum(1 for _ in _places(list(steps), sequences))
 
 
 def problem_text(document: Node, problem: Problem) -> str:
@@ -264,7 +299,7 @@ def _cited(found: object) -> Iterator[str]:
         clause, blame = getattr(found, "clause", None), getattr(found, "blame", None)
         if isinstance(clause, str):
             yield clause
-        yield from (blame or {}).values() if isinstance(found, SdkStep) else ()
+        yield from blame.values() if isinstance(blame, dict) else ()
         if isinstance(found, Blame):
             yield from (one for one in (found.at_once, found.in_turn, found.seen) if one)
         found = [getattr(found, name) for name in found.__struct_fields__]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -106,8 +106,8 @@ SequenceName = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 class SequenceEntry(Part, frozen=True, kw_only=True):
     """Steps that many cases begin with, with names in `<...>` that are filled in where they are performed."""
 
-    steps: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    steps: Annotated[tuple[AnyStep, ...], Meta(min_length=1)]
     defaults: Annotated[
-        dict[Annotated[str, Meta(pattern="^[a-z_]+$")], Any],
+        dict[Annotated[str, Meta(pattern="^[a-z_]+$")], Value],
         Meta(description="Name -> the value that <name> has unless another is given; null: it must be given."),
     ] = msgspec.field(name="with", default={})

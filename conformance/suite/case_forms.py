@@ -36,7 +36,7 @@ from wireproof.conformance.suite.pattern_types import (
     PatternItem,
     RowPattern,
 )
-from wireproof.conformance.suite.sdk_steps import Said, SaidChoice, SaidItem
+from wireproof.conformance.suite.sdk_steps import AnySdkStep, Connection, Said, SaidChoice, SaidItem, SdkStep
 from wireproof.conformance.suite.sequences import SequenceError, expanded
 from wireproof.conformance.suite.steps import VERBS, AnyStep, Expect, ExpectPush, Observe, Step, StepChoice, Verb
 from wireproof.conformance.suite.values import (
@@ -62,6 +62,7 @@ BESIDE = ("on", "clause", "given", "or_closed")
 """What may stand beside the verbs of a step."""
 SAID = ("ok", "refused", "push", "close", "reset")
 """What may be written to an SDK beside the messages of the protocol."""
+SDK_VERBS: Mapping[str, type[SdkStep]] = {name: one for one in get_args(AnySdkStep) for name in key_of(one)}
 
 
 def _named(reader: CaseReader, node: Node, path: Path, known: Collection[str]) -> tuple[str, Mapping[str, Node]]:
@@ -107,6 +108,31 @@ def _message(reader: CaseReader, node: Node, path: Path) -> SymbolicMessage:
 def _said(reader: CaseReader, node: Node, path: Path) -> Said:
     name, fields = _named(reader, node, path, (*_known(reader), *SAID))
     return Said(name, _values(reader, name, fields, path), isinstance(node, str))
+
+
+def _sdk_step(reader: CaseReader, node: Node, path: Path) -> SdkStep:
+    assert isinstance(node, dict)
+    verb = next((name for name in node if name in SDK_VERBS), None)
+    if verb is not None:
+        return reader.fields(SDK_VERBS[verb], node, path)  # type: ignore[return-value]
+    beside = {name for kind in SDK_VERBS.values() for name in keys_of(kind)}
+    failed = reader.wrong(path, f"a step without a verb; expected one of {', '.join(SDK_VERBS)}")
+    for name in node:
+        if name not in beside:
+            failed = reader.unknown((*path, name), "verb", name, SDK_VERBS)
+    raise failed
+
+
+def _connection(reader: CaseReader, node: Node, path: Path) -> Connection:
+    """Return a connection; what it has beside its own keys are fields that the protocol's `connect` takes."""
+    assert isinstance(node, dict)
+    hints = keys_of(Connection)
+    own = {name: one for name, one in node.items() if name not in hints or name == "fields"}
+    if reader.vocabulary is not None:
+        _check_fields(reader, "connect", own, reader.vocabulary.connect_fields, path)
+    fields = reader.each({name: (Value, one) for name, one in own.items()}, path)
+    found = reader.fields(Connection, {name: one for name, one in node.items() if name not in own}, path)
+    return msgspec.structs.replace(found, fields=fields)  # type: ignore[return-value]
 
 
 def _values(reader: CaseReader, name: str, fields: Mapping[str, Node], path: Path) -> dict[str, Value]:
@@ -338,6 +364,8 @@ def _performed(reader: CaseReader, node: dict[str, Node], path: Path) -> list[ob
 FORMS: Mapping[object, Form] = {
     SymbolicMessage: Form(_message, (dict, str)),
     Said: Form(_said, (dict, str)),
+    AnySdkStep: Form(_sdk_step),
+    Connection: Form(_connection, is_open=True),
     tuple[SaidItem, ...]: _one_or_many(SaidItem),
     MessagePattern: Form(_pattern, (dict, str)),
     Matchers: Form(_matchers, keys=tuple(MATCHERS)),

@@ -8,8 +8,8 @@ What is hard here, and how it is solved:
   from the same types (`case_schema.py`), so that an editor and the loader cannot disagree about a key.
 - A mapping does not say which type it is. In a union it is known by its first field: `{at_least: 3}` is an `AtLeast`,
   `{fill: 0x61, size: 9}` a `Fill`. What has no such key is the name of a message, and in capitals.
-- All errors of a file are told, not only the first. A reader that fails keeps a `Problem` with its path and raises
-  `MisreadError`; whoever reads several things at once (`each`, `fields`, lists) goes on with the others and raises at
+- All errors of a file are reported, not only the first. A reader that fails keeps a `Problem` with its path and raises
+  `MisreadError`; whoever reads several things at once (`each`, `fields`, lists) continues with the others and raises at
   the end. Lines are looked up afterwards, from the path (`yaml_documents.line_of`), so that right files pay nothing.
 - Names are compared with the layouts of the case's own profiles (`vocabulary.py`); inside `by_profile` with those of
   the profile named there. Each error names what comes near.

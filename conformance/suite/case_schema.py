@@ -45,7 +45,8 @@ UNIONS = {
 }  # fmt: skip
 """Unions that the schema names, so that they are written once."""
 ONE_OR_MANY = {
-    "Send": ("send",), "Expect": ("expect",), "SdkStep": ("ask", "say", "receive", "answer", "then", "interim")
+    "Send": ("send",), "Expect": ("expect",), "AskStep": ("ask", "answer", "then", "interim"),
+    "SayStep": ("say",), "ReceiveStep": ("receive", "answer"), "SecureStep": ("answer",),
 }  # fmt: skip
 
 
@@ -105,7 +106,8 @@ def _sequences() -> Schema:
     entry: Schema = _plain(kept["SequenceEntry"])  # type: ignore[assignment]
     step: Schema = {"type": "object", "minProperties": 1}
     step["propertyNames"] = {"enum": [*VERBS, "perform", *CHOICES, *BESIDE]}
-    _properties(entry)["steps"] = {"type": "array", "minItems": 1, "items": step}
+    given = {key: one for key, one in _property({"": entry}, "", "with").items() if key != "additionalProperties"}
+    _properties(entry).update({"steps": {"type": "array", "minItems": 1, "items": step}, "with": given})
     names = _plain(msgspec.json.schema(SequenceName))
     head: Schema = {"$schema": DIALECT, "$id": "urn:wireproof:sequences:1", "title": "wireproof sequences"}
     head["description"] = (
@@ -137,6 +139,7 @@ def _forms() -> dict[str, Callable[[dict[str, Schema]], Schema]]:
         "Fields": lambda types: _mapping_of(types["Fields"], "fields"),
         "RowPattern": lambda types: _mapping_of(types["RowPattern"], "written"),
         "Call": _call,
+        "Connection": _connection,
         "Observe": _observe,
         "ExpectPush": _push,
         "Step": _step,
@@ -222,6 +225,18 @@ def _call(types: dict[str, Schema]) -> Schema:
         "required": ["call"],
         "properties": {"call": {"type": "string"}},
         "additionalProperties": values,
+    }
+
+
+def _connection(types: dict[str, Schema]) -> Schema:
+    own = dict(_properties(types["Connection"]))
+    fields = own.pop("fields")
+    assert isinstance(fields, dict)
+    return {
+        "type": "object",
+        "required": ["name"],
+        "properties": own,
+        "additionalProperties": fields["additionalProperties"],
     }
 
 

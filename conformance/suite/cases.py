@@ -18,7 +18,8 @@ from wireproof.conformance.suite.clauses import Clause, load_clauses
 from wireproof.conformance.suite.combinations import combined_cases
 from wireproof.conformance.suite.declared import Parameter, load_features, load_parameters
 from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
-from wireproof.conformance.suite.sequences import Sequence, load_sequences
+from wireproof.conformance.suite.sequence_documents import load_sequences
+from wireproof.conformance.suite.sequences import Sequence
 
 __all__ = [
     "Case", "CaseError", "Clause", "Frame", "Suite", "cases_in", "frames_in", "load_suite", "sdk_cases_in",
@@ -63,7 +64,7 @@ def load_suite(protocol: str) -> Suite:
     if not (folder / "cases").is_dir():
         raise CaseError(f"{folder}: no folder of cases for {protocol!r}")
     clauses, ladder = load_clauses(folder / "clauses.yaml")
-    features, sequences = load_features(folder / "features.yaml"), load_sequences(folder / "sequences.yaml")
+    features, sequences = load_features(folder / "features.yaml"), load_sequences(folder / "sequences.yaml", protocol)
     context = Context(protocol, clauses, sequences, features)
     paths = sorted((folder / "cases").glob("*.yaml"), key=lambda path: path.name)
     documents = [read_cases(path, context) for path in paths]

@@ -16,7 +16,11 @@ from typing import Any, TypeVar
 import msgspec
 
 Kept = TypeVar("Kept")
-FORMAT = "3"
+<<<<<<< HEAD
+FORMAT = "6"
+=======
+FORMAT = "6"
+>>>>>>> main
 """Part of every digest; another one when what is kept changes."""
 
 

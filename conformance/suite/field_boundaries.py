@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.suite.symbols import Symbols
-from wireproof.protocols import NEED_DATA, Connection, Layout, LocalProtocolError, Message, ProtocolError
-from wireproof.protocols.connection import Event
+from wireproof.protocols import Layout, LocalProtocolError, Message, Role
+from wireproof.protocols.codec import Codec
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.links import Link
 
 
@@ -25,50 +25,39 @@ class Anatomy:
 class BoundaryReader:
     """Reads what one connection sends, write after write; what a write cannot be read as has no boundaries."""
 
-    def __init__(self, link: Link, codec: Any) -> None:
+    def __init__(self, link: Link, codec: Codec) -> None:
         self._link = link
         self._codec = codec
-        self._reader = link.server(codec)
+        self._dissection = Dissection(link, codec)
 
     def read(self, data: bytes) -> Anatomy:
         """Return the anatomy of the next bytes sent."""
         if not data:
             return Anatomy((), whole=True)
-        reader = self._reader
-        began = reader.received + reader.buffered
-        marks, stop = {began}, began
-        reader.receive_data(data)
-        while isinstance(message := _next(reader), Message):
-            start, stop = reader.span
-            marks.update(start + one for one in field_boundaries(self._codec.layout(type(message)), message))
-            marks.add(stop)
-        whole = stop == began + len(data)
-        if not whole and not reader.buffered:
-            self._reader = self._link.server(self._codec)
+        sent = self._dissection.of_client
+        began, marks = sent.size, set[int]()
+        for frame in self._dissection.feed(Role.CLIENT, data):
+            start, stop = frame.span
+            layout = self._codec.layout(type(frame.message))
+            marks |= {stop, *(start + one for one in field_boundaries(layout, frame.message))}
+        if sent.is_stopped:
+            self._dissection = Dissection(self._link, self._codec)
         inside = (one - began for one in marks)
-        return Anatomy(tuple(sorted(one for one in inside if 0 < one < len(data))), whole=whole)
+        return Anatomy(tuple(sorted(one for one in inside if 0 < one < len(data))), whole=sent.is_whole)
 
     def start_tls(self) -> None:
         """See `Connection.start_tls`."""
         with suppress(LocalProtocolError):
-            self._reader.start_tls()
+            self._dissection.of_client.start_tls()
 
-    def answered(self, message: Message) -> None:
-        """Follow what the target said: an answer may tell how the next request is read."""
-        with suppress(LocalProtocolError):
-            self._reader.send(message)
+    def answered(self, reply: Message) -> None:
+        """Follow what the target answered: it may decide how the next request is read."""
+        self._dissection.note_reply(reply)
 
 
 def boundaries_of(symbols: Symbols, data: bytes) -> Anatomy:
     """Return the anatomy of the first bytes that a connection sends."""
     return BoundaryReader(symbols.protocol.link, symbols.codec).read(data)
-
-
-def _next(reader: Connection) -> Event:
-    try:
-        return reader.next_event()
-    except ProtocolError:
-        return NEED_DATA
 
 
 def field_boundaries(layout: Layout, message: Message) -> list[int]:

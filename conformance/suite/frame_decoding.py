@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
 
 from wireproof.conformance.suite.resolved_patterns import plain
-from wireproof.protocols import NEED_DATA, Message, Protocol, ProtocolError, Reply
+from wireproof.protocols import Message, Protocol, ProtocolError, Reply, Request, Role
+from wireproof.protocols.codec import Codec
+from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.fields import Flag, Kind, Raw, UInt
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import declared_layout
@@ -15,10 +16,10 @@ from wireproof.protocols.messages import declared_layout
 __all__ = ["named", "read_back", "readings"]
 
 Before = Sequence[Message]
-"""What crossed before, of both sides; a request whose reply is not told was answered with zeros."""
+"""What crossed before, of both sides; a request whose reply is not given was answered with zeros."""
 
 
-def named(message: Message) -> dict[str, Any]:
+def named(message: Message) -> dict[str, object]:
     """Return a message as `{name, fields}`; a message inside a message likewise."""
     fields = {
         name: named(inner) if isinstance(inner := getattr(message, name), Message) else plain(inner)
@@ -27,7 +28,7 @@ def named(message: Message) -> dict[str, Any]:
     return {"name": message.NAME, "fields": fields}
 
 
-def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, request: Message | None = None) -> Any:
+def read_back(protocol: Protocol, codec: Codec, direction: str, data: bytes, request: Message | None = None) -> object:
     """Return what our own codec makes of the bytes: `{name, fields}`, or the code of the error.
 
     They are read on the first kind of line that has such a request, as early as it can be sent there.
@@ -37,15 +38,15 @@ def read_back(protocol: Protocol, codec: Any, direction: str, data: bytes, reque
 
 def readings(
     protocol: Protocol,
-    codec: Any,
+    codec: Codec,
     direction: str,
     data: bytes,
     request: Message | None,
     *,
     link: str | None = None,
     after: Before | None = None,
-) -> Iterator[tuple[str, Any]]:
-    """Yield (kind of line, what is read) for each place where the bytes may stand: that told, or any in an opening."""
+) -> Iterator[tuple[str, object]]:
+    """Yield (link, what is read) for each place where the bytes may stand: that given, or any in a handshake."""
     for name, one in protocol.links.items():
         if link in (None, name):
             handshake = one.handshake()
@@ -59,61 +60,47 @@ class _UnfitError(Exception):
     """Raised where what goes before cannot be said."""
 
 
-def _read(link: Link, codec: Any, direction: str, data: bytes, before: Before) -> Any:
-    reader = link.server(codec) if direction == "request" else link.client(codec)
-    open_request = _said(reader, codec, before, asking=direction != "request")
-    if open_request is not None and direction != "reply":
-        _answer(reader, codec, open_request, asking=direction != "request")
-    try:
-        reader.receive_data(data)
-        event = reader.next_event()
-        if event is NEED_DATA:
-            reader.receive_data(b"")
-            event = reader.next_event()
-    except ProtocolError as error:
-        return error.code.value
-    return named(event) if isinstance(event, Message) else str(event)
-
-
-def _said(reader: Any, codec: Any, before: Before, *, asking: bool) -> Message | None:
-    """Let `reader` go through what went before; return the last request, when it is not answered yet."""
+def _read(link: Link, codec: Codec, direction: str, data: bytes, before: Before) -> object:
+    dissection = Dissection(link, codec)
     due: Message | None = None
     for message in before:
-        if isinstance(message, Reply):
-            _cross(reader, codec, message, ours=not asking)
-            due = None
-            continue
-        if due is not None:
-            _answer(reader, codec, due, asking=asking)
-        _cross(reader, codec, message, ours=asking)
-        due = message
-    return due
+        if due is not None and not isinstance(message, Reply):
+            _answer(dissection, codec, due)
+        _cross(dissection, codec, message)
+        due = None if isinstance(message, Reply) else message
+    if due is not None and direction != "reply":
+        _answer(dissection, codec, due)
+    sender = Role.CLIENT if direction == "request" else Role.SERVER
+    found = dissection.feed(sender, data)
+    if found:
+        return named(found[0].message)
+    dissection.end(sender)
+    error = dissection.direction(sender).error
+    return error.code.value if error is not None else "nothing"
 
 
-def _answer(reader: Any, codec: Any, request: Message, *, asking: bool) -> None:
-    replies = codec.profile.replies[type(request)]
+def _answer(dissection: Dissection, codec: Codec, request: Message) -> None:
+    replies = codec.profile.replies[type(request)] if isinstance(request, Request) else ()
     if replies:
-        _cross(reader, codec, _zeros(replies[0]), ours=not asking)
+        _cross(dissection, codec, _zeros(replies[0]))
 
 
-def _cross(reader: Any, codec: Any, message: Message, *, ours: bool) -> None:
-    """Let `reader` send a message, or read it; `_UnfitError` where it cannot."""
+def _cross(dissection: Dissection, codec: Codec, message: Message) -> None:
+    """Let a message cross; `_UnfitError` where its sender may not send it, or it is read as another one."""
+    sender = Role.CLIENT if isinstance(message, Request) else Role.SERVER
     try:
-        if ours:
-            reader.send(message)
-            return
-        reader.receive_data(codec.encode(message))
-        if type(reader.next_event()) is not type(message):
-            raise _UnfitError
+        read = [type(one.message) for one in dissection.feed(sender, codec.encode(message))]
     except ProtocolError:
         raise _UnfitError from None
+    if read != [type(message)] or not dissection.is_paired:
+        raise _UnfitError
 
 
 def _zeros(kind: type[Message]) -> Message:
     return kind(**{name: _zero(one) for name, one in declared_layout(kind).items()})
 
 
-def _zero(kind: Kind) -> Any:
+def _zero(kind: Kind) -> object:
     match kind:
         case UInt():
             return 0

@@ -2,18 +2,20 @@
 
 docs/writing-sdk-cases.md says what each key means.
 
-A step is one mapping with known keys: a verb, and what stands beside it. `sdk/play` carries them out.
+A step is one mapping: a verb, by which its class is known, and what may stand beside that verb. `sdk/play` carries them
+out.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from wireproof.conformance.suite.case_files import Entry, LevelName, Names, NoFault, SdkId, Title
 from wireproof.conformance.suite.steps import Part
-from wireproof.conformance.suite.values import Choice, Number, Range, Raw, Typed, Value
+from wireproof.conformance.suite.values import Choice, Number, Range, Typed, Value
 
 Failed = Literal["refused", "too_wide", "too_long", "timeout", "closed", "protocol", "other"]
 
@@ -25,6 +27,12 @@ class Said(Typed, frozen=True):
     fields: dict[str, Value]
     is_name: bool = False
     """It was written as its name alone."""
+
+
+class SaidBytes(Typed, frozen=True):
+    """Bytes as they are: a text is hexadecimal."""
+
+    raw: Value
 
 
 class SaidPart(Typed, frozen=True):
@@ -68,13 +76,20 @@ class SaidChoice(Choice, frozen=True, tag=True):
     options: dict[str, SaidItem | tuple[SaidItem, ...]]
 
 
-SaidItem = Said | Raw | SaidPart | SaidSlowly | Pause | SaidEach | SaidTimes | SaidChoice
+SaidItem = Said | SaidBytes | SaidPart | SaidSlowly | Pause | SaidEach | SaidTimes | SaidChoice
 
 
 class CutAt(Part, frozen=True):
     """The offset at which what is written is cut."""
 
     at: Number
+
+
+Cut = Annotated[
+    str | Annotated[int, Meta(ge=1)] | CutAt,
+    Meta(description="whole, bytes, fields, apart, halves, a size, an offset; or the variable that is one of these."),
+]
+Fails = Literal["any"] | Annotated[tuple[Failed, ...], Meta(min_length=1)]
 
 
 class Pings(Part, frozen=True, kw_only=True):
@@ -86,23 +101,43 @@ class Pings(Part, frozen=True, kw_only=True):
     held: Annotated[bool, Meta(description="It is answered only when something else is written.")] = False
 
 
-class SdkStep(Part, frozen=True, kw_only=True):
-    """One step of a case for SDKs."""
+class Connection(Part, frozen=True):
+    """A connection, whether the case opens it by hand, and the protocol's own fields of the driver's connect."""
 
-    ask: tuple[SaidItem, ...] | None = None
-    say: tuple[SaidItem, ...] | None = None
-    receive: tuple[SaidItem, ...] | None = None
-    answer: tuple[SaidItem, ...] | None = None
-    cut: str | Annotated[int, Meta(ge=1)] | CutAt | None = None
-    connect: Annotated[
-        str | dict[str, Value] | None,
-        Meta(description="A name; or with by_hand and the protocol's own fields of the driver's connect."),
+    name: str
+    by_hand: bool = False
+    fields: dict[str, Value] = msgspec.field(default_factory=dict)
+
+
+class SdkStep(Typed, frozen=True, kw_only=True):
+    """What every step of a case for SDKs may have beside its verb."""
+
+    clause: str | None = None
+    given: bool = False
+    within: Annotated[
+        Number | None, Meta(description="Seconds that what becomes of it may take, where that is more than usual.")
     ] = None
-    connected: str | None = None
-    secure: str | None = None
-    only: str | None = None
-    drop: str | None = None
-    pings: Pings | None = None
+
+
+class Answering(SdkStep, frozen=True, kw_only=True):
+    """What a step may have that writes replies and pushes, and looks at what is reported of them."""
+
+    on: str = "a"
+    cut: Cut = "whole"
+    open: bool = False
+    or_fails: bool = False
+    events: Literal["told", "any"] = "told"
+    fails: Fails | None = None
+    blame: Annotated[
+        dict[str, str], Meta(description="Field -> the clause that is blamed when it is the one that differs.")
+    ] = msgspec.field(default_factory=dict)
+
+
+class AskStep(Answering, frozen=True):
+    """Asks for operations at once, and answers once their bytes arrived."""
+
+    ask: tuple[SaidItem, ...]
+    answer: tuple[SaidItem, ...] | None = None
     then: Annotated[
         tuple[SaidItem, ...] | None,
         Meta(description="What the SDK sends after what was asked, once interim was written."),
@@ -111,35 +146,139 @@ class SdkStep(Part, frozen=True, kw_only=True):
         tuple[SaidItem, ...] | None, Meta(description="What is written between what was asked and then.")
     ] = None
     unanswered: Annotated[bool, Meta(description="What was asked gets no answer, and is reported done.")] = False
-    ignore: Annotated[Names | None, Meta(description="Fields that may have any value.")] = None
-    within: Annotated[
-        Number | None, Meta(description="Seconds that what becomes of it may take, where that is more than usual.")
-    ] = None
+    ignore: Annotated[Names, Meta(description="Fields that may have any value.")] = ()
     fresh: Annotated[
         str | None, Meta(description="A field whose value must not have been sent before in this case.")
     ] = None
     sealed: Annotated[bool, Meta(description="What is sent is compared once it was opened.")] = False
-    reconnect: bool = False
-    close: str | None = None
-    reset: str | None = None
-    leave: str | None = None
-    ended: str | None = None
-    accept: str | None = None
-    down: str | None = None
-    up: str | None = None
-    wait: Number | None = None
-    on: str | None = None
-    clause: str | None = None
-    blame: Annotated[
-        dict[str, str] | None, Meta(description="Field -> the clause that is blamed when it is the one that differs.")
-    ] = None
-    given: bool = False
     batch: bool = False
-    open: bool = False
     refused: bool = False
-    or_fails: bool = False
-    events: Literal["told", "any"] | None = None
-    fails: Literal["any"] | Annotated[tuple[Failed, ...], Meta(min_length=1)] | None = None
+
+
+class SayStep(Answering, frozen=True):
+    """Writes without asking; replies answer what was left open."""
+
+    say: tuple[SaidItem, ...]
+
+
+class ReceiveStep(SdkStep, frozen=True):
+    """Expects requests that the SDK sends by itself, and answers them."""
+
+    receive: tuple[SaidItem, ...]
+    answer: tuple[SaidItem, ...] | None = None
+    ignore: Annotated[Names, Meta(description="Fields that may have any value.")] = ()
+    on: str = "a"
+    cut: Cut = "whole"
+
+
+class OpenConnectionStep(SdkStep, frozen=True):
+    """Has the SDK connect."""
+
+    connect: str | Connection
+    reconnect: bool = False
+
+
+class ConnectedStep(SdkStep, frozen=True):
+    """Expects the report of a connection that was opened by hand."""
+
+    connected: str
+    fails: Fails | None = None
+
+
+class SecureStep(SdkStep, frozen=True):
+    """Takes the handshake of TLS on a line, and writes the answer inside it; with `fails` the SDK must refuse."""
+
+    secure: str
+    answer: tuple[SaidItem, ...] | None = None
+    cut: Cut = "whole"
+    fails: Fails | None = None
+
+
+class PingsStep(SdkStep, frozen=True):
+    """Expects what keeps a line alive."""
+
+    pings: Pings
+
+
+class OnlyStep(SdkStep, frozen=True):
+    """Expects that no second connection was made for a line."""
+
+    only: str
+
+
+class DropStep(SdkStep, frozen=True):
+    """Leaves aside what arrived on a line."""
+
+    drop: str
+
+
+class CloseStep(SdkStep, frozen=True):
+    """Ends a line from our side."""
+
+    close: str
+    fails: Fails | None = None
+
+
+class ResetStep(SdkStep, frozen=True):
+    """Resets a line."""
+
+    reset: str
+    fails: Fails | None = None
+
+
+class LeaveStep(SdkStep, frozen=True):
+    """Has the SDK close; the connection must end."""
+
+    leave: str
+    fails: Fails | None = None
+
+
+class EndedStep(SdkStep, frozen=True):
+    """Expects that the SDK ends a line."""
+
+    ended: str
+    fails: Fails | None = None
+
+
+class AcceptStep(SdkStep, frozen=True):
+    """Expects that the SDK connects once more."""
+
+    accept: str
+
+
+class DownStep(SdkStep, frozen=True):
+    """Stops listening."""
+
+    down: str
+
+
+class UpStep(SdkStep, frozen=True):
+    """Listens again on the same port."""
+
+    up: str
+
+
+class WaitStep(SdkStep, frozen=True):
+    """Lets seconds pass."""
+
+    wait: Number
+
+
+AnySdkStep = (
+    AskStep | SayStep | ReceiveStep | OpenConnectionStep | ConnectedStep | SecureStep | PingsStep | OnlyStep | DropStep
+    | CloseStep | ResetStep | LeaveStep | EndedStep | AcceptStep | DownStep | UpStep | WaitStep
+)  # fmt: skip
+
+
+def answer_of(step: AnySdkStep) -> tuple[SaidItem, ...]:
+    """Return what a step writes once something arrived."""
+    return step.answer or () if isinstance(step, AskStep | ReceiveStep | SecureStep) else ()
+
+
+def blamed_by(step: AnySdkStep) -> tuple[str, ...]:
+    """Return the clauses that a step names, for itself and for single fields."""
+    fields = step.blame.values() if isinstance(step, Answering) else ()
+    return (*([step.clause] if step.clause else []), *fields)
 
 
 class SdkCaseEntry(Entry, frozen=True, kw_only=True):
@@ -147,7 +286,7 @@ class SdkCaseEntry(Entry, frozen=True, kw_only=True):
 
     id: SdkId
     title: Title
-    steps: Annotated[tuple[SdkStep, ...], Meta(min_length=1)]
+    steps: Annotated[tuple[AnySdkStep, ...], Meta(min_length=1)]
     level: LevelName | None = None
     slow: bool = False
     needs: Annotated[Names, Meta(description="Features without which the SDK is not asked.")] | None = None

@@ -1,6 +1,6 @@
 """Steps that many cases begin with, written once (`sequences.yaml`): `perform` is replaced by them while cases load.
 
-Nothing beyond loading knows of them.
+Nothing beyond loading knows of them; `sequence_documents.py` reads their files.
 """
 
 from __future__ import annotations
@@ -8,9 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from wireproof.conformance.suite.documents import CaseError, read_document
 from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.values import Node
 
@@ -31,25 +29,9 @@ class Sequence:
     steps: tuple[Node, ...]
 
 
-def load_sequences(path: Path) -> dict[str, Sequence]:
-    """Return the sequences by name, none where there is no such file; `CaseError` says what is wrong with one."""
-    if not path.is_file():
-        return {}
-    found = {}
-    for name, entry in read_document(path, "sequences.schema.json").items():
-        found[name] = Sequence(entry.get("with", {}), tuple(entry["steps"]))
-        unknown = _names(entry["steps"]) - set(found[name].defaults)
-        if unknown:
-            raise CaseError(f"{path.name}: {name}: not among its `with`: {', '.join(sorted(unknown))}")
-    return found
-
-
-def _names(spec: Node) -> set[str]:
-    if isinstance(spec, str):
-        return set(_NAME.findall(spec))
-    if isinstance(spec, dict):
-        return {name for pair in spec.items() for one in pair for name in _names(one)}
-    return {name for one in spec for name in _names(one)} if isinstance(spec, list) else set()
+def names_in(text: str) -> list[str]:
+    """Return the names in `<...>` of a text."""
+    return list(dict.fromkeys(_NAME.findall(text)))
 
 
 def expanded(steps: Iterable[Node], known: Mapping[str, Sequence], within: tuple[str, ...] = ()) -> list[Node]:
@@ -110,7 +92,7 @@ def _values(name: str, sequence: Sequence, given: Mapping[str, Node]) -> Mapping
 def filled(spec: Node, values: Mapping[str, Node], where: str) -> Node:
     """Return what was written with its names filled in; a text that is one name alone becomes the value itself.
 
-    Raises `SequenceError` where a text holds the name of a value that is none; `where` begins its message.
+    Raises `SequenceError` for a list or mapping inside a text.
     """
     if isinstance(spec, dict):
         return {str(filled(key, values, where)): filled(value, values, where) for key, value in spec.items()}

@@ -7,7 +7,7 @@ text; numbers may be expressions over `N`, `MAX` and the variables, or enum name
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from typing import TypeVar
@@ -19,6 +19,7 @@ from wireproof.conformance.suite.declared import parameters as own_parameters
 from wireproof.conformance.suite.values import (
     Call,
     Choice,
+    CountFrom,
     Encoded,
     Fields,
     Fill,
@@ -27,6 +28,9 @@ from wireproof.conformance.suite.values import (
     Join,
     LittleEndian,
     Nest,
+    Range,
+    RowEach,
+    RowTimes,
     Scalar,
     SymbolicMessage,
     Value,
@@ -68,6 +72,8 @@ ALIASES: Mapping[str, tuple[str, Mapping[str, Value]]] = {
 """Short names of messages."""
 Saved = Scalar | bytes
 """What a name stands for."""
+Given = Mapping[str, Value | bytes]
+"""The fields of a message or row, as a step gives them."""
 Chosen = TypeVar("Chosen", bound=msgspec.Struct | tuple[msgspec.Struct, ...])
 
 
@@ -182,6 +188,16 @@ class Symbols:
                     names[name] = evaluate(value, names)
         return names
 
+    def numbers(self, each: Range) -> Iterator[int]:
+        """Yield the numbers of a range; the variable has each while it is used, and afterwards its old value again."""
+        ((name, (first, last)),) = each.items()
+        before = {name: self.variables[name]} if name in self.variables else {}
+        for number in range(self.integer(first, name), self.integer(last, name) + 1):
+            self.variables[name] = number
+            yield number
+        self.variables.pop(name, None)
+        self.variables.update(before)
+
     def integer(self, spec: Value, field: str = "") -> int:
         """Return a whole number."""
         return int(self.number(spec, field))
@@ -268,7 +284,7 @@ class Symbols:
         name, fields = ALIASES.get(spec.name, (spec.name, spec.fields))
         return self.build(self.message_class(name), fields, name)
 
-    def build(self, kind: type[Message], fields: Mapping[str, Value | bytes], name: str) -> Message:
+    def build(self, kind: type[Message], fields: Given, name: str) -> Message:
         """Return a message or row of class `kind`; raises `SymbolError` for a field that lacks or is none."""
         layout = self._fields.get(kind)
         if layout is None:
@@ -276,12 +292,36 @@ class Symbols:
         unknown = set(fields) - set(layout) - {"*"}
         if unknown:
             raise SymbolError(f"{name} has no field {', '.join(sorted(unknown))}; it has {', '.join(layout)}")
+        fields = self._counted(fields, layout)
         values = {}
         for field, field_kind in layout.items():
             if field not in fields and "*" not in fields and not isinstance(field_kind, Absent):
                 raise SymbolError(f"{name}.{field} is missing")
             values[field] = self._field(field_kind, fields.get(field, fields.get("*")), f"{name}.{field}", field)
         return kind(**values)
+
+    def _counted(self, fields: Given, layout: Collection[str]) -> Given:
+        """Return fields with a number for each that is not named, where `*` counts from one."""
+        rest = fields.get("*")
+        if not isinstance(rest, CountFrom):
+            return fields
+        first, left = self.integer(rest.start, "from"), [one for one in layout if one not in fields]
+        return {**fields, **{name: first + number for number, name in enumerate(left)}}
+
+    def _rows(self, spec: Value | bytes, where: str) -> Iterator[Fields]:
+        """Yield the rows of a table; those of an `each` while its variable has their number."""
+        if not isinstance(spec, tuple):
+            raise SymbolError(f"{where}: expected rows, each with its fields")
+        for one in spec:
+            match one:
+                case RowEach(each, of):
+                    yield from (of for _ in self.numbers(each))
+                case RowTimes(times, of):
+                    yield from [of] * self.integer(times, "times")
+                case Fields():
+                    yield one
+                case _:
+                    raise SymbolError(f"{where}: expected rows, each with its fields")
 
     def _field(self, kind: Kind, spec: Value | bytes, where: str, field: str) -> object:
         match kind:
@@ -296,7 +336,7 @@ class Symbols:
             case Blob() | Split() | Rest() | Terminated():
                 return self.data(spec)
             case Rows(row) | Repeated(row):
-                return tuple(self.build(row, one.fields, where) for one in _rows(spec, where))
+                return tuple(self.build(row, one.fields, where) for one in self._rows(spec, where))
             case Nested():
                 return self.message(_message(spec, where))
         raise SymbolError(f"{where}: no value can be given for it")
@@ -306,13 +346,6 @@ def _no_bytes(spec: Value | bytes, where: str) -> Value:
     if isinstance(spec, bytes):
         raise SymbolError(f"{where}: expected a number, got bytes")
     return spec
-
-
-def _rows(spec: Value | bytes, where: str) -> list[Fields]:
-    rows = [one for one in spec if isinstance(one, Fields)] if isinstance(spec, tuple) else []
-    if not isinstance(spec, tuple) or len(rows) != len(spec):
-        raise SymbolError(f"{where}: expected rows, each with its fields")
-    return rows
 
 
 def _message(spec: Value | bytes, where: str) -> SymbolicMessage:

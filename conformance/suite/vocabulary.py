@@ -28,6 +28,8 @@ class Vocabulary:
     """Name -> its fields; of a message that the profiles have in several forms, those of all."""
     pushes: Shape
     """The fields of all pushes, of other profiles too: `{push: ...}` leaves out those that are not there."""
+    connect_fields: Collection[str] = ()
+    """What connecting takes that is the protocol's own."""
 
 
 @cache
@@ -43,7 +45,7 @@ def vocabulary(name: str, profiles: tuple[str, ...] = ()) -> Vocabulary:
             for one, message in profile.messages.items():
                 found.setdefault(one, {}).update(_shape(message))
     variants = dict.fromkeys(name for profile in spoken.profiles.values() for name in profile.variants)
-    return Vocabulary(name, tuple(spoken.profiles), tuple(variants), found, pushes)
+    return Vocabulary(name, tuple(spoken.profiles), tuple(variants), found, pushes, tuple(spoken.sdk.connect_fields))
 
 
 def _shape(message: type[Message]) -> dict[str, frozenset[str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from wireproof.conformance.suite.pattern_types import Matchers, MessagePattern, RowPattern
-from wireproof.conformance.suite.sdk_steps import Said
+from wireproof.conformance.suite.sdk_steps import Connection, Said
 from wireproof.conformance.suite.steps import Expect, ExpectPush, Observe, Send, Step
 from wireproof.conformance.suite.values import Call, Choice, Fields, Node, SymbolicMessage, options_of
 
@@ -42,6 +42,8 @@ def _form(spec: msgspec.Struct) -> Node:
             return {name: one for each in matchers for name, one in _fields(each).items()}
         case Call(name, arguments):
             return {"call": name, **_mapping(arguments)}
+        case Connection(_, _, fields):
+            return {**{name: one for name, one in _fields(spec).items() if name != "fields"}, **_mapping(fields)}
         case Choice(by):
             return {f"by_{by}": as_written(options_of(spec))}
         case Step():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 import jsonschema_rs
 import yaml
@@ -25,12 +25,12 @@ class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
     words, each there once.
     """
 
-    yaml_implicit_resolvers: ClassVar[dict[str, list[Any]]] = {
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {
         first: [one for one in resolvers if one[0] not in _NOT_HERE]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> object:
         """Return the mapping; `yaml.YAMLError` when a key is no word or there twice.
 
         Raises `ConstructorError` for a key that is not a text or occurs twice.
@@ -71,7 +71,7 @@ def line_of(text: str, path: Iterable[str | int]) -> int:
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
             line = node.start_mark.line + 1
-        else:
+        elif not isinstance(step, int):
             break
     return line
 
@@ -90,8 +90,11 @@ def checked(text: str, rules: str, name: str) -> Node:
     return document
 
 
-def _place(document: Any, path: list[Any]) -> str:
+def _place(document: Node, path: Sequence[str | int]) -> str:
     """Return where in the document, with the id of the case or frame instead of its number."""
-    if len(path) >= 2 and isinstance(document[path[0]][path[1]], dict):
-        return ".".join(str(one) for one in (document[path[0]][path[1]].get("id", path[1]), *path[2:]))
+    node = document
+    for step in path[:2]:
+        node = node[step] if isinstance(node, dict | list) else None  # type: ignore[index]
+    if len(path) >= 2 and isinstance(node, dict):
+        return ".".join(str(one) for one in (node.get("id", path[1]), *path[2:]))
     return ".".join(map(str, path)) or "the document"

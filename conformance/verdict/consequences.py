@@ -8,6 +8,30 @@ failure. What explains always stands lower, so failures are decided from the low
 explained itself.
 """
 
+# Strategy
+#
+# The problem. A server whose QUERY is wrong fails a hundred cases that read their results by QUERY. Only one sentence
+# of the document is broken, and a report that blames a hundred hides it. Leaving the others out would be wrong as well:
+# nobody knows whether they pass. So they are untestable, with the case that explains them.
+#
+# What explains what is decided by data, not by a list of pairs. Groups of clauses have an order (`Suite.ladder`), each
+# failed play knows the groups it used (`Place.asked`) and where it stopped (`Place.reply_to`, `Place.field`). A lower
+# case explains a higher one that used its group and stopped at the same place, for there the cause is likely the same;
+# a prerequisite explains any failure that used its group, since nothing of that group can be believed without it.
+#
+# Why decisions are final. `height` orders all cases, and only a lower one explains a higher one. So failures are
+# decided from the lowest up, no cause is ever explained itself, and the result does not depend on the order in which
+# cases end. Of several causes the lowest is named, and of equal ones the first that arrived.
+#
+# Why records wait. A record is written once, and cases end in any order. A failure waits for every case of the run that
+# may explain it and is not decided (`waits_for`), and for no other: `may_explain` asks only what is known before the
+# lower case ends. A case that passes, crashes or is decided releases those that waited for nothing else, and those in
+# turn others (`_decided`). When the run is over, cases that were never played explain nothing, and the rest is decided
+# from the lowest up. Until then the journal of the run has what waits (`report/outputs.py`).
+#
+# Only whole plays wait. Under another segmentation a case is played only after it passed whole, so what fails there has
+# no other cause.
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wireproof.mutants.edits import Edit, Edited, after, before, edit, first
+from wireproof.mutants.edits import Edit, Edited, after, around, before, edit, first
 from wireproof.reference_server.psrt import session, state, subscriptions, topics
 
 SERVER = "wireproof.reference_server.psrt"
@@ -34,6 +34,15 @@ def test_lines_go_first_before_after_or_in_place_with_the_indentation_of_where_t
     assert topics_with(edit(place, "return", "text += text", "return")).normalised("x") == "xx"
     assert topics_with(after(place, line, "raise AssertionError")).normalised("x") == "x"
     assert topics_with(first(place, 'text += "1"'), edit(place, "text)", 'text + "2")')).normalised("x") == "x12"
+
+
+def test_what_a_method_was_stays_another_method_when_lines_go_around_it() -> None:
+    lines = ("found = self.correct_match(topic)", "return found * 2")
+    tables = edited(around("Subscriptions.match", *lines)).get(f"{SERVER}.subscriptions").Subscriptions()
+    tables.add("who", "a")
+
+    assert tables.match("a") == ["who", "who"]
+    assert tables.correct_match("a") == ["who"]
 
 
 def test_modules_that_depend_on_the_edited_one_are_copied_and_no_others() -> None:

@@ -81,6 +81,8 @@ def test_each_can_be_served_where_it_differs(name: str) -> None:
         ("QUERY_REPLY.quota:moved", "01 01 01 0234120500 01 0205000200 7879"),
         ("QUERY_REPLY.end:longer", "01 01 01 341202050000 01 0205000200 7879"),
         ("QUERY_REPLY.lead:left-out", "01 01 3412020500 01 0205000200 7879"),
+        ("GET_REPLY.value:size-one-more", "01 01 01 3412020500 01 0205000300 7879"),
+        ("GET_REPLY.value:size-one-less", "01 01 01 3412020500 01 0205000100 7879"),
         ("SET.value:first-62", "01 01 01 3412020500 01 0205000200 7879"),
         ("INSERT.quota:off-by-one", "01 01 01 3512020500 01 0205000200 7879"),
         ("SET.value:cut", "01 01 01 3412020500 01 0205000100 78"),
@@ -101,12 +103,32 @@ def test_the_bytes_differ_as_it_says(mutant: str, answers: str) -> None:
         ("LIST_FRAGMENT.rows:row-lost", "01 0100000000000000 0100000000000000 0000000000000000"),
         ("LIST_FRAGMENT.rows:narrower", "01 0100000000000000 0100000000000000 01000000 01 00 02"),
         ("LIST_REPLY.fragments:row-lost", "01 0000000000000000"),
+        ("LIST_REPLY.fragments:count-one-more", "01 0200000000000000 0100000000000000 0100000000000000 01 00 02"),
+        ("LIST_FRAGMENT.rows:count-one-less", "01 0100000000000000 0100000000000000 0000000000000000 01 00 02"),
+        ("LIST_ROW.key:size-one-more", "01 0100000000000000 0100000000000000 0100000000000000 02 00 02"),
     ],
 )
 def test_rows_of_tables_differ_too(mutant: str, listed: str) -> None:
     wanted = bytes.fromhex(listed)
 
     assert _answers(mutant, [Insert(1, 2, 5, b"k"), List()])[1:][: len(wanted)] == wanted
+
+
+def test_a_wrong_size_or_count_is_announced_once_and_what_follows_stays() -> None:
+    asked = [Insert(1, 2, 5, b"a"), Insert(1, 2, 5, b"bc"), List()]
+    right, wrong = _answers("", asked), _answers("LIST_ROW.key:size-one-less", asked)
+
+    assert [(at, *pair) for at, pair in enumerate(zip(right, wrong, strict=True)) if pair[0] != pair[1]] == [(27, 1, 0)]
+
+
+def test_no_size_is_announced_that_its_field_cannot_hold() -> None:
+    asked = [Insert(1, 2, 5, b"a" * 255), List()]
+
+    assert _answers("LIST_ROW.key:size-one-more", asked) == _answers("", asked)
+
+
+def test_nothing_is_announced_less_than_none() -> None:
+    assert _answers("LIST_REPLY.fragments:count-one-less", [List()]) == bytes([1, *bytes(8)])
 
 
 class Ask(Request, frozen=True, gc=False):

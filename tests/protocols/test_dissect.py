@@ -269,6 +269,17 @@ def test_a_request_noted_by_hand_is_answered_and_has_no_bytes() -> None:
     assert dissection.of_client.frames == []
 
 
+def test_a_reply_noted_by_hand_decides_how_the_next_request_is_read() -> None:
+    dissection = psrt()
+    dissection.feed(Role.CLIENT, PSRT_CODEC.encode(Greeting(0)))
+    dissection.note_reply(GreetingReply(0))
+    dissection.note_reply(GreetingReply(0))
+    (login,) = dissection.feed(Role.CLIENT, PSRT_CODEC.encode(Login(b"u", b"p")))
+
+    assert login.message == Login(b"u", b"p")
+    assert dissection.of_server.frames == []
+
+
 def test_requests_are_read_up_to_the_first_that_does_not_count() -> None:
     dissection = Dissection(PROTOCOL.link, CODEC, counts=lambda frame: frame.message != Whoami())
     data = CODEC.encode(Query(b"k")) + CODEC.encode(Whoami()) + CODEC.encode(Query(b"k"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wireproof.spark.inputs import is_damaged, path_of, record_files
+from wireproof.spark.inputs import is_damaged, is_incomplete, path_of, record_files
 
 
 def touch(path: Path) -> Path:
@@ -39,6 +39,14 @@ def test_a_root_may_be_a_file_of_any_name(tmp_path: Path) -> None:
 def test_a_root_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         record_files([tmp_path / "missing"])
+
+
+def test_a_run_with_its_journal_is_incomplete(tmp_path: Path) -> None:
+    records, packed = touch(tmp_path / "records.jsonl"), touch(tmp_path / "old.jsonl.gz")
+    before = is_incomplete(records)
+    touch(tmp_path / "pending.jsonl")
+
+    assert (before, is_incomplete(records), is_incomplete(packed)) == (False, True, False)
 
 
 def test_a_cut_gzip_is_damaged(tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def test_lines_that_are_no_records_are_reported_and_the_rest_counts(
     file = write_run(
         "odd +%20 [x] é:1/_hidden", [record(), "{broken", record(case="2", schema="wireproof.record/9"), "", "[]"]
     )
+    file.with_name("pending.jsonl").touch()
     packed = file.with_name("cut.jsonl.gz")
     packed.write_bytes(gzip.compress((json.dumps(record(case="3")) + "\n").encode() * 5000)[:-200])
     out = tmp_path / "o u t"
@@ -129,6 +130,8 @@ def test_lines_that_are_no_records_are_reported_and_the_rest_counts(
     assert cells(document, "MUST") == {"INSERT": (2, 2)}
     said = capsys.readouterr().out
     assert f"{file}: 2 corrupt: not one JSON object" in said
+    assert f"{file}: incomplete run" in said
+    assert "1 incomplete run<" in (out / "index.html").read_text()
     assert f"{file}: 1 foreign: another schema id" in said
     assert "not one JSON object" in (out / "index.html").read_text()
 

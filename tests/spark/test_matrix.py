@@ -131,9 +131,12 @@ def test_may_answers_disagree_when_two_columns_saw_different_things(answers: lis
 def test_lines_that_do_not_count_are_reported_by_file() -> None:
     problem = {"source": "/f", "kind": "corrupt", "reason": "not one JSON object", "count": 2, "example": "{"}
     good = {"source": "/f", "kind": "record", "reason": None, "count": 3, "example": None}
-    inputs = document(line_counts=[problem, good], files={"/f": False, "/empty": True})["inputs"]
+    inputs = document(line_counts=[problem, good], files={"/f": False, "/empty": True}, incomplete=frozenset({"/f"}))[
+        "inputs"
+    ]
 
     assert (inputs["lines"], inputs["records"], inputs["corrupt"], inputs["damaged"]) == (5, 3, 2, 1)
+    assert (inputs["incomplete"], [one["incomplete"] for one in inputs["files"]]) == (1, [False, True])
     assert inputs["files"][1]["problems"][0]["reason"] == "not one JSON object"
 
 

@@ -9,6 +9,30 @@ A reading operation that fits is placed at once: whatever else may come next can
 The bound is a number of configurations, not a time, so that the same history has the same verdict on any machine.
 """
 
+# Strategy
+#
+# The search is depth first over configurations: how far each connection got, and the state of the record. Checking
+# linearizability is NP-complete in general, so everything here makes configurations few, small and cheap to compare.
+#
+# Which operation may come next. Only the heads of the connections are looked at: the later ones of a connection follow
+# it. `first` is the earliest answer among the heads; a head that was sent after it cannot come before it. Heads with
+# early answers are tried first, since most histories are explained by nearly the order of their answers.
+#
+# What is remembered. A configuration is one integer: the positions in a number system whose digits are as large as the
+# chains are long, above `_STATE_BITS` bits for the number of the state. A move adds the weight of its connection, and
+# going back subtracts it, so a configuration is never built anew. `seen` is a set of such integers; the model is asked
+# once for each pair of operation and state (`_Steps`), and states are compared as numbers.
+#
+# What need not be tried. An operation that only reads and leaves the state as it is can be placed at once, alone: an
+# order that places it later stays right if it is placed now. Without this rule, readers multiply all orders of writers.
+#
+# What may be missing. An operation without an answer may have acted at any later time or not at all. It returns at
+# `NEVER`, so it delays nobody, and a connection is done after its last operation that is known to have happened. An
+# operation with `may` (a reduced history has them) has a second move that leaves it out.
+#
+# What comes out. The longest order that explains a beginning is kept for the report of a failure. `ends` does not stop
+# at the first order, because the states that any order may leave are where the next part of a history can begin.
+
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence

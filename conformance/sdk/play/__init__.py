@@ -1,1 +1,1 @@
-"""Plays cases against SDKs: wireproof is the server, and tells the SDK what to do through its driver."""
+"""Plays cases against SDKs: wireproof is the server, and asks the SDK for operations through its driver."""

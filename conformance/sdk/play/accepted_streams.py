@@ -20,10 +20,10 @@ Address = tuple[str, int]
 
 
 class Owner(Protocol):
-    """What wires tell the door that they belong to, and ask of it."""
+    """What sockets report to the listener that they belong to, and ask of it."""
 
     def link_of(self, first: bytes) -> str | None:
-        """Return the link that a stream's first bytes tell, "" for the usual one; None while they do not."""
+        """Return the link that a stream's first bytes show, "" for the usual one; None while they do not."""
 
     def opened(self, endpoint: StreamSocket, link: str) -> ServerSide:
         """Take a stream whose link is known."""
@@ -53,7 +53,7 @@ class StreamSocket(asyncio.Protocol):
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._first = b""
-        """What came while nobody could tell the link."""
+        """What came while the link was not known."""
         self.link: str | None = None
         self.ended = False
         self._session: Session | None = None
@@ -111,7 +111,7 @@ class StreamSocket(asyncio.Protocol):
         self.transport.close()
 
     def abort(self, *, reset: bool = False) -> None:
-        """End it at once, with RST if told."""
+        """End it at once, with RST where `reset` says so."""
         if reset:
             sock = self.transport.get_extra_info("socket")
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -145,7 +145,7 @@ class StreamSocket(asyncio.Protocol):
             self._read(data)
 
     def _pass_on(self, data: bytes) -> None:
-        """Go on once the first bytes tell the link."""
+        """Continue once the first bytes show the link."""
         self._first += data
         link = self._owner.link_of(self._first)
         if link is not None:

@@ -1,6 +1,6 @@
 """The harness's side of one connection of an SDK: where it listens, the sockets opened to it, what came through them.
 
-An SDK may open a socket for each kind of line that its protocol is spoken on; they are told by their first bytes.
+An SDK may open a socket for each kind of line that its protocol is spoken on; they are known by their first bytes.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.sdk.play.accepted_streams import DatagramSocket, StreamSocket
 from wireproof.conformance.sdk.play.server_side import ServerSide
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.registry import Protocol as Spoken
 from wireproof.reference_server.service import Service, Session, Write
 
@@ -24,10 +25,10 @@ ATTEMPTS = 20
 
 
 class ListenerHost(Protocol):
-    """What a door tells its owner, and asks of it."""
+    """What a listener reports to its owner, and asks of it."""
 
     spoken: Spoken
-    codec: Any
+    codec: Codec
 
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
         """Write down what happened."""
@@ -95,7 +96,7 @@ class LinkSockets:
 
     @property
     def turned_away(self) -> bool:
-        """Whether the SDK goes on with another socket than the one that is looked at."""
+        """Whether the SDK continues with another socket than the one that is looked at."""
         later = self.endpoints[self._current + 1 :]
         return bool(later) and (self.ended or (not self.came and any(one.follower.came for one in later)))
 
@@ -170,7 +171,7 @@ class Listener:
             self._greeter.close()
 
     def part(self) -> None:
-        """Answer from now on what an SDK may say because it was told to close."""
+        """Answer from now on what an SDK may say because it was asked to close."""
         for line in self.lines.values():
             for endpoint in line.endpoints:
                 endpoint.part(self.host.spoken.sdk.parting)

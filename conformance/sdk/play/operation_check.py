@@ -1,14 +1,14 @@
-"""How what an SDK sent and reported is told from what it should have: pure functions over bytes and driver lines."""
+"""How what an SDK sent and reported is compared with what it should have: functions of bytes and driver lines."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, Hello
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.protocols import Message
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.fields import Blob, Repeated, Rest, Rows, Split, Terminated, UInt
 
 __all__ = [
@@ -44,8 +44,8 @@ class SdkRefusal:
     bytes: bool
 
     @classmethod
-    def of(cls, codec: Any, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> SdkRefusal:
-        """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are told as words."""
+    def of(cls, codec: Codec, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> SdkRefusal:
+        """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are given as words."""
         numbers, texts = [], []
         for one in _with_rows(codec, messages):
             for name, kind in codec.layout(type(one)).fields:
@@ -58,7 +58,7 @@ class SdkRefusal:
         return cls(max(numbers, default=0) > int(hello.largest_number), binary)
 
 
-def _with_rows(codec: Any, messages: Iterable[Message]) -> Iterable[Message]:
+def _with_rows(codec: Codec, messages: Iterable[Message]) -> Iterable[Message]:
     for one in messages:
         yield one
         for name, kind in codec.layout(type(one)).fields:
@@ -74,13 +74,13 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def report_differs(expected: Mapping[str, Any], answer: DriverAnswer, place: int | None) -> ReportDifference | None:
+def report_differs(expected: Mapping[str, object], answer: DriverAnswer, place: int | None) -> ReportDifference | None:
     """Return how an answer, or result number `place` of a batch, differs from what the reply said."""
     if answer.error is not None:
         return ReportDifference("", f"the result {_short(expected)}", f"the error {error_text(answer)}")
-    got: Any = answer.result
+    got: object = answer.result
     if place is not None:
-        results = got.get("results")
+        results = answer.result.get("results")
         if not isinstance(results, list) or place >= len(results):
             return ReportDifference("", f"results with at least {place + 1} of them", f"{_short(got)}")
         got = results[place]
@@ -88,7 +88,7 @@ def report_differs(expected: Mapping[str, Any], answer: DriverAnswer, place: int
 
 
 def event_differs(
-    expected: Mapping[str, Any], event: DriverEvent, optional: Collection[str] = frozenset()
+    expected: Mapping[str, object], event: DriverEvent, optional: Collection[str] = frozenset()
 ) -> ReportDifference | None:
     """Return how an event differs from what was pushed; fields without a value are as good as none."""
     got = {name: value for name, value in event.fields.items() if value is not None}
@@ -96,7 +96,7 @@ def event_differs(
     return _first(differences(expected, got, "event"), expected, got)
 
 
-def _first(found: Sequence[str], expected: Any, got: Any) -> ReportDifference | None:
+def _first(found: Sequence[str], expected: object, got: object) -> ReportDifference | None:
     if not found:
         return None
     where, _, detail = found[0].partition(": ")

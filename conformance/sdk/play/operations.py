@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from wireproof.conformance.model.outcome import Place, Stopped
 from wireproof.conformance.model.verdict import Verdict
@@ -22,14 +22,16 @@ from wireproof.conformance.sdk.play.operation_check import (
 )
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at
 from wireproof.conformance.sdk.play.request_equivalence import RequestEquivalence
+from wireproof.conformance.suite.sdk_steps import Answering, AskStep, Fails
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
+from wireproof.conformance.suite.values import Value
 from wireproof.protocols import LocalProtocolError, Message, Push
 from wireproof.protocols.messages import Request
 from wireproof.protocols.plain import Plain
 
 __all__ = ["ActionGenerator", "InFlight", "SdkConnection", "SdkOperations"]
 
-ActionGenerator = Generator[act.Action, Any, None]
+ActionGenerator = act.Playing[None]
 ANY = tuple(kind for kind in FailureKind if kind is not FailureKind.UNSUPPORTED)
 REFUSALS = (FailureKind.TOO_WIDE, FailureKind.TOO_LONG, FailureKind.REFUSED, FailureKind.OTHER)
 
@@ -61,7 +63,7 @@ class SdkConnection:
     connect_call: int | None = None
     """The call of a connection that the case opens by hand, until it is reported."""
     free: bool = False
-    """Pushes may be told of more or less often than they came."""
+    """Pushes may be reported more or less often than they came."""
 
     def in_flight(self, line: str) -> InFlight:
         """Return what is under way on a line."""
@@ -115,45 +117,47 @@ class SdkOperations:
         """Return the name of a connection's line for a link."""
         return name if link in ("", next(iter(self.spoken.links))) else f"{name}.{link}"
 
-    def begin(self, do: str, name: str, fields: Mapping[str, Any]) -> Generator[act.Action, Any, int]:
+    def begin(self, do: str, name: str, fields: Mapping[str, object]) -> act.Playing[int]:
         """Have the driver begin one command; return the call."""
         call = self.number_of_call()
-        died = yield act.Command(call, do, name, fields)
+        died = yield from act.asked(act.Command(call, do, name, fields))
         if died is not None:
             self.crashed(died)
         return call
 
-    def command(
-        self, name: str, line: InFlight, requests: Sequence[Request], spec: Mapping[str, Any]
-    ) -> Generator[act.Action, Any, list[int]]:
+    def command(self, name: str, line: InFlight, requests: Sequence[Request], step: AskStep) -> act.Playing[list[int]]:
         """Have the driver begin requests, in one batch perhaps; return the calls."""
-        batch, more = spec.get("batch", False), self.script.requests(spec.get("then", []))
+        batch, more = step.batch, self.script.requests(step.then or ())
         beside = {name: value for one in more for name, value in self._plain.beside(one).items()}
-        done = [{"do": one.NAME.lower(), **self._plain.beside(one), **beside} for one in requests]
+        done = [(one.NAME.lower(), {**self._plain.beside(one), **beside}) for one in requests]
         calls = []
-        commands: list[dict[str, Any]] = [{"do": "batch", "requests": done}] if batch else done
-        for fields in commands:
-            calls.append((yield from self.begin(fields.pop("do"), name, fields)))
+        if batch:
+            parts = [{"do": do, **fields} for do, fields in done]
+            calls.append((yield from self.begin("batch", name, {"requests": parts})))
+        else:
+            for do, fields in done:
+                calls.append((yield from self.begin(do, name, fields)))
         for at, request in enumerate(requests):
             line.due.append(Due(request, calls[0] if batch else calls[at], at if batch else None))
         return calls
 
-    def fresh(self, spec: Mapping[str, Any], messages: Sequence[Message]) -> None:
+    def fresh(self, step: AskStep, messages: Sequence[Message]) -> None:
         """Stop where a field that must differ each time was sent before. Raises `Stopped` (fail)."""
-        name = spec.get("fresh")
-        value = None if name is None else self.equivalence.repeated(name, messages)
+        if step.fresh is None:
+            return
+        value = self.equivalence.repeated(step.fresh, messages)
         if value is not None:
-            self._blame(spec, str(name))
-            raise Stopped(Verdict.FAIL, f"a {name} that was not sent before", value.hex())
+            self._blame(step, step.fresh)
+            raise Stopped(Verdict.FAIL, f"a {step.fresh} that was not sent before", value.hex())
 
     def refused(self, name: str, connection: InFlight, calls: Sequence[int]) -> ActionGenerator:
         """Expect that the SDK takes none of it, and sends nothing. Raises `Stopped` if it sends something."""
-        got = yield act.Receive(name, b"", tuple(calls))
+        got = yield from act.asked(act.Receive(name, b"", tuple(calls)))
         if got.data:
             raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
         yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
 
-    def not_sent(self, connection: InFlight, spec: Mapping[str, Any], expected: bytes, got: act.Got) -> ActionGenerator:
+    def not_sent(self, connection: InFlight, step: AskStep, expected: bytes, got: act.Got) -> ActionGenerator:
         """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before.
 
         Raises `Stopped` with what is wrong.
@@ -162,7 +166,7 @@ class SdkOperations:
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
             self._unable(answer, [one.request for one in connection.due])
-            if answer.error is not None and spec.get("or_fails") and not got.data:
+            if answer.error is not None and step.or_fails and not got.data:
                 yield from self._all_fail(connection, ANY, "an error")
                 return
             detail = error_text(answer) if answer.error else f"the result {answer.result}"
@@ -173,7 +177,7 @@ class SdkOperations:
             raise Stopped(
                 Verdict.HANG if silent else Verdict.FAIL, shown(expected), f"{shown(got.data)}, then {how}", byte=at
             )
-        self._blame(spec, self._field_at(connection, at))
+        self._blame(step, self._field_at(connection, at))
         raise Stopped(Verdict.FAIL, shown(expected), unlike(expected, got.data), byte=at)
 
     def _field_at(self, connection: InFlight, at: int) -> str:
@@ -188,15 +192,15 @@ class SdkOperations:
             at -= size
         return ""
 
-    def _blame(self, spec: Mapping[str, Any], field: str) -> None:
+    def _blame(self, step: Answering, field: str) -> None:
         """Blame the clause of a field, where the step names one."""
         self.at = Place(self.at.reply_to, field, self.at.asked)
-        self.clause = spec.get("blame", {}).get(field, self.clause)
+        self.clause = step.blame.get(field, self.clause)
 
     def judge(
-        self, held: SdkConnection, connection: InFlight, spec: Mapping[str, Any], pieces: Sequence[ReplyPiece]
+        self, held: SdkConnection, connection: InFlight, step: Answering, pieces: Sequence[ReplyPiece]
     ) -> ActionGenerator:
-        """Hold what the driver reports against replies and pushes that were written.
+        """Compare what the driver reports with the replies and pushes that were written.
 
         Raises `SymbolError` for a reply to nothing.
         """
@@ -208,9 +212,9 @@ class SdkOperations:
             due = connection.due.popleft()
             self.at = Place(due.request.NAME, "", self.at.asked)
             answer = yield from self.reported(due.call)
-            self._hold(spec, due, answer, one)
+            self._hold(step, due, answer, one, one.message)
         pushes = [one.message for one in pieces if isinstance(one.message, Push)]
-        if spec.get("events", "told") == "any":
+        if step.events == "any":
             held.free = True
             return
         for push in pushes:
@@ -227,25 +231,25 @@ class SdkOperations:
             if answer.error is not None:
                 raise Stopped(Verdict.FAIL, "a result", f"the error {error_text(answer)}")
 
-    def _hold(self, spec: Mapping[str, Any], due: Due, answer: DriverAnswer, reported: ReplyPiece) -> None:
-        """Hold a report against the reply that the SDK was sent."""
-        expected = self._plain.result(reported.message)  # type: ignore[arg-type]
+    def _hold(self, step: Answering, due: Due, answer: DriverAnswer, written: ReplyPiece, said: Message) -> None:
+        """Compare a report with the reply that the SDK was sent."""
+        expected = self._plain.result(said)  # type: ignore[arg-type]
         found = report_differs(expected, answer, due.place)
         if found is None or (
             type(due.request) in self.spoken.sdk.parting and answer.error is None and not answer.result
         ):
-            self.observed += ["reported"] * bool(spec.get("or_fails"))
+            self.observed += ["reported"] * step.or_fails
             return
-        self._unable(answer, [due.request, reported.message])
-        self._textual([reported.message])
-        if answer.error is not None and spec.get("or_fails"):
+        self._unable(answer, [due.request, said])
+        self._textual([said])
+        if answer.error is not None and step.or_fails:
             self.observed.append(f"fails: {answer.error.kind}")
             return
-        self._blame(spec, found.field)
-        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(reported.data)})", found.got)
+        self._blame(step, found.field)
+        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)})", found.got)
 
-    def _event(self, name: str, push: Any) -> ActionGenerator:
-        event = yield act.NextEvent(name)
+    def _event(self, name: str, push: Push) -> ActionGenerator:
+        event = yield from act.asked(act.NextEvent(name))
         expected = self._plain.beside(push)
         if isinstance(event, act.Died):
             self.crashed(event)
@@ -257,24 +261,24 @@ class SdkOperations:
             raise Stopped(Verdict.FAIL, found.expected, found.got)
         raise Stopped(Verdict.FAIL, f"the event message with {expected}", f"none in {self.timeout:g} s")
 
-    def failing(self, connection: InFlight, spec: Mapping[str, Any]) -> ActionGenerator:
-        """Hold what is still due against `fails`; a case must say of each request what becomes of it.
+    def failing(self, connection: InFlight, fails: Fails | None) -> ActionGenerator:
+        """Compare what is still due with `fails`; a case must say of each request what becomes of it.
 
         Raises `SymbolError` if the case leaves one out.
         """
         if not connection.due:
             return
-        if "fails" not in spec:
-            raise SymbolError(f"{connection.due[0].request.NAME} is neither answered nor told to fail")
-        kinds = self.kinds(spec)
+        if fails is None:
+            raise SymbolError(f"{connection.due[0].request.NAME} is neither answered nor expected to fail")
+        kinds = self.kinds(fails)
         yield from self._all_fail(connection, kinds, f"an error ({' or '.join(kinds)})")
 
-    def kinds(self, spec: Mapping[str, Any]) -> tuple[FailureKind, ...]:
+    def kinds(self, fails: Fails) -> tuple[FailureKind, ...]:
         """Return the kinds of errors that a step allows."""
-        return ANY if spec["fails"] == "any" else tuple(FailureKind(one) for one in spec["fails"])
+        return ANY if fails == "any" else tuple(FailureKind(one) for one in fails)
 
-    def connect_fields(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the protocol's own fields of `connect` as a driver is told them.
+    def connect_fields(self, given: Mapping[str, Value]) -> dict[str, object]:
+        """Return the protocol's own fields of `connect` as a driver is given them.
 
         Raises `SymbolError` for an unknown field.
         """
@@ -283,7 +287,7 @@ class SdkOperations:
             raise SymbolError(f"connect has no field {unknown[0]}; it has {', '.join(known) or 'none of its own'}")
         return {name: self._connect_field(known[name], value) for name, value in given.items()}
 
-    def _connect_field(self, kind: str | tuple[str, ...], value: Any) -> Any:
+    def _connect_field(self, kind: str | tuple[str, ...], value: Value) -> object:
         if kind == "bytes":
             return {"hex": self.script.data(value).hex()}
         return f"{self.script.number(value, kind):g}" if kind == "seconds" else str(self.script.text(value))
@@ -300,11 +304,11 @@ class SdkOperations:
                 raise Stopped(Verdict.FAIL, expected, f"the error {error_text(answer)}")
             self.observed.append(f"fails: {answer.kind}")
 
-    def reported(self, call: int, seconds: float | None = None) -> Generator[act.Action, Any, DriverAnswer]:
+    def reported(self, call: int, seconds: float | None = None) -> act.Playing[DriverAnswer]:
         """Return the driver's answer to a call; `Stopped` when there is none."""
         if call not in self._answers:
             seconds = seconds or self.patience
-            got = yield act.AwaitReport(call, seconds)
+            got = yield from act.asked(act.AwaitReport(call, seconds))
             if isinstance(got, act.Silent):
                 self.stuck = True
                 raise Stopped(Verdict.HANG, "an answer of the driver", f"none in {seconds or self.timeout:g} s")
@@ -328,13 +332,13 @@ class SdkOperations:
             raise Stopped(Verdict.UNSUPPORTED, f"the operation {lacking[0]}", "hello does not name it")
         self._textual(requests)
 
-    def _textual(self, messages: Sequence[Any]) -> None:
+    def _textual(self, messages: Sequence[Message]) -> None:
         """Stop where messages hold bytes that are no text and the SDK says that it carries text only."""
         if SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages).bytes:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that takes any bytes", "hello says binary_safe false")
 
-    def _unable(self, answer: DriverAnswer, messages: Sequence[Any]) -> None:
-        """Stop where an error tells what the SDK said that it cannot do."""
+    def _unable(self, answer: DriverAnswer, messages: Sequence[Message]) -> None:
+        """Stop where an error says what the SDK said that it cannot do."""
         if answer.error is None:
             return
         beyond = SdkRefusal.of(self.script.codec, self.hello, self.spoken.names, messages)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
+from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError, PendingCall
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, DriverMessageError
@@ -50,19 +50,24 @@ class Performer:
         self._timeout = timeout
         self._tag = tag
         self._calls: dict[int, PendingCall] = {}
-        self._doing: Mapping[type, Callable[[Any], Any]] = {
-            act.OpenConnection: self._connect,
-            act.Command: self._command,
-            act.AwaitReport: self._report,
-            act.NextEvent: self._event,
-            act.Leftovers: self._leftovers,
-            act.LetTimePass: self._pause,
-            **self._sockets.doing,
-        }
 
-    async def perform(self, action: Action) -> Any:
+    async def perform(self, action: Action) -> object:
         """Do it and return the answer; raises `OSError` where this machine does not let us."""
-        return await self._doing[type(action)](action)
+        match action:
+            case act.OpenConnection():
+                return await self._connect(action)
+            case act.Command():
+                return await self._command(action)
+            case act.AwaitReport():
+                return await self._report(action)
+            case act.NextEvent():
+                return await self._event(action)
+            case act.Leftovers():
+                return await self._leftovers(action)
+            case act.LetTimePass(seconds):
+                await asyncio.sleep(seconds)
+                return None
+        return await self._sockets.perform(action)
 
     async def close(self) -> None:
         """Close every listener and connection."""
@@ -74,7 +79,12 @@ class Performer:
     async def _connect(self, action: act.OpenConnection) -> act.Reported | None:
         sockets = self._sockets
         listener = await sockets.open(action.connection)
-        fields = {"host": LOOPBACK, "port": listener.port, "profile": sockets.profile, "variant": sockets.variant}
+        fields: dict[str, object] = {
+            "host": LOOPBACK,
+            "port": listener.port,
+            "profile": sockets.profile,
+            "variant": sockets.variant,
+        }
         if action.reconnect:
             fields["reconnect"] = True
         listener.by_hand, listener.greets = action.by_hand, not action.by_hand
@@ -87,10 +97,10 @@ class Performer:
         listener.greets = False
         return got
 
-    def _own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _own(self, fields: Mapping[str, object]) -> dict[str, object]:
         """Return the protocol's own fields of `connect`, with the path of each certificate."""
         paths = {one for one, kind in self._sockets.spoken.sdk.connect_fields.items() if kind == "path"}
-        return {name: str(Authority.get(value).path) if name in paths else value for name, value in fields.items()}
+        return {name: str(Authority.get(str(value)).path) if name in paths else value for name, value in fields.items()}
 
     async def _command(self, action: act.Command) -> act.Died | None:
         self._record(action.connection, Kind.DRIVER, {"do": action.do, **action.fields})
@@ -136,17 +146,14 @@ class Performer:
             self._record(action.connection, Kind.REPORTED, {"event": one.event, **one.fields})
         return events
 
-    async def _pause(self, action: act.LetTimePass) -> None:
-        await asyncio.sleep(action.seconds)
 
-
-def _answered(got: act.Reported) -> dict[str, Any]:
+def _answered(got: act.Reported) -> dict[str, object]:
     if not isinstance(got, DriverAnswer):
         return {"nothing": getattr(got, "detail", "no answer in time")}
     return {"result": got.result} if got.error is None else {"error": f"{got.error.kind}: {got.error.detail}"}
 
 
-async def play_live(player: SdkPlayer, stage: Performer) -> Any:
+async def play_live(player: SdkPlayer, stage: Performer) -> Outcome:
     """Play to the end and return the outcome; whatever happens, nothing is left open."""
     playing: Playing = player.play()
     try:
@@ -154,7 +161,8 @@ async def play_live(player: SdkPlayer, stage: Performer) -> Any:
         while True:
             action = playing.send(await stage.perform(action))
     except StopIteration as over:
-        return over.value
+        outcome: Outcome = over.value
+        return outcome
     finally:
         playing.close()
         await stage.close()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar, cast
 
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent
 from wireproof.protocols import Message
@@ -28,15 +28,27 @@ __all__ = [
     "Nonsense",
     "OpenConnection",
     "Ping",
+    "Playing",
     "Receive",
     "Reported",
     "SendBytes",
     "Silent",
+    "SocketAction",
+    "asked",
 ]
 
 
+Answer = TypeVar("Answer")
+
+
+class Asks(Generic[Answer]):
+    """An action; its parameter is the type of what performing it gives."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class OpenConnection:
+class OpenConnection(Asks["Reported | None"]):
     """Listen for a connection of that name and have the SDK connect, under the number of a call.
 
     Answer: `Reported`. By hand, the case answers what the SDK asks and asks for the report: None, or `Died`.
@@ -46,22 +58,22 @@ class OpenConnection:
     reconnect: bool = False
     call: int = 0
     by_hand: bool = False
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict)
     """The protocol's own fields of the command; for a path one of `AUTHORITIES`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """Tell the driver to begin something, under a number that `Report` asks by. Answer: None, or `Died`."""
+class Command(Asks["Died | None"]):
+    """Have the driver begin something, under a number that `Report` asks by. Answer: None, or `Died`."""
 
     call: int
     do: str
     connection: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Receive:
+class Receive(Asks["Got"]):
     """Read from the SDK until `expected` came, something else did, or one of the calls is answered. Answer: `Got`."""
 
     connection: str
@@ -72,7 +84,7 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
-class Drain:
+class Drain(Asks["Got"]):
     """Read until the SDK ended the connection, for at most so many seconds. Answer: `Got`."""
 
     connection: str
@@ -82,29 +94,29 @@ class Drain:
 
 
 @dataclass(frozen=True, slots=True)
-class AwaitReport:
-    """Wait for the driver's answer to a call, `seconds` at most where they are told. Answer: `Reported`."""
+class AwaitReport(Asks["Reported"]):
+    """Wait for the driver's answer to a call, `seconds` at most where they are given. Answer: `Reported`."""
 
     call: int
     seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class NextEvent:
-    """Wait for the next pushed message that the driver tells of. Answer: an `Event`, `Silent` or `Died`."""
+class NextEvent(Asks["DriverReport"]):
+    """Wait for the next pushed message that the driver reports. Answer: an `Event`, `Silent` or `Died`."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class Leftovers:
-    """Take the pushed messages told of and not taken yet. Answer: a tuple of `Event`."""
+class Leftovers(Asks[tuple[DriverEvent, ...]]):
+    """Take the pushed messages that were reported and not taken yet. Answer: a tuple of `Event`."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class SendBytes:
+class SendBytes(Asks[None]):
     """Write to the SDK, each segment by itself. Answer: None."""
 
     connection: str
@@ -112,8 +124,8 @@ class SendBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """End the connection from the server's side, by FIN or by RST; with all its links if told. Answer: None."""
+class End(Asks[None]):
+    """End the connection from the server's side, by FIN or by RST; `whole`: with all its links. Answer: None."""
 
     connection: str
     reset: bool = False
@@ -121,7 +133,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Listen:
+class Listen(Asks[None]):
     """Stop listening for a connection, or begin again at the same port. Answer: None."""
 
     connection: str
@@ -129,21 +141,21 @@ class Listen:
 
 
 @dataclass(frozen=True, slots=True)
-class Accept:
+class Accept(Asks[bool]):
     """Wait until the SDK connects once more. Answer: True, or False when it did not."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptTls:
+class AcceptTls(Asks[str]):
     """Take the handshake of TLS, that the SDK begins. Answer: why it failed, "" when it did not."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ping:
+class Ping(Asks[bool]):
     """Wait until the SDK sent something to keep a line alive, since the last such wait. Answer: whether it did."""
 
     connection: str
@@ -153,36 +165,21 @@ class Ping:
 
 
 @dataclass(frozen=True, slots=True)
-class CountConnections:
+class CountConnections(Asks[int]):
     """Count the connections that the SDK made on a link. Answer: how many."""
 
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class LetTimePass:
+class LetTimePass(Asks[None]):
     """Let time pass. Answer: None."""
 
     seconds: float
 
 
-Action = (
-    OpenConnection
-    | Command
-    | Receive
-    | Drain
-    | AwaitReport
-    | NextEvent
-    | Leftovers
-    | SendBytes
-    | End
-    | Listen
-    | Accept
-    | AcceptTls
-    | Ping
-    | CountConnections
-    | LetTimePass
-)
+SocketAction = Receive | Drain | SendBytes | End | Listen | Accept | AcceptTls | Ping | CountConnections
+Action = OpenConnection | Command | AwaitReport | NextEvent | Leftovers | LetTimePass | SocketAction
 AUTHORITIES = ("ours", "another")
 """Who signs certificates: ours signed the one that is shown, another did not."""
 
@@ -223,3 +220,10 @@ class Nonsense:
 
 Reported = DriverAnswer | Silent | Died | Nonsense
 DriverReport = DriverEvent | Silent | Died
+Playing = Generator[Action, object, Answer]
+"""Yields actions, is sent what performing them gave, and returns something in the end."""
+
+
+def asked(action: Asks[Answer]) -> Playing[Answer]:
+    """Ask for an action and return what performing it gave."""
+    return cast(Answer, (yield cast(Action, action)))

@@ -1,13 +1,13 @@
-"""Whether what an SDK sent says what it was told to say, in whatever bytes the protocol allows for it."""
+"""Whether what an SDK sent says what it was asked to say, in whatever bytes the protocol allows for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from wireproof.protocols import Message
+from wireproof.protocols.codec import Codec
 from wireproof.protocols.messages import Request
 from wireproof.protocols.registry import Protocol
 from wireproof.protocols.sdk_traits import SdkTraits
@@ -20,17 +20,16 @@ Alike = Callable[[Sequence[Message]], bool | None]
 class RequestEquivalence:
     """Compares for one play."""
 
-    def __init__(self, spoken: Protocol, codec: Any) -> None:
+    def __init__(self, spoken: Protocol, codec: Codec) -> None:
         self._spoken, self._codec = spoken, codec
-        self._seen: dict[str, set[Any]] = {}
+        self._seen: dict[str, set[bytes]] = {}
 
-    def written(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> bytes:
+    def written(self, requests: Sequence[Request], *, sealed: bool) -> bytes:
         """Return the bytes that are expected; none where only what they say can be."""
-        return b"" if spec.get("sealed") else b"".join(self._codec.encode(one) for one in requests)
+        return b"" if sealed else b"".join(self._codec.encode(one) for one in requests)
 
-    def alike(self, requests: Sequence[Request], spec: Mapping[str, Any]) -> Alike | None:
-        """Return what tells whether messages say the same as `requests`; None where one way to write them is known."""
-        ignored = spec.get("ignore", [])
+    def alike(self, requests: Sequence[Request], ignored: Sequence[str]) -> Alike | None:
+        """Return what compares messages with `requests` by what they say; None where there is one way to write them."""
         known, plain = self._spoken.sdk, SdkTraits
         if not ignored and known.canonical is plain.canonical and known.unsealed is plain.unsealed:
             return None
@@ -49,10 +48,11 @@ class RequestEquivalence:
             asked = replace(asked, **{name: getattr(opened, name) for name in ignored})
         return self._spoken.sdk.canonical(opened) == self._spoken.sdk.canonical(asked)
 
-    def repeated(self, name: str, messages: Sequence[Message]) -> Any:
+    def repeated(self, name: str, messages: Sequence[Message]) -> bytes | None:
         """Return a value of the field `name` that was sent before; None when there is none."""
         seen = self._seen.setdefault(name, set())
-        for value in [getattr(one, name) for one in messages if hasattr(one, name)]:
+        values: list[bytes] = [getattr(one, name) for one in messages if hasattr(one, name)]
+        for value in values:
             if value in seen:
                 return value
             seen.add(value)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import assert_never
 
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
@@ -12,9 +12,31 @@ from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.operation_check import byte_of, error_text, shown
 from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkConnection, SdkOperations
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, segments
+from wireproof.conformance.suite.sdk_steps import (
+    AcceptStep,
+    CloseStep,
+    ConnectedStep,
+    Connection,
+    Cut,
+    DropStep,
+    EndedStep,
+    Fails,
+    LeaveStep,
+    OnlyStep,
+    OpenConnectionStep,
+    PingsStep,
+    ReceiveStep,
+    ResetStep,
+    SecureStep,
+)
 from wireproof.conformance.suite.symbols import SymbolError
+from wireproof.protocols.messages import Request
 
 __all__ = ["SdkConnections", "root"]
+
+
+BeginningStep = OpenConnectionStep | ConnectedStep | SecureStep | ReceiveStep | AcceptStep
+LaterStep = PingsStep | OnlyStep | DropStep | LeaveStep | EndedStep | CloseStep | ResetStep
 
 
 def root(line: str) -> str:
@@ -40,51 +62,85 @@ class SdkConnections:
             raise SymbolError(f"there is no connection {root(line)}; there is {', '.join(self.held) or 'none'}")
         return self.held[root(line)]
 
+    def begin(self, step: BeginningStep) -> ActionGenerator:
+        """Play a step about how a connection begins. Raises `Stopped` where something is not as it should be."""
+        match step:
+            case OpenConnectionStep():
+                yield from self.connect(step)
+            case ConnectedStep():
+                yield from self.connected(step)
+            case SecureStep():
+                yield from self.secure(step)
+            case ReceiveStep():
+                yield from self.receive(step)
+            case AcceptStep():
+                yield from self.accept(step)
+            case _:
+                assert_never(step)
+
+    def keep(self, step: LaterStep) -> ActionGenerator:
+        """Play a step about a connection that is there. Raises `Stopped` where something is not as it should be."""
+        match step:
+            case PingsStep():
+                yield from self.pings(step)
+            case OnlyStep():
+                yield from self.only(step)
+            case DropStep():
+                yield from self.drop(step)
+            case LeaveStep():
+                yield from self.leave(step)
+            case EndedStep():
+                yield from self.ended(step)
+            case CloseStep():
+                yield from self.end(step.close, step.fails, reset=False)
+            case ResetStep():
+                yield from self.end(step.reset, step.fails, reset=True)
+            case _:
+                assert_never(step)
+
     def needed(self, line: str) -> ActionGenerator:
         """Connect unless that was done."""
         if root(line) not in self.held:
-            yield from self.connect({"connect": root(line)})
+            yield from self.connect(OpenConnectionStep(root(line)))
 
-    def connect(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def connect(self, step: OpenConnectionStep) -> ActionGenerator:
         """Have the SDK connect, and wait until it says that it is unless the case opens it by hand.
 
         Raises `Stopped` if the SDK cannot connect again.
         """
-        given = spec["connect"] if isinstance(spec["connect"], dict) else {"name": spec["connect"]}
-        own = {key: value for key, value in given.items() if key not in ("name", "by_hand")}
-        name, again = given["name"], spec.get("reconnect", False)
-        if again and not self.operations.hello.reconnects:
+        given = step.connect if isinstance(step.connect, Connection) else Connection(step.connect)
+        name, by_hand, own = given.name, given.by_hand, self.operations.connect_fields(given.fields)
+        if step.reconnect and not self.operations.hello.reconnects:
             raise Stopped(Verdict.UNSUPPORTED, "an SDK that connects again", "hello says reconnects false")
         self.operations.together(self.under_way)
         held = self.held[name] = SdkConnection(name)
-        by_hand = given.get("by_hand", False)
         call = self.operations.number_of_call() if by_hand else 0
-        got = yield act.OpenConnection(name, again, call, by_hand, self.operations.connect_fields(own))
+        got = yield from act.asked(act.OpenConnection(name, step.reconnect, call, by_hand, own))
         if by_hand and got is None:
             held.connect_call = call
         else:
             self._hold(got)
 
-    def connected(self, spec: Mapping[str, Any]) -> ActionGenerator:
-        """Hold the report of a connection that was opened by hand: that it is, or with `fails` that it is not.
+    def connected(self, step: ConnectedStep) -> ActionGenerator:
+        """Expect the report of a connection that was opened by hand: that it is, or with `fails` that it is not.
 
         Raises `Stopped` if the report differs, `SymbolError` if it was not opened by hand.
         """
-        held = self.of(spec["connected"])
+        held = self.of(step.connected)
         if held.connect_call is None:
             raise SymbolError(f"{held.name} was not connected by hand")
         call, held.connect_call = held.connect_call, None
         answer = yield from self.operations.reported(call)
-        if "fails" not in spec:
+        if step.fails is None:
             self._hold(answer)
             return
-        kinds = self.operations.kinds(spec)
+        kinds = self.operations.kinds(step.fails)
         if answer.kind not in kinds:
             got = error_text(answer) or "the connection"
             raise Stopped(Verdict.FAIL, f"an error ({' or '.join(kinds)}) and no connection", got)
         self.operations.observed.append(f"fails: {answer.kind}")
 
-    def _hold(self, got: Any) -> None:
+    def _hold(self, got: act.Reported | None) -> None:
         if isinstance(got, act.Died):
             self.operations.crashed(got)
         if isinstance(got, DriverAnswer) and got.error is None:
@@ -93,46 +149,46 @@ class SdkConnections:
         self.operations.stuck = isinstance(got, act.Silent)
         raise Stopped(Verdict.HANG if self.operations.stuck else Verdict.FAIL, "a connection", detail)
 
-    def secure(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def secure(self, step: SecureStep) -> ActionGenerator:
         """Take the handshake of TLS; with `fails` the SDK must break it off.
 
         Raises `Stopped` if the handshake ends otherwise.
         """
-        failed = yield act.AcceptTls(spec["secure"])
-        if "fails" in spec:
+        failed = yield from act.asked(act.AcceptTls(step.secure))
+        if step.fails is not None:
             if not failed:
                 raise Stopped(Verdict.FAIL, "a handshake of TLS that the SDK breaks off", "it was done")
             return
         if failed:
             raise Stopped(Verdict.FAIL, "a handshake of TLS", failed, byte=0)
-        if "answer" in spec:
-            yield from self.write(
-                spec["secure"], self.operations.script.pieces(spec["answer"]), spec.get("cut", "whole")
-            )
+        if step.answer is not None:
+            yield from self.write(step.secure, self.operations.script.pieces(step.answer), step.cut)
 
-    def receive(self, spec: Mapping[str, Any]) -> ActionGenerator:
-        """Expect requests that nobody told the SDK to make now, such as subscriptions that it brings back.
+    def receive(self, step: ReceiveStep) -> ActionGenerator:
+        """Expect requests that nobody asked the SDK to make now, such as subscriptions that it brings back.
 
         Raises `Stopped` if they do not come.
         """
-        requests = self.operations.script.requests(spec["receive"])
-        line = self.line_of(spec.get("on", "a"), requests)
+        requests = self.operations.script.requests(step.receive)
+        line = self.line_of(step.on, requests)
         connect_call = self.of(line).connect_call
         calls = () if connect_call is None else (connect_call,)
         expected = b"".join(self.operations.script.codec.encode(one) for one in requests)
-        got = yield act.Receive(line, expected, calls, self.operations.equivalence.alike(requests, spec))
+        got = yield from act.asked(
+            act.Receive(line, expected, calls, self.operations.equivalence.alike(requests, step.ignore))
+        )
         if got.data != expected and not got.alike:
             detail = shown(got.data)
             if got.answered is not None and connect_call is not None:
                 answer = yield from self.operations.reported(connect_call)
                 detail += f", then it reports {error_text(answer) or 'that it is connected'}"
             raise Stopped(Verdict.FAIL, shown(expected), detail, byte=byte_of(expected, got.data))
-        if "answer" in spec:
-            yield from self.write(line, self.operations.script.pieces(spec["answer"]), spec.get("cut", "whole"))
+        if step.answer is not None:
+            yield from self.write(line, self.operations.script.pieces(step.answer), step.cut)
         if connect_call is None:
             self.operations.observed.append("they come back")
 
-    def line_of(self, line: str, requests: Sequence[Any]) -> str:
+    def line_of(self, line: str, requests: Sequence[Request]) -> str:
         """Return the line that requests belong on, for a line or the name of a connection.
 
         Raises `SymbolError` for requests of several links.
@@ -143,7 +199,7 @@ class SdkConnections:
         (link,) = links
         return f"{root(line)}.{link}" if link else root(line)
 
-    def write(self, line: str, pieces: Sequence[ReplyPiece], cut: Any) -> ActionGenerator:
+    def write(self, line: str, pieces: Sequence[ReplyPiece], cut: Cut) -> ActionGenerator:
         """Write on a line, pushes on the one that is theirs."""
         link = self.operations.spoken.push_link
         pushing = f"{root(line)}.{link}" if link else root(line)
@@ -168,12 +224,12 @@ class SdkConnections:
     def _in_datagrams(self, line: str) -> bool:
         return self.operations.spoken.link_of(line.partition(".")[2]).transport == "datagram"
 
-    def leave(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def leave(self, step: LeaveStep) -> ActionGenerator:
         """Have the SDK close, and expect that it does: what waits fails, and the connection ends.
 
         Raises `Stopped` if it does not.
         """
-        name = spec["leave"]
+        name = step.leave
         self.operations.together(self.under_way)
         held = self.held.pop(name)
         call = yield from self.operations.begin("close", name, {})
@@ -181,59 +237,58 @@ class SdkConnections:
         if answer.error is not None:
             raise Stopped(Verdict.FAIL, "the connection closed", error_text(answer))
         for one in held.lines.values():
-            yield from self.operations.failing(one, spec)
+            yield from self.operations.failing(one, step.fails)
         yield from self._gone(name)
 
-    def ended(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def ended(self, step: EndedStep) -> ActionGenerator:
         """Expect that the SDK ends a connection, and with `fails` that what waits on its lines ends so."""
-        yield from self._gone(spec["ended"])
-        if "fails" in spec:
-            for one in self.of(spec["ended"]).lines.values():
-                yield from self.operations.failing(one, spec)
+        yield from self._gone(step.ended)
+        if step.fails is not None:
+            for one in self.of(step.ended).lines.values():
+                yield from self.operations.failing(one, step.fails)
 
     def _gone(self, line: str) -> ActionGenerator:
         seconds = self.operations.patience or self.operations.timeout
-        got = yield act.Drain(line, seconds, parting=True)
+        got = yield from act.asked(act.Drain(line, seconds, parting=True))
         if got.data:
             raise Stopped(Verdict.FAIL, "nothing more, and the end of the connection", f"it sent {shown(got.data)}")
         if not got.ended:
             raise Stopped(Verdict.FAIL, "the end of the connection", f"it was open {seconds:g} s later")
 
-    def end(self, line: str, spec: Mapping[str, Any]) -> ActionGenerator:
+    def end(self, line: str, fails: Fails | None, *, reset: bool) -> ActionGenerator:
         """End a line from our side; with `fails` what waits on any line of its connection ends so."""
-        yield act.End(line, reset="reset" in spec)
+        yield act.End(line, reset=reset)
         held = self.of(line)
-        for one in held.lines.values() if "fails" in spec else [held.in_flight(line)]:
-            yield from self.operations.failing(one, spec)
+        for one in held.lines.values() if fails is not None else [held.in_flight(line)]:
+            yield from self.operations.failing(one, fails)
 
-    def drop(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def drop(self, step: DropStep) -> ActionGenerator:
         """Leave aside what came on a line: nothing can be said about it."""
-        yield act.Drain(spec["drop"], 0)
+        yield act.Drain(step.drop, 0)
 
-    def accept(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def accept(self, step: AcceptStep) -> ActionGenerator:
         """Expect that the SDK connects once more. Raises `Stopped` if it does not."""
-        if not (yield act.Accept(spec["accept"])):
+        if not (yield from act.asked(act.Accept(step.accept))):
             raise Stopped(Verdict.FAIL, "another connection of the SDK", f"none in {self.operations.timeout:g} s")
         self.operations.observed.append("it connects again")
 
-    def pings(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def pings(self, step: PingsStep) -> ActionGenerator:
         """Expect what keeps a line alive, `times` in turn, each `within` so many seconds of the one before.
 
         Raises `Stopped` if one is late.
         """
-        asked = spec["pings"]
-        line, seconds = asked["on"], self.operations.script.number(asked["within"], "within")
-        holds = asked.get("held", False)
+        line, holds = step.pings.on, step.pings.held
+        seconds = self.operations.script.number(step.pings.within, "within")
         self.operations.together(holds)
         yield from self.needed(line)
-        for number in range(int(self.operations.script.number(asked.get("times", 1), "times"))):
-            if not (yield act.Ping(line, seconds, holds)):
+        for number in range(step.pings.times):
+            if not (yield from act.asked(act.Ping(line, seconds, holds))):
                 raise Stopped(
                     Verdict.FAIL, f"a ping within {seconds:g} s of the last", f"none, after {number} that came"
                 )
 
-    def only(self, spec: Mapping[str, Any]) -> ActionGenerator:
+    def only(self, step: OnlyStep) -> ActionGenerator:
         """Expect that no more than one connection was made for a line. Raises `Stopped` if there were more."""
-        count = yield act.CountConnections(spec["only"])
+        count = yield from act.asked(act.CountConnections(step.only))
         if count > 1:
             raise Stopped(Verdict.FAIL, "one connection", f"{count} of them")

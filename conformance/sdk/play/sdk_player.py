@@ -1,13 +1,15 @@
 """Plays one case against an SDK, sans-IO: a generator of actions that is sent their answers and returns an `Outcome`.
 
-Both sides are judged: the bytes that the SDK sent are those of the requests it was told to make, and what its driver
+Both sides are judged: the bytes that the SDK sent are those of the requests it was asked to make, and what its driver
 reports is what the bytes said that came back. The verdict is a function of the case and of the answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TypeVar, assert_never
+
+from msgspec.structs import replace
 
 from wireproof.conformance.model.outcome import Outcome, Place, Stopped, harness_error
 from wireproof.conformance.model.trace import Trace
@@ -18,13 +20,36 @@ from wireproof.conformance.sdk.play.operation_check import shown
 from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkOperations
 from wireproof.conformance.sdk.play.sdk_connections import SdkConnections
 from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.suite.sdk_steps import (
+    AcceptStep,
+    Answering,
+    AnySdkStep,
+    AskStep,
+    CloseStep,
+    ConnectedStep,
+    CutAt,
+    DownStep,
+    DropStep,
+    EndedStep,
+    LeaveStep,
+    OnlyStep,
+    OpenConnectionStep,
+    PingsStep,
+    ReceiveStep,
+    ResetStep,
+    SaidItem,
+    SayStep,
+    SecureStep,
+    UpStep,
+    WaitStep,
+)
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
-from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import LocalProtocolError
 
 __all__ = ["Playing", "SdkPlayer"]
 
-Playing = Generator[act.Action, Any, Outcome]
+Playing = act.Playing[Outcome]
+Answered = TypeVar("Answered", AskStep, SayStep)
 LAST_WORDS = 0.25
 """Seconds that what an SDK sends beside its requests has to come before the case ends."""
 
@@ -56,12 +81,11 @@ class SdkPlayer:
         try:
             self.operations.has(self.case.needs)
             for number, step in enumerate(self._symbols.here(self.case.script)):
-                spec: Mapping[str, Any] = as_written(step)  # type: ignore[assignment]
                 self._step = number
-                self.operations.clause = spec.get("clause", self.case.clauses[0])
-                self._given = spec.get("given", False)
-                self._be_patient(spec)
-                yield from self._play(spec)
+                self.operations.clause = step.clause or self.case.clauses[0]
+                self._given = step.given
+                self._be_patient(step)
+                yield from self._play(step)
             self.operations.clause = self.case.clauses[0]
             self.operations.patience = None
             yield from self._finish(judged=True)
@@ -76,107 +100,90 @@ class SdkPlayer:
             return harness_error(str(error), self.trace, self._step)
         return Outcome(Verdict.PASS, self.trace, observed=", ".join(dict.fromkeys(self.operations.observed)) or None)
 
-    def _be_patient(self, spec: Mapping[str, Any]) -> None:
+    def _be_patient(self, step: AnySdkStep) -> None:
         operations = self.operations
         operations.patience = (
-            max(operations.timeout, operations.script.number(spec["within"], "within")) if "within" in spec else None
+            None if step.within is None else max(operations.timeout, operations.script.number(step.within, "within"))
         )
 
-    def _play(self, spec: Mapping[str, Any]) -> ActionGenerator:
-        lines = self.connections
-        steps = {
-            "ask": self._ask,
-            "say": self._say,
-            "receive": lines.receive,
-            "connect": lines.connect,
-            "connected": lines.connected,
-            "secure": lines.secure,
-            "leave": lines.leave,
-            "ended": lines.ended,
-            "accept": lines.accept,
-            "pings": lines.pings,
-            "only": lines.only,
-            "drop": lines.drop,
-        }
-        for verb, step in steps.items():
-            if verb in spec:
-                yield from step(spec)
-                return
-        match spec:
-            case {"close": name} | {"reset": name}:
-                yield from lines.end(name, spec)
-            case {"down": name} | {"up": name}:
-                yield act.Listen(name, up="up" in spec)
-            case {"wait": seconds}:
-                yield act.LetTimePass(self.operations.script.number(seconds, "wait"))
+    def _play(self, step: AnySdkStep) -> ActionGenerator:
+        match step:
+            case AskStep():
+                for asked in self._halved(step, step.answer or ()):
+                    yield from self._ask(asked)
+            case SayStep():
+                for said in self._halved(step, step.say):
+                    yield from self._say(said)
+            case WaitStep():
+                yield act.LetTimePass(self.operations.script.number(step.wait, "wait"))
+            case DownStep():
+                yield act.Listen(step.down, up=False)
+            case UpStep():
+                yield act.Listen(step.up, up=True)
+            case OpenConnectionStep() | ConnectedStep() | SecureStep() | ReceiveStep() | AcceptStep():
+                yield from self.connections.begin(step)
+            case PingsStep() | OnlyStep() | DropStep() | LeaveStep() | EndedStep() | CloseStep() | ResetStep():
+                yield from self.connections.keep(step)
             case _:
-                raise SymbolError(f"no such step: {', '.join(spec)}")
+                assert_never(step)
 
-    def _ask(self, spec: Mapping[str, Any]) -> ActionGenerator:
-        for one in self._halved(spec, spec.get("answer", [])):
-            yield from self._ask_once(one)
-
-    def _say(self, spec: Mapping[str, Any]) -> ActionGenerator:
-        for one in self._halved(spec, spec["say"]):
-            yield from self._say_once(one)
-
-    def _halved(self, spec: Mapping[str, Any], reported: Any) -> Iterator[Mapping[str, Any]]:
+    def _halved(self, step: Answered, written: tuple[SaidItem, ...]) -> Iterator[Answered]:
         """Yield the step once for each place at which what is written is cut in two, or as it is."""
-        if self.operations.script.text(spec.get("cut")) != "halves":
-            yield spec
+        if self.operations.script.cut(step.cut) != "halves":
+            yield step
             return
-        pieces = self.operations.script.pieces(reported)
+        pieces = self.operations.script.pieces(written)
         whole = b"".join(one.data for one in pieces)
         inner = sorted({one for piece in pieces for one in piece.fields} - {0, len(whole)}) or [len(whole)]
         for at in inner if len(pieces) == 1 else range(1, len(whole)):
-            yield {**spec, "cut": {"at": at}}
+            yield replace(step, cut=CutAt(at))
 
-    def _ask_once(self, spec: Mapping[str, Any]) -> ActionGenerator:
-        operations, requests = self.operations, self.operations.script.requests(spec["ask"])
-        line = self.connections.line_of(spec.get("on", "a"), requests)
+    def _ask(self, step: AskStep) -> ActionGenerator:
+        operations, requests = self.operations, self.operations.script.requests(step.ask)
+        line = self.connections.line_of(step.on, requests)
         yield from self.connections.needed(line)
         held = self.connections.of(line)
         in_flight = held.in_flight(line)
         operations.able(requests)
-        operations.together(self.connections.under_way or (len(requests) > 1 and not spec.get("batch")))
+        operations.together(self.connections.under_way or (len(requests) > 1 and not step.batch))
         operations.at = Place(requests[0].NAME, "", operations.at.asked | {one.NAME for one in requests})
-        calls = yield from operations.command(held.name, in_flight, requests, spec)
-        if "refused" in spec:
+        calls = yield from operations.command(held.name, in_flight, requests, step)
+        if step.refused:
             yield from operations.refused(line, in_flight, calls)
             return
-        expected = operations.equivalence.written(requests, spec)
-        got = yield act.Receive(line, expected, tuple(calls), operations.equivalence.alike(requests, spec))
+        expected = operations.equivalence.written(requests, sealed=step.sealed)
+        alike = operations.equivalence.alike(requests, step.ignore)
+        got = yield from act.asked(act.Receive(line, expected, tuple(calls), alike))
         if got.data != expected and not got.alike:
-            yield from operations.not_sent(in_flight, spec, expected, got)
+            yield from operations.not_sent(in_flight, step, expected, got)
             return
-        operations.fresh(spec, got.messages)
-        yield from self._answered(line, spec)
+        operations.fresh(step, got.messages)
+        yield from self._answered(line, step)
 
-    def _answered(self, line: str, spec: Mapping[str, Any]) -> ActionGenerator:
-        """Answer what was asked, and hold what becomes of it."""
+    def _answered(self, line: str, step: AskStep) -> ActionGenerator:
+        """Answer what was asked, and look at what becomes of it."""
         in_flight = self.connections.of(line).in_flight(line)
-        if "interim" in spec:
-            yield from self.connections.write(line, self.operations.script.pieces(spec["interim"]), "whole")
-            yield from self.connections.receive({"receive": spec["then"], "on": line})
-        if "answer" in spec:
-            yield from self._answer(line, spec, spec["answer"])
-        if spec.get("unanswered"):
+        if step.interim is not None:
+            yield from self.connections.write(line, self.operations.script.pieces(step.interim), "whole")
+            yield from self.connections.receive(ReceiveStep(step.then or (), on=line))
+        if step.answer is not None:
+            yield from self._answer(line, step, step.answer)
+        if step.unanswered:
             yield from self.operations.unanswered(in_flight)
-        if not spec.get("open"):
-            yield from self.operations.failing(in_flight, spec)
+        if not step.open:
+            yield from self.operations.failing(in_flight, step.fails)
 
-    def _say_once(self, spec: Mapping[str, Any]) -> ActionGenerator:
-        line = spec.get("on", "a")
-        yield from self.connections.needed(line)
-        yield from self._answer(line, spec, spec["say"])
-        if not spec.get("open"):
-            yield from self.operations.failing(self.connections.of(line).in_flight(line), spec)
+    def _say(self, step: SayStep) -> ActionGenerator:
+        yield from self.connections.needed(step.on)
+        yield from self._answer(step.on, step, step.say)
+        if not step.open:
+            yield from self.operations.failing(self.connections.of(step.on).in_flight(step.on), step.fails)
 
-    def _answer(self, line: str, spec: Mapping[str, Any], reported: Any) -> ActionGenerator:
-        """Write what the case says, then hold what the driver reports against it."""
-        held, pieces = self.connections.of(line), self.operations.script.pieces(reported)
-        yield from self.connections.write(line, pieces, spec.get("cut", "whole"))
-        yield from self.operations.judge(held, held.in_flight(line), spec, pieces)
+    def _answer(self, line: str, step: Answering, written: tuple[SaidItem, ...]) -> ActionGenerator:
+        """Write what the case says, then compare what the driver reports with it."""
+        held, pieces = self.connections.of(line), self.operations.script.pieces(written)
+        yield from self.connections.write(line, pieces, step.cut)
+        yield from self.operations.judge(held, held.in_flight(line), step, pieces)
 
     def _finish(self, *, judged: bool) -> ActionGenerator:
         """Close what is open, and see that neither bytes nor events came that nobody asked for."""
@@ -194,12 +201,12 @@ class SdkPlayer:
                 continue
             for link in self.operations.spoken.links:
                 yield from self._nothing_more(self.operations.line(name, link))
-            events = yield act.Leftovers(name)
+            events = yield from act.asked(act.Leftovers(name))
             if events and not held.free:
                 raise Stopped(Verdict.FAIL, "no event of a message that was not pushed", f"{events[0].fields}")
 
     def _nothing_more(self, line: str) -> ActionGenerator:
-        got = yield act.Drain(line, LAST_WORDS)
+        got = yield from act.asked(act.Drain(line, LAST_WORDS))
         if got.data:
             raise Stopped(Verdict.FAIL, "nothing more to be sent", f"it sent {shown(got.data)}", byte=0)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
-from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.trace import Trace
@@ -22,6 +21,7 @@ from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
 from wireproof.conformance.suite.documents import vectors_root
 from wireproof.conformance.suite.sdk_steps import SdkCaseFile
 from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.suite.values import Node
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import Message, protocol
 
@@ -85,8 +85,8 @@ async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
     request, reply = (spoken.sdk.probe or spoken.link.noop)(b"wireproof probe")
     if driver.hello is None or request.NAME.lower() not in driver.hello.operations:
         return False
-    steps: dict[str, Any] = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}
-    entry: dict[str, Any] = {
+    steps: dict[str, Node] = {"ask": [_written(request)] * 2, "answer": [_written(reply)] * 2}
+    entry: dict[str, Node] = {
         "id": "sdk-probe/several",
         "title": "several at once",
         "clauses": [next(iter(plan.suite.clauses))],
@@ -100,19 +100,20 @@ async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
     return outcome.verdict is Verdict.FAIL and outcome.byte == size
 
 
-def _written(message: Message) -> dict[str, Any]:
+def _written(message: Message) -> Node:
     """Return a message as cases write it."""
     fields = {name: getattr(message, name) for name in message.__struct_fields__}
     return {message.NAME: {name: _plain(value) for name, value in fields.items()}}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Node:
     if isinstance(value, bytes):
         return {"hex": value.hex()}
-    return value.value if isinstance(value, Enum) else value
+    found: Node = value.value if isinstance(value, Enum) else value  # type: ignore[assignment]
+    return found
 
 
-async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], Any]) -> None:
+async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], object]) -> None:
     """Play every case against a started driver; `report` takes each record, and ends the run by returning True."""
     restarts, one_at_a_time = 0, await does_one_at_a_time(plan, driver)
     for number, case in enumerate(plan.cases):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import assert_never
 
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer
 from wireproof.conformance.sdk.play import play_actions as act
 from wireproof.conformance.sdk.play.certificate_authority import Authority
 from wireproof.conformance.sdk.play.listeners import LinkSockets, Listener
@@ -20,6 +21,10 @@ __all__ = ["GAP", "Sockets"]
 
 GAP = 0.0004
 """Seconds between segments, so that the SDK reads each by itself."""
+
+
+Arranging = act.End | act.Listen | act.Accept | act.AcceptTls | act.CountConnections
+"""What is about whole connections."""
 
 
 class Sockets:
@@ -39,20 +44,39 @@ class Sockets:
         self._timeout = timeout
         self._is_over = is_over
         self._began = time.monotonic()
-        self._calls: dict[int, asyncio.Future[Any]] = {}
+        self._calls: dict[int, asyncio.Future[DriverAnswer]] = {}
         self._pings: dict[str, int] = {}
-        self.doing: Mapping[type, Callable[[Any], Any]] = {
-            act.Receive: self._receive,
-            act.Drain: self._drain,
-            act.SendBytes: self._write,
-            act.End: self._end,
-            act.Listen: self._listen,
-            act.Accept: self._accept,
-            act.AcceptTls: self._secure,
-            act.Ping: self._ping,
-            act.CountConnections: self._count,
-        }
-        """Kind of action -> what does it."""
+
+    async def perform(self, action: act.SocketAction) -> object:
+        """Do what an action says and return the answer; raises `OSError` where this machine does not let us."""
+        match action:
+            case act.Receive():
+                return await self._receive(action)
+            case act.Drain():
+                return await self._drain(action)
+            case act.SendBytes():
+                await self._write(action)
+                return None
+            case act.Ping():
+                return await self._ping(action)
+        return await self._arrange(action)
+
+    async def _arrange(self, action: Arranging) -> object:
+        """Do what is about whole connections."""
+        match action:
+            case act.End():
+                await self._end(action)
+            case act.Listen():
+                await self._listen(action)
+            case act.Accept():
+                return await self._accept(action)
+            case act.AcceptTls():
+                return await self._secure(action)
+            case act.CountConnections():
+                return await self._count(action)
+            case _:
+                assert_never(action)
+        return None
 
     async def open(self, name: str) -> Listener:
         """Listen for a connection; raises `OSError` where this machine does not let us."""
@@ -60,7 +84,7 @@ class Sockets:
         await listener.listen()
         return listener
 
-    def began(self, number: int, result: asyncio.Future[Any]) -> None:
+    def began(self, number: int, result: asyncio.Future[DriverAnswer]) -> None:
         """Note a call of the driver: its answer ends a wait for bytes."""
         result.add_done_callback(lambda _: self.moved.set())
         self._calls[number] = result

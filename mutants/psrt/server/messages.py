@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import after, before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import changed, lead, pushing
-from wireproof.protocols.psrt.replies import PushedMessage
+from wireproof.mutants.psrt.server.patches import changed, pushing
 
 __all__ = ["MUTANTS"]
 
@@ -21,7 +20,6 @@ def _shorter(frame: bytes) -> bytes:
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("push-len-without-00", "The LEN of a push does not count the 00 behind the topic.",
            f"MESSAGE-3 {EVERY} MESSAGE-1 STARTTLS-13", state=pushing(lambda message, state: _shorter(state.codec.encode(message)))),
-    mutant("push-starts-with-02", "A push begins with 02.", f"MESSAGE-1 {EVERY} STARTTLS-13", profile=lead(PushedMessage, 2)),
     mutant("push-priority-7f", "Every push has the priority 7F.",
            "MESSAGE-2 REPL_DATA-3 DATAGRAM-24 SEALED-17 PUBLISH-20 MESSAGE-4",
            state=pushing(lambda message, state: changed(message, priority=USUAL_PRIORITY))),

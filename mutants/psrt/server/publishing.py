@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import before, edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import client_of, field_kind, lead, order, refusing, taking, with_answer
+from wireproof.mutants.psrt.server.patches import client_of, field_kind, order, refusing, taking, with_answer
 from wireproof.protocols.fields import U16, Split
 from wireproof.protocols.psrt.requests import Publish
 from wireproof.reference_server.psrt.state import DENIED, ERROR, OK
@@ -12,8 +12,6 @@ from wireproof.reference_server.psrt.state import DENIED, ERROR, OK
 __all__ = ["MUTANTS"]
 
 MUTANTS: tuple[ServerMutant, ...] = (
-    mutant("publish-starts-with-04", "PUBLISH starts with byte 04.", "PUBLISH-1 PUBLISH-6 PUBLISH-7 FRAMING-5",
-           profile=lead(Publish, 4)),
     mutant("publish-len-of-2-bytes", "The LEN of PUBLISH has 2 bytes.", "PUBLISH-3 FRAMING-2 PUBLISH-6",
            profile=field_kind(Publish, "topic", Split(U16))),
     mutant("publish-priority-behind-len", "The priority of PUBLISH stands behind LEN.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wireproof.mutants.edits import edit, first
 from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
 from wireproof.mutants.psrt.server.patches import counted, field_kind, saying, taking, with_answer
-from wireproof.protocols.fields import U8, U32, Blob
+from wireproof.protocols.fields import U8, Blob
 from wireproof.protocols.psrt.requests import PublishRepl, ReplData
 from wireproof.reference_server.psrt.state import ERROR, UNWANTED
 
@@ -38,9 +38,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "REPL_DATA-4 REPL_DATA-3 REPL_DATA-6",
            first("ControlRequests.repl_data", 'if request.timestamp <= vars(self).get("last", 0): return OK',
                  "self.last = request.timestamp")),
-    mutant("replicated-timestamp-of-4-bytes", "The timestamp of a replicated message has 4 bytes.",
-           f"REPL_DATA-1 {DATA} PUBLISH_REPL-4 PUBLISH_REPL-8 PUBLISH_REPL-5",
-           profile=field_kind(ReplData, "timestamp", U32)),
     mutant("replicated-len-of-1-byte", "The LEN of a replicated message has 1 byte.",
            f"REPL_DATA-1 {DATA} PUBLISH_REPL-4 PUBLISH_REPL-8 PUBLISH_REPL-5 FRAMING-2",
            profile=field_kind(ReplData, "message", Blob(U8))),

@@ -12,7 +12,6 @@ from wireproof.mutants.psrt.server.patches import (
     counted,
     encoded,
     instead_of_closing,
-    lead,
     refusing,
     taking,
     with_answer,
@@ -68,8 +67,6 @@ def _all_or_nothing(correct: Handler, state: State) -> Handler:
 MUTANTS: tuple[ServerMutant, ...] = (
     mutant("subscribe-len-without-00", "The LEN of SUBSCRIBE leaves out one byte, a 00 at the end.",
            "SUBSCRIBE-2 SUBSCRIBE-8 LIMIT-1 SUBSCRIBE-5 ATTACH-15", counted("LEN + 1", "SUBSCRIBE")),
-    mutant("unsubscribe-starts-with-04", "UNSUBSCRIBE starts with byte 04.",
-           "UNSUBSCRIBE-1 FRAMING-5 UNSUBSCRIBE-3 UNSUBSCRIBE-5", profile=lead(Unsubscribe, 0x04)),
     mutant("subscribe-answered-for-each", "SUBSCRIBE is answered with a byte for each of its topics.",
            "SUBSCRIBE-4 SUBSCRIBE-5 ORDER-1 ROBUSTNESS-10 SUBSCRIBE-7 SUBSCRIBE-3 SUBSCRIBE-11 SUBSCRIBE-13 ROBUSTNESS-5 "
            "SUBSCRIBE-12",

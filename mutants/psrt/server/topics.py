@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from wireproof.mutants.edits import edit
-from wireproof.mutants.psrt.server.mutant import HandlerPatch, ServerMutant, mutant
-from wireproof.mutants.psrt.server.patches import both, taking
+from wireproof.mutants.psrt.server.mutant import ServerMutant, mutant
+from wireproof.mutants.psrt.server.patches import HandlerPatch, both, taking
 from wireproof.protocols.psrt.requests import Datagram, Publish, Subscribe, Unsubscribe
 from wireproof.reference_server.psrt.client import Client
 from wireproof.reference_server.psrt.state import State

@@ -34,8 +34,7 @@ from wireproof.mutants.throttr.server.mutant import ServerMutant
 
 __all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
 
-DEMONSTRATION = tuple(one.name for one in keys.DEMONSTRATION_MUTANTS)
-"""The names of those that the demonstration serves."""
+DEMONSTRATION = keys.DEMONSTRATION
 MUTANTS: Mapping[str, ServerMutant] = by_name(
     channels.MUTANTS,
     concurrency.MUTANTS,

@@ -1,19 +1,19 @@
-"""Faults that show only while several connections use one record at the same time: everything sequential is right."""
+"""Mutants that show only while several connections use one record at the same time: everything sequential is right."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.mutant import ServerMutant
+from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
 from wireproof.mutants.throttr.server.patches import with_handler
 from wireproof.mutants.throttr.server.races import (
+    HESITANT,
     MILLISECOND,
     Crowd,
-    HesitantSession,
     Hiding,
     beginning,
-    changes,
+    decreases,
     finishing,
     hidden_updates,
 )
@@ -27,8 +27,6 @@ from wireproof.reference_server.throttr.state import Handler
 
 __all__ = ["MUTANTS"]
 
-AT_ONCE, IN_TURN, SEEN = "THR-CONCURRENCY-1", "THR-CONCURRENCY-2", "THR-CONCURRENCY-3"
-
 
 def _race(
     name: str,
@@ -36,22 +34,15 @@ def _race(
     kind: type[Request],
     begins: Callable[[Crowd, Any], Any],
     finish: Callable[[Crowd, Any, Any], bool],
-    clauses: tuple[str, ...] = (AT_ONCE, SEEN),
 ) -> ServerMutant:
     """Return a mutant of requests of `kind` that are begun at one instant and done at another."""
-    return ServerMutant(
-        name=name,
-        clauses=clauses,
-        description=description,
-        state=beginning(begins, kind),
-        session=HesitantSession,
-        handlers=finishing(kind, finish),
-    )
+    patches = {"state": beginning(begins, kind), "handlers": finishing(kind, finish)}
+    return mutant(name, description, "CONCURRENCY-1 CONCURRENCY-3", HESITANT, **patches)
 
 
 def _decrease_of(state: Crowd, request: Update) -> tuple[Counter, int] | None:
     """Remember the counter and its quota, where a DECREASE is possible."""
-    record = state.counter(request.key) if changes(request, Change.DECREASE) else None
+    record = state.counter(request.key) if decreases(request) else None
     return (record, record.quota) if record is not None and record.quota >= request.value else None
 
 
@@ -128,78 +119,37 @@ def _twice(correct: Handler, state: Any) -> Handler:
     def handle(request: Update, session: ThrottrSession, now: int) -> bytes:
         record = state.counter(request.key)
         crowded = state.crowded(session, request.key)
-        if crowded and record is not None and changes(request, Change.DECREASE) and record.quota >= 2 * request.value:
+        if crowded and record is not None and decreases(request) and record.quota >= 2 * request.value:
             correct(request, session, now)
         return correct(request, session, now)
 
     return handle
 
 
-def _whatever(state: Crowd, request: Request) -> bool:
-    return True
-
-
+# fmt: off
 MUTANTS = (
-    ServerMutant(
-        name="slow-in-a-crowd",
-        description="A request about a record takes a millisecond while several connections use it; others go first. Legal.",
-        state=beginning(_whatever, Request),
-        session=HesitantSession,
-    ),
-    _race(
-        "decrease-loses-updates",
-        "A DECREASE among others writes back the quota it read, and what changed it in between is lost.",
-        Update,
-        _decrease_of,
-        _writes_back,
-    ),
-    _race(
-        "decrease-oversold",
-        "A DECREASE among others is granted by the quota it read, though others took it in between; 0 is left.",
-        Update,
-        _decrease_of,
-        _takes_what_is_left,
-    ),
-    _race(
-        "ttl-change-loses-updates",
-        "A change of a TTL among others begins from the expiry it read, and what moved it in between is lost.",
-        Update,
-        _ttl_of,
-        _moves_from_there,
-    ),
-    ServerMutant(
-        name="decrease-applied-twice",
-        clauses=(AT_ONCE, SEEN),
-        description="A DECREASE is applied twice when several other connections use the counter.",
-        state=Crowd,
-        handlers=with_handler(Update, _twice),
-    ),
-    _race(
-        "insert-won-twice",
-        "INSERTs of one free key at the same time are all answered 01, the last one stays.",
-        Insert,
-        _nothing_there,
-        _takes_the_place,
-    ),
-    _race(
-        "set-torn",
-        "A SET among others shows its TTL before its value.",
-        Set,
-        _half_set,
-        _other_half,
-    ),
-    ServerMutant(
-        name="update-answered-first",
-        clauses=(SEEN,),
-        description="Among others, an UPDATE of a quota is answered before other connections can see it.",
-        state=Hiding,
-        handlers=hidden_updates(from_others=True, delay=2 * MILLISECOND),
-    ),
-    ServerMutant(
-        name="update-overtaken",
-        clauses=(IN_TURN,),
-        description="Among others, an UPDATE of a quota acts after the QUERYs sent behind it in the same segment.",
-        state=Hiding,
-        handlers=hidden_updates(from_others=False, delay=0),
-    ),
+    mutant("slow-in-a-crowd",
+           "A request about a record takes a millisecond while several connections use it; others go first. Legal.", "",
+           HESITANT, state=beginning(lambda state, request: True, Request)),
+    _race("decrease-loses-updates",
+          "A DECREASE among others writes back the quota it read, and what changed it in between is lost.",
+          Update, _decrease_of, _writes_back),
+    _race("decrease-oversold",
+          "A DECREASE among others is granted by the quota it read, though others took it in between; 0 is left.",
+          Update, _decrease_of, _takes_what_is_left),
+    _race("ttl-change-loses-updates",
+          "A change of a TTL among others begins from the expiry it read, and what moved it in between is lost.",
+          Update, _ttl_of, _moves_from_there),
+    mutant("decrease-applied-twice", "A DECREASE is applied twice when several other connections use the counter.",
+           "CONCURRENCY-1 CONCURRENCY-3", state=Crowd, handlers=with_handler(Update, _twice)),
+    _race("insert-won-twice", "INSERTs of one free key at the same time are all answered 01, the last one stays.",
+          Insert, _nothing_there, _takes_the_place),
+    _race("set-torn", "A SET among others shows its TTL before its value.", Set, _half_set, _other_half),
+    mutant("update-answered-first",
+           "Among others, an UPDATE of a quota is answered before other connections can see it.", "CONCURRENCY-3",
+           state=Hiding, handlers=hidden_updates(from_others=True, delay=2 * MILLISECOND)),
+    mutant("update-overtaken",
+           "Among others, an UPDATE of a quota acts after the QUERYs sent behind it in the same segment.",
+           "CONCURRENCY-2", state=Hiding, handlers=hidden_updates(from_others=False, delay=0)),
 )
+# fmt: on

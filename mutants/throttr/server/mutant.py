@@ -1,22 +1,37 @@
-"""A mutant of the Throttr server: a small patch on its profile, rules, state, handlers or connections."""
+"""A mutant of the Throttr server: edits of its source, or a small patch on its profile, rules, state or handlers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from wireproof.mutants.edits import Edit
 from wireproof.mutants.mutant import Mutant
-from wireproof.reference_server.throttr.patch import HandlerPatch, Patch, ProfilePatch
+from wireproof.mutants.server import both, clauses_of, edited_parts
+from wireproof.reference_server.throttr.patch import Patch
 
-__all__ = ["HandlerPatch", "ProfilePatch", "ServerMutant", "mutant"]
+__all__ = ["ServerMutant", "mutant"]
+
+SERVER = "wireproof.reference_server.throttr"
+HANDLERS = {
+    f"{SERVER}.record_requests": lambda module, state, found: module.RecordRequests(state),
+    f"{SERVER}.listings": lambda module, state, found: module.Listings(state),
+    f"{SERVER}.channel_requests": lambda module, state, found: module.ChannelRequests(state),
+    f"{SERVER}.server_requests": lambda module, state, found: module.ServerRequests(state, found),
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ServerMutant(Patch, Mutant):
-    """One mutant; what is not patched stays correct. Patches are made by `patches`."""
+    """One mutant; what is not patched stays correct."""
 
 
-def mutant(name: str, description: str, *clauses: str, **patches: Any) -> ServerMutant:
-    """Return a mutant that breaks `clauses`, written without their `THR-`; doubles count once."""
-    broken = tuple(f"THR-{clause}" for clause in dict.fromkeys(clauses))
-    return ServerMutant(name=name, description=description, clauses=broken, **patches)
+def mutant(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
+    """Return a mutant that breaks `clauses`: words without their `THR-`, the plainest first."""
+    if edits:
+        classes = {"state": f"{SERVER}.state.State", "session": f"{SERVER}.session.ThrottrSession"}
+        made = edited_parts(("wireproof.protocols.throttr", SERVER), edits, HANDLERS, **classes)
+        if "handlers" in patches:
+            made["handlers"] = both(made["handlers"], patches.pop("handlers"))
+        patches = {**made, **patches}
+    return ServerMutant(name=name, description=description, clauses=clauses_of("THR", clauses), **patches)

@@ -1,21 +1,30 @@
-"""The patches that mutants are made of: on a request before it is handled, on the answer after, on the wire layout.
-
-A change takes what it changes and an `Ask` (who asks, what, when, on which server) and returns what it becomes.
-"""
+"""The patches of Throttr mutants beside those of all servers: on replies as messages, and edits that several share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from wireproof.mutants.throttr.server.mutant import HandlerPatch, ProfilePatch
-from wireproof.protocols.fields import Kind
+from wireproof.mutants.edits import Edit, after, around, edit, first
+from wireproof.mutants.server import (
+    Ask,
+    HandlerPatch,
+    Kinds,
+    ProfilePatch,
+    both,
+    changed,
+    derived,
+    field_kind,
+    instead,
+    lead,
+    order,
+    taking,
+    with_answer,
+    with_handler,
+    with_request,
+)
 from wireproof.protocols.frames import FrameContext
 from wireproof.protocols.messages import Message, Request
-from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr.replies import (
     ChannelsFragment,
     ChannelsReply,
@@ -27,22 +36,34 @@ from wireproof.protocols.throttr.replies import (
     StatsReply,
     Status,
 )
-from wireproof.reference_server.throttr.records import Record
-from wireproof.reference_server.throttr.session import ThrottrSession
-from wireproof.reference_server.throttr.state import Handler, Handlers, State
+from wireproof.protocols.throttr.requests import Insert, Set
+from wireproof.reference_server.throttr.state import ACCEPTED, DENIED, Handler, State
 
 __all__ = [
+    "ASKER",
+    "BROAD",
+    "GRAVES",
+    "V710",
+    "V732",
+    "WIDE",
     "Ask",
+    "HandlerPatch",
     "Kinds",
+    "ProfilePatch",
     "both",
     "byte_order",
     "changed",
     "eating_a_byte",
+    "eating_again",
     "field_kind",
-    "held",
+    "instead",
+    "late",
     "lead",
+    "longer_after_many",
+    "missing_as_before",
     "order",
     "showing",
+    "stored_by_others",
     "swapped",
     "taking",
     "with_answer",
@@ -51,63 +72,64 @@ __all__ = [
     "with_reply",
     "with_request",
     "with_rows",
+    "written",
 ]  # fmt: skip
 
 NO_LIMIT = 1 << 62
+V710, V732 = ("7.1.0",), ("7.3.2",)
+WIDE, BROAD = ("uint16", "uint32", "uint64"), ("uint32", "uint64")
 FRAGMENTS: Mapping[type[Message], type[Any]] = {
     ListReply: ListFragment,
     StatsReply: StatsFragment,
     ConnectionsReply: ConnectionsFragment,
     ChannelsReply: ChannelsFragment,
 }
-Kinds = type[Request] | Iterable[type[Request]]
-changed = msgspec.structs.replace
-"""`changed(message, field=value)`: the same message with other fields."""
+ASKER = first("_handler.handle", "call.__self__.asker = session")
+"""`self.asker`, the connection that asks, for the handlers of requests about one record."""
+GRAVES = (
+    after("Store.__init__", "self.buffer_bytes = 0", "self.clock, self.graves = clock, {}"),
+    first("Store.remove", "if record.due <= self.clock.monotonic_ns(): self.graves[record.key] = record"),
+    after("Store.add", "self.records[record.key] = record", "self.graves.pop(record.key, None)"),
+    edit("Store", "def purge_due(self", "def dead(self, key, now):",
+         "    held = self.records.get(key)",
+         "    return self.graves.get(key) if held is None else held if held.due <= now else None", "",
+         "def buried(self, now):",
+         "    return [*self.graves.values(), *(one for one in self.records.values() if one.due <= now)]", "",
+         "def purge_due(self"),
+)  # fmt: skip
+"""A store that keeps what expired until its key is used again: `dead` under one key, and all that is `buried`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One request in hand."""
-
-    request: Any
-    session: ThrottrSession
-    now: int
-    """Monotonic ns."""
-    state: State
-
-
-def with_handler(kinds: Kinds, make: Callable[[Handler, State], Handler]) -> HandlerPatch:
-    """Handle requests of `kinds` by `make(correct handler, state)`; kinds the profile lacks are left out."""
-
-    def patch(correct: Handlers, state: State) -> Handlers:
-        chosen = [kinds] if isinstance(kinds, type) else kinds
-        return {kind: make(correct[kind], state) for kind in chosen if kind in state.codec.profile.replies}
-
-    return patch
+def written(*lines: str) -> Edit:
+    """Let `lines` do the writing of a connection: with `data`, `write`, `state` and `self`."""
+    return after(
+        "ThrottrSession.__init__",
+        "self._flows = True",
+        "def written(data):",
+        *(f"    {one}" for one in lines),
+        "self._write = written",
+    )
 
 
-def with_request(kinds: Kinds, change: Callable[[Any, Ask], Request]) -> HandlerPatch:
-    """Handle `change(request, ask)` where `request` was asked."""
-
-    def make(correct: Handler, state: State) -> Handler:
-        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
-            return correct(change(request, Ask(request, session, now, state)), session, now)
-
-        return handle
-
-    return with_handler(kinds, make)
-
-
-def with_answer(kinds: Kinds, change: Callable[[bytes, Ask], bytes]) -> HandlerPatch:
-    """Answer `change(bytes, ask)` where `bytes` would be right."""
-
-    def make(correct: Handler, state: State) -> Handler:
-        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
-            return change(correct(request, session, now), Ask(request, session, now, state))
-
-        return handle
-
-    return with_handler(kinds, make)
+def late(ms: int, pieces: int = 1, taken: str = "due.pop(0)") -> tuple[Edit, ...]:
+    """Write what is `taken` of the pieces that are due, and after all of them close: each after as many ms."""
+    return (
+        after("ThrottrSession.__init__", "self._flows = True",
+              "self.due, self.ends, self.is_armed = (due := []), False, False",
+              "def send():",
+              f"    self.is_armed, _ = False, due and write({taken})",
+              "    if self.ends and not due: self.ends = close()",
+              "    arm()",
+              "def arm():",
+              "    if not self.is_armed and (due or self.ends):",
+              f"        self.is_armed = state.clock.call_at(self._clock_ns() + {ms}_000_000, send) or True",
+              "def later(data):",
+              f"    size = -(-len(data) // {pieces}) or 1",
+              "    due.extend(data[at : at + size] for at in range(0, len(data), size)); arm()",
+              "self._write, self._close = later, arm"),
+        first("ThrottrSession.end", "self.ends = not self.closed"),
+        around("ThrottrSession.connection_lost", "self.correct_connection_lost(); self.ends or self.due.clear()"),
+    )  # fmt: skip
 
 
 def with_reply(kinds: Kinds, change: Callable[[Any, Ask], Message | bytes]) -> HandlerPatch:
@@ -128,16 +150,6 @@ def with_found(kinds: Kinds, change: Callable[[Any, Ask], Message | bytes]) -> H
     return with_reply(kinds, lambda reply, ask: reply if isinstance(reply, Status) else change(reply, ask))
 
 
-def taking(kinds: Kinds, **fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
-    """Take each field named for `change(its value, ask)`."""
-
-    def change(request: Any, ask: Ask) -> Request:
-        wrong = {name: make(getattr(request, name), ask) for name, make in fields.items()}
-        return changed(request, **wrong)  # type: ignore[no-any-return]
-
-    return with_request(kinds, change)
-
-
 def showing(kinds: Kinds, **fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
     """Answer, where something was found, each field named as `change(its value, ask)`."""
 
@@ -146,34 +158,6 @@ def showing(kinds: Kinds, **fields: Callable[[Any, Ask], Any]) -> HandlerPatch:
         return changed(reply, **wrong)  # type: ignore[no-any-return]
 
     return with_found(kinds, change)
-
-
-def held(ask: Ask) -> Record | None:
-    """Return the live record under the key that is asked about."""
-    return ask.state.store.find(ask.request.key, ask.now)
-
-
-def eating_a_byte(kinds: Kinds, where: Callable[[bytes], bool] = bool) -> HandlerPatch:
-    """Take the byte behind a request, where one has come already and the answer is `where`, for the request's end."""
-
-    def change(answer: bytes, ask: Ask) -> bytes:
-        if where(answer):
-            ask.session._at += 1
-        return answer
-
-    return with_answer(kinds, change)
-
-
-def both(*patches: HandlerPatch) -> HandlerPatch:
-    """Apply each patch to what the ones before it left."""
-
-    def patch(correct: Handlers, state: State) -> Handlers:
-        handlers = correct
-        for one in patches:
-            handlers = {**handlers, **one(handlers, state)}
-        return handlers
-
-    return patch
 
 
 def with_rows(
@@ -193,28 +177,73 @@ def with_rows(
     return with_reply(kinds, on_reply)
 
 
-def lead(message: type[Message], *first: int) -> ProfilePatch:
-    """Begin `message` with other bytes, or none; all but the first byte of a request may be anything."""
-    return lambda profile: _derived(profile, leads={message: bytes(first)})
+def eating_a_byte(kinds: Kinds, where: Callable[[bytes], bool] = bool) -> HandlerPatch:
+    """Take the byte after a request, where one has come already and the answer is `where`, for the request's end."""
+
+    def change(answer: bytes, ask: Ask) -> bytes:
+        ask.session._at += where(answer)
+        return answer
+
+    return with_answer(kinds, change)
 
 
-def field_kind(message: type[Message], name: str, kind: Kind) -> ProfilePatch:
-    """Lay a field of `message` out as `kind`."""
-    return lambda profile: _derived(profile, overrides={(message, name): kind})
+def eating_again(kind: type[Request]) -> HandlerPatch:
+    """Take the byte after a request for its own when one of its kind came before it in the same segment."""
+
+    def change(answer: bytes, ask: Ask) -> bytes:
+        session = ask.session
+        session._at += vars(session).get("eaten") is session._data
+        session.eaten = session._data
+        return answer
+
+    return with_answer(kind, change)
 
 
-def order(message: type[Message], *names: str) -> ProfilePatch:
-    """Lay the fields of `message` out in another order."""
-    return lambda profile: _derived(profile, orders={message: names})
+def stored_by_others(
+    kinds: Kinds, answer: bytes, stores: Kinds = (Insert, Set), within: int = NO_LIMIT
+) -> HandlerPatch:
+    """Answer `answer` to requests about a record that another connection stored, within as many ns of that."""
+
+    def stored(right: bytes, ask: Ask) -> bytes:
+        if right == ACCEPTED:
+            vars(ask.state).setdefault("stored", {})[ask.request.key] = ask.session, ask.now
+        return right
+
+    def of_another(ask: Ask) -> bool:
+        owner, since = vars(ask.state).get("stored", {}).get(ask.request.key, (ask.session, 0))
+        return owner is not ask.session and bool(ask.now - since < within)
+
+    return both(with_answer(stores, stored), instead(kinds, answer, of_another))
+
+
+def missing_as_before(correct: Handler, state: State) -> Handler:
+    """Answer a miss as the hit whose request, of the same kind, came right before it."""
+
+    def handle(request: Any, session: Any, now: int) -> bytes:
+        answer = correct(request, session, now)
+        data, at, hit = vars(session).pop("hit", (None, 0, b""))
+        if answer != DENIED:
+            session.hit = session._data, session._at, answer
+        is_next = (data, at + 2 + len(request.key)) == (session._data, session._at)
+        return bytes(hit) if answer == DENIED and is_next else answer
+
+    return handle
+
+
+def longer_after_many(correct: Handler, state: State) -> Handler:
+    """Let a zero byte slip in after every tenth answer to what came in one segment."""
+
+    def handle(request: Any, session: Any, now: int) -> bytes:
+        data, number = vars(session).get("answered", (None, 0))
+        session.answered = session._data, number + 1 if data is session._data else 1
+        return correct(request, session, now) + bytes(session.answered[1] % 10 == 0)
+
+    return handle
 
 
 def byte_order(code: str) -> ProfilePatch:
     """Write every number in the byte order `<` or `>`."""
-    return lambda profile: _derived(profile, byte_order=code)
-
-
-def _derived(profile: Profile, **changes: Any) -> Profile:
-    return profile.derive(profile.name, **changes)
+    return derived(byte_order=code)
 
 
 def swapped(value: int, size: int) -> int:

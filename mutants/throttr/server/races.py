@@ -6,10 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from wireproof.mutants.throttr.server.mutant import HandlerPatch
-from wireproof.mutants.throttr.server.patches import both, with_handler
-from wireproof.protocols.errors import MalformedFrameError
-from wireproof.protocols.frames import FrameContext
+from wireproof.mutants.edits import before
+from wireproof.mutants.server import HandlerPatch
+from wireproof.mutants.throttr.server.patches import with_handler
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import Attribute, Change
 from wireproof.protocols.throttr.requests import Insert, Purge, Query, Update
@@ -65,9 +64,9 @@ def beginning(begins: Callable[[Any, Any], Any], *kinds: type[Request]) -> type[
     return Hesitant
 
 
-def changes(request: object, change: Change) -> bool:
-    """Say whether a request changes a quota in this way."""
-    return isinstance(request, Update) and (request.attribute, request.change) == (Attribute.QUOTA, change)
+def decreases(request: Update) -> bool:
+    """Say whether a quota is to be decreased."""
+    return (request.attribute, request.change) == (Attribute.QUOTA, Change.DECREASE)
 
 
 def finishing(kind: type[Request], finish: Callable[[Any, Any, Any], bool]) -> HandlerPatch:
@@ -78,7 +77,7 @@ def finishing(kind: type[Request], finish: Callable[[Any, Any, Any], bool]) -> H
 
     def make(correct: Handler, state: State) -> Handler:
         def handle(request: Any, session: Any, now: int) -> bytes:
-            begun, session.begun = session.begun, None
+            begun = session.in_hand
             if begun is not None and finish(state, request, begun):
                 return ACCEPTED
             return correct(request, session, now)
@@ -88,68 +87,17 @@ def finishing(kind: type[Request], finish: Callable[[Any, Any, Any], bool]) -> H
     return with_handler(kind, make)
 
 
-class HesitantSession(ThrottrSession):
-    """A connection that asks `Crowd.begins` about each request, and takes its time where it remembers something."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.begun: Any = None
-        """What the request in hand remembers of its beginning."""
-        self._waiting = bytearray()
-        self._hesitates = self._half_closed = self._unframed = False
-
-    def data_received(self, data: bytes) -> None:
-        """See `Session`."""
-        self._waiting += data
-        self._go_on()
-
-    def eof_received(self) -> None:
-        """See `Session`."""
-        self._half_closed = True
-        self._go_on()
-
-    def _go_on(self) -> None:
-        while self._waiting and not (self._hesitates or self.closed):
-            frame, request = self._next()
-            if not frame:
-                break
-            begun = self._crowd.begins(self, request) if request is not None else None
-            if begun is None:
-                super().data_received(frame)
-            else:
-                self._hesitate(frame, begun)
-        if self._half_closed and not (self._hesitates or self.closed):
-            super().eof_received()
-
-    @property
-    def _crowd(self) -> Crowd:
-        assert isinstance(self._state, Crowd)
-        return self._state
-
-    def _next(self) -> tuple[bytes, Request | None]:
-        """Take the next request, or all that waits where it is none; nothing when it is not whole."""
-        data, request, stop = bytes(self._waiting), None, len(self._waiting)
-        if not self._unframed:
-            try:
-                request, stop = self._dispatch.decode(data, 0, len(data), FrameContext(self._max_frame))
-            except MalformedFrameError:
-                self._unframed = True
-            else:
-                stop = stop if request is not None else 0
-        del self._waiting[:stop]
-        return data[:stop], request
-
-    def _hesitate(self, frame: bytes, begun: Any) -> None:
-        self._hesitates = True
-        clock = self._crowd.clock
-        clock.call_at(clock.monotonic_ns() + MILLISECOND, lambda: self._do(frame, begun))
-
-    def _do(self, frame: bytes, begun: Any) -> None:
-        self._hesitates = False
-        if not self.closed:
-            self.begun = begun
-            super().data_received(frame)
-            self._go_on()
+HESITANT = before(
+    "ThrottrSession._answer_any",
+    "self._at = stop",
+    "begun, clock = vars(self).pop('begun', None), self._state.clock",
+    "if begun is None and (begun := self._state.begins(self, request)) is not None:",
+    "    self.begun = begun; self.pause_writing()",
+    "    clock.call_at(clock.monotonic_ns() + 1_000_000, lambda: self.closed or self.resume_writing())",
+    "    return self._high_water + 1",
+    "self.in_hand = begun",
+)
+"""A connection that asks `Crowd.begins` about each request, and takes its time where it remembers something."""
 
 
 class Hiding(Crowd):
@@ -181,34 +129,19 @@ class Hiding(Crowd):
 def hidden_updates(*, from_others: bool, delay: int) -> HandlerPatch:
     """Keep a change of a quota in a crowd back from QUERYs of others, or of its author, until anybody changes more."""
 
-    def reading(query: Handler, state: Any) -> Handler:
-        def handle(request: Query, session: ThrottrSession, now: int) -> bytes:
-            crowded = state.crowded(session, request.key)
-            if not (crowded and state.hides_from(session, request.key, others=from_others)):
+    def make(correct: Handler, state: Any) -> Handler:
+        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
+            is_crowded, is_query = state.crowded(session, request.key), isinstance(request, Query)
+            if not (is_query and is_crowded and state.hides_from(session, request.key, others=from_others)):
                 state.show(request.key)
-            return query(request, session, now)
-
-        return handle
-
-    def changing(update: Handler, state: Any) -> Handler:
-        def handle(request: Update, session: ThrottrSession, now: int) -> bytes:
-            state.show(request.key)
             record = state.counter(request.key)
             before = record.quota if record is not None else 0
-            answer = update(request, session, now)
-            is_hidden = request.attribute == Attribute.QUOTA and answer == ACCEPTED and record is not None
-            if state.crowded(session, request.key) and is_hidden:
+            answer: bytes = correct(request, session, now)
+            is_change = isinstance(request, Update) and request.attribute == Attribute.QUOTA and answer == ACCEPTED
+            if is_change and is_crowded and record is not None:
                 state.hide(record, before, session, delay)
             return answer
 
         return handle
 
-    def ending(handler: Handler, state: Any) -> Handler:
-        def handle(request: Any, session: ThrottrSession, now: int) -> bytes:
-            state.crowded(session, request.key)
-            state.show(request.key)
-            return handler(request, session, now)
-
-        return handle
-
-    return both(with_handler(Query, reading), with_handler(Update, changing), with_handler((Insert, Purge), ending))
+    return with_handler((Query, Update, Insert, Purge), make)

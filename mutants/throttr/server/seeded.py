@@ -1,4 +1,4 @@
-"""Faults that fuzzers prove themselves with, of those listed elsewhere: each with its engine and its budget."""
+"""Mutants that fuzzers must find, of those listed elsewhere: each with its engine and its budget."""
 
 from __future__ import annotations
 

@@ -106,6 +106,17 @@ def test_a_wrong_server_is_named(
     assert byte is None or one.broke.byte == byte
 
 
+def test_a_wrong_server_is_named_whatever_byte_a_reply_before_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id that begins with 03 could begin a push, but the client reports it as the id."""
+    wrong = f"{sys.executable} {HERE / 'wrong_server.py'}"
+
+    result, _ = played(servers=(wrong,), only=("channel",), monkeypatch=monkeypatch)
+
+    one = first(result)
+    assert one.broke is not None
+    assert (one.name, one.broke.side, one.broke.clause) == ("channel/12-unsubscribe", Side.SERVER, "THR-ROBUSTNESS-5")
+
+
 def test_a_server_that_does_not_answer_is_named_and_not_the_client_that_gave_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -354,6 +354,22 @@ def test_it_may_be_asked_at_any_time() -> None:
     assert detail == ["nobody", "nobody", "target"]
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_reply_that_somebody_else_reads_as_the_monitor_does_is_no_push(late: bool) -> None:
+    name = b"\x03" + b"i" * 15
+    conversation = TracedConversation().sends(Whoami()).comes(name).sends(ASK).comes("00 07")
+    monitor = Monitor(THROTTR, "7.1.0", "uint16")
+    for event in conversation.trace[:3] if not late else conversation.trace:
+        monitor.feed(event)
+    monitor.agreed("a", 0)
+    for event in conversation.trace[3:] if not late else ():
+        monitor.feed(event)
+
+    assert conversation.report().guilty is Guilty.NOBODY
+    assert monitor.report().guilty is Guilty.TARGET
+    assert not monitor.report().connections[0].undecided
+
+
 def test_events_of_connections_that_were_never_opened_are_passed_over() -> None:
     conversation = TracedConversation()
     conversation.happens(Kind.CLOSED)

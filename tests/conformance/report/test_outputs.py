@@ -10,7 +10,15 @@ import pytest
 
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from wireproof.conformance.report.console import console_of, score, segmentation_summary, show_failures, summary_table
-from wireproof.conformance.report.outputs import OutputError, RunFolder, step_summary, write_junit, write_step_summary
+from wireproof.conformance.report.outputs import (
+    JOURNAL,
+    OutputError,
+    RunFolder,
+    is_incomplete,
+    step_summary,
+    write_junit,
+    write_step_summary,
+)
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.verdict.records import Run
 
@@ -160,6 +168,18 @@ def test_records_are_there_line_by_line_before_the_run_ends(tmp_path: Path) -> N
 
     assert [json.loads(line)["case"] for line in lines[:-1]] == ["one/a", "one/b"]
     assert json.loads((tmp_path / "new" / "run" / "run.json").read_text(encoding="utf-8"))
+
+
+def test_the_journal_is_there_until_the_run_is_complete(tmp_path: Path) -> None:
+    with RunFolder(tmp_path) as folder:
+        folder.note(record("one/a"))
+        lines = (tmp_path / JOURNAL).read_text(encoding="utf-8").splitlines()
+        folder.finish({"finished_at": None})
+        interrupted = is_incomplete(tmp_path)
+        folder.finish({"finished_at": "now"})
+
+    assert [json.loads(line)["case"] for line in lines] == ["one/a"]
+    assert (interrupted, is_incomplete(tmp_path)) == (True, False)
 
 
 def test_a_new_run_in_an_old_folder_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conformance.scripted import INSERT, make_symbols
-from wireproof.conformance.suite.field_boundaries import boundaries_of
+from wireproof.conformance.suite.field_boundaries import BoundaryReader, boundaries_of
 from wireproof.conformance.suite.symbolic import message_of
 
 QUERY = bytes.fromhex("02 03 6b6579")
@@ -41,6 +41,22 @@ def test_what_is_no_whole_request_has_no_boundaries_but_those_before_it(rest: by
     found = boundaries_of(make_symbols(), QUERY + rest)
 
     assert (found.boundaries, found.whole) == ((1, 2, 5), False)
+
+
+def test_a_message_in_two_writes_has_its_boundaries_in_the_write_that_ends_it() -> None:
+    symbols = make_symbols()
+    reader = BoundaryReader(symbols.protocol.link, symbols.codec)
+
+    assert (reader.read(QUERY[:3]).boundaries, reader.read(QUERY[3:] + QUERY).boundaries) == ((), (2, 3, 4))
+
+
+def test_after_a_write_that_is_no_request_the_next_one_is_read_by_itself() -> None:
+    symbols = make_symbols()
+    reader = BoundaryReader(symbols.protocol.link, symbols.codec)
+    broken, following = reader.read(b"\xff"), reader.read(QUERY)
+
+    assert not broken.whole
+    assert (following.boundaries, following.whole) == ((1, 2), True)
 
 
 def test_nothing_is_made_of_nothing() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from wireproof.conformance.suite.documents import CaseError
-from wireproof.conformance.suite.sequences import Sequence, SequenceError, expanded, load_sequences
+from wireproof.conformance.suite.sequence_documents import load_sequences
+from wireproof.conformance.suite.sequences import Sequence, SequenceError, expanded
 
 LOGIN = Sequence(
     {"as": "a", "login": "", "password": None},
@@ -76,15 +77,38 @@ def test_what_cannot_be_performed_is_told(step: dict[str, Any], detail: str) -> 
 def test_a_file_of_sequences_is_read_and_its_names_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "sequences.yaml"
-    assert load_sequences(path) == {}
+    assert load_sequences(path, "psrt") == {}
 
-    path.write_text("ask: {with: {as: b}, steps: [{send: INFO, on: <as>}]}\n")
-    assert load_sequences(path) == {"ask": Sequence({"as": "b"}, ({"send": "INFO", "on": "<as>"},))}
+    path.write_text("ask: {with: {as: b}, steps: [{send: BYE, on: <as>}]}\n")
+    assert load_sequences(path, "psrt") == {"ask": Sequence({"as": "b"}, ({"send": "BYE", "on": "<as>"},))}
 
-    path.write_text("ask: {steps: [{send: INFO, on: <as>}]}\n")
-    with pytest.raises(CaseError, match=r"sequences\.yaml: ask: not among its `with`: as"):
-        load_sequences(path)
+    path.write_text("ask: {steps: [{send: BYE, on: <as>}]}\n")
+    with pytest.raises(
+        CaseError, match=r"sequences\.yaml:1: ask.steps.0.on: <as> is not among its `with`; expected none"
+    ):
+        load_sequences(path, "psrt")
 
-    path.write_text("ask: {steps: [{sned: INFO}]}\n")
-    with pytest.raises(CaseError, match="sned"):
-        load_sequences(path)
+
+def test_every_wrong_line_of_a_file_of_sequences_is_found_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "sequences.yaml"
+    path.write_text(
+        "ask:\n  with: {as: a, key: null}\n  steps:\n"
+        "    - {sned: BYE}\n"
+        "    - {send: {SUBSCRIBE: {topic: <key>}}}\n"
+        "    - {send: BYE, on: <keyy>}\n"
+        "Loop:\n  steps: [{perform: Loop}]\n"
+        "other:\n  step: []\n"
+        "third:\n  steps:\n    - {send: {SUBSCRIBE: {topic: t}}, on: 3}\n    - {perform: {ask: {as: b}}}\n"
+    )
+
+    with pytest.raises(CaseError) as raised:
+        load_sequences(path, "psrt")
+
+    detail = str(raised.value)
+    assert "sequences.yaml:6: ask.steps.2.on: <keyy> is not among its `with` (did you mean key?)" in detail
+    assert "sequences.yaml:4: ask.steps.0.sned: unknown verb 'sned' (did you mean send" in detail
+    assert "sequences.yaml:5: ask.steps.1.send.SUBSCRIBE.topic: unknown field of SUBSCRIBE 'topic'" in detail
+    assert "sequences.yaml:7: Loop: expected" in detail
+    assert "sequences.yaml:10: other.step: unknown key 'step' (did you mean steps?)" in detail
+    assert "sequences.yaml:13: third.steps.0" in detail
+    assert "sequences.yaml:14: third.steps.1.perform: ask: key must be given" in detail

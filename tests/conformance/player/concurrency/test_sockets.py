@@ -14,6 +14,8 @@ from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.records import Record, Run
 
 SUITE = load_suite("throttr")
+ROUNDS = 5
+"""Rounds in which a race must show at least once."""
 
 
 def played(profile: str, mutant: str | None) -> list[Record]:
@@ -40,7 +42,9 @@ def test_the_reference_passes_and_something_was_shown(profile: str) -> None:
 
 @pytest.mark.parametrize("mutant", ["decrease-applied-twice", "insert-won-twice", "update-overtaken"])
 def test_an_impostor_is_caught_with_a_drawing(mutant: str) -> None:
-    caught = [one for one in played("7.1.0", mutant) if one["verdict"] == "lenient"]
+    """Whether requests overlap within the race's millisecond is up to the machine, so one round may show nothing."""
+    rounds = ([one for one in played("7.1.0", mutant) if one["verdict"] == "lenient"] for _ in range(ROUNDS))
+    caught = next(filter(None, rounds), [])
 
     assert caught
     assert all(drawn(one) and one["blamed"].startswith("THR-CONCURRENCY-") for one in caught)

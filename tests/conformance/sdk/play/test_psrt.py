@@ -11,6 +11,7 @@ from wireproof.conformance.mutation.clients import ClientMutationRun, InProcessT
 from wireproof.conformance.run.selection import select
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.suite.sdk_steps import blamed_by
 from wireproof.conformance.suite.written import as_written
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.mutants.registry import client_mutants
@@ -69,7 +70,7 @@ def test_a_wrong_client_is_found_out_by_a_clause_that_it_breaks(name: str) -> No
 
 def test_every_clause_about_clients_has_a_case() -> None:
     cited = {one for case in SUITE.cases for one in case.clauses}
-    cited |= {one for case in SUITE.cases for step in case.script for one in (step.blame or {}).values()}
+    cited |= {one for case in SUITE.cases for step in case.script for one in blamed_by(step)}
 
     assert [one for one, clause in SUITE.clauses.items() if clause.group == "CLIENT" and one not in cited] == []
 

@@ -9,8 +9,10 @@ import pytest
 from wireproof.conformance.run.selection import applicable
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at, segments
 from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.suite.case_forms import FORMS
+from wireproof.conformance.suite.case_reader import CaseReader
+from wireproof.conformance.suite.sdk_steps import CutAt, SaidItem, answer_of
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
-from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import protocol
 from wireproof.protocols.throttr.requests import Insert, Query, Set
 
@@ -19,13 +21,18 @@ def script(variant: str = "uint16", profile: str = "7.3.2", **variables: Any) ->
     return ReplyScript(Symbols(protocol("throttr"), profile, variant, case="c", namespace="n", variables=variables))
 
 
+def said(node: Any) -> tuple[SaidItem, ...]:
+    found: Any = CaseReader(FORMS).read(tuple[SaidItem, ...], node, ())
+    return found
+
+
 @pytest.mark.parametrize("profile", ["7.1.0", "7.3.2"])
 def test_the_marks_of_every_answer_in_the_cases_end_where_its_bytes_do(profile: str) -> None:
     seen = 0
     for case in applicable(load_sdk_suite("throttr"), profile, "uint16"):
         symbols = Symbols(protocol("throttr"), profile, "uint16", case=case.id, namespace="n", variables=case.variables)
         for step in symbols.here(case.script):
-            for piece in ReplyScript(symbols).pieces(as_written(step.answer or ())):
+            for piece in ReplyScript(symbols).pieces(answer_of(step)):
                 if piece.fields:
                     seen += 1
                     assert max(piece.fields) == len(piece.data), case.id
@@ -55,9 +62,9 @@ def test_each_byte_of_a_request_belongs_to_a_field(message: Any, fields: list[st
         ("apart", [4, 3]),
         ("fields", [1, 3, 2, 1]),
         (3, [3, 3, 1]),
-        ({"at": 2}, [2, 5]),
-        ({"at": -1}, [6, 1]),
-        ({"at": 99}, [7]),
+        (CutAt(2), [2, 5]),
+        (CutAt(-1), [6, 1]),
+        (CutAt(99), [7]),
     ],
 )
 def test_bytes_are_cut_as_told_and_none_is_lost(cut: Any, sizes: list[int]) -> None:
@@ -68,7 +75,7 @@ def test_bytes_are_cut_as_told_and_none_is_lost(cut: Any, sizes: list[int]) -> N
     assert (b"".join(found), [len(one) for one in found]) == (b"abcdefg", sizes)
 
 
-@pytest.mark.parametrize("cut", ["somehow", 0, -1, None, {"at": "x"}])
+@pytest.mark.parametrize("cut", ["somehow", 0, -1, None, CutAt("x")])
 def test_a_cut_that_is_none_is_refused(cut: Any) -> None:
     with pytest.raises(SymbolError, match="cut: expected"):
         segments([ReplyPiece(b"abc")], cut)
@@ -76,21 +83,21 @@ def test_a_cut_that_is_none_is_refused(cut: Any) -> None:
 
 def test_tables_and_requests_are_written_in_few_words() -> None:
     made = script()
-    (piece,) = made.pieces(
+    (piece,) = made.pieces(said(
         {"STATS_REPLY": {"fragments": [{"each": {"f": [1, 2]}, "of": {"fragment": "f", "rows": [
             {"each": {"i": [1, 3]}, "of": {"key": "k{f}{i}", "*": "i"}}]}}]}}
-    )  # fmt: skip
+    ))  # fmt: skip
     fragments = piece.message.fragments  # type: ignore[union-attr]
 
     assert [[(row.key, row.total_reads) for row in one.rows] for one in fragments] == [
         [(b"k11", 1), (b"k12", 2), (b"k13", 3)],
         [(b"k21", 1), (b"k22", 2), (b"k23", 3)],
     ]
-    assert made.requests([{"times": 2, "of": {"QUERY": {"key": "k"}}}]) == [Query(b"k")] * 2
+    assert made.requests(said({"times": 2, "of": {"QUERY": {"key": "k"}}})) == [Query(b"k")] * 2
 
 
 def test_numbers_counted_up_differ_from_each_other() -> None:
-    (piece,) = script().pieces({"INFO_REPLY": {"*": {"from": 9}, "version": "1"}})
+    (piece,) = script().pieces(said({"INFO_REPLY": {"*": {"from": 9}, "version": "1"}}))
     values = [getattr(piece.message, name) for name in piece.message.__struct_fields__]  # type: ignore[union-attr]
 
     assert values[:3] == [9, 10, 11]
@@ -98,7 +105,7 @@ def test_numbers_counted_up_differ_from_each_other() -> None:
 
 
 def test_a_message_sent_slowly_is_one_message_in_two_pieces() -> None:
-    pieces = script().pieces({"slowly": {"push": {"channel": "c", "payload": "p"}}, "at": 2, "pause": 0.5})
+    pieces = script().pieces(said({"slowly": {"push": {"channel": "c", "payload": "p"}}, "at": 2, "pause": 0.5}))
 
     assert [(one.data.hex(), one.message is None, one.pause) for one in pieces] == [
         ("1901", True, None),

@@ -212,7 +212,6 @@ def test_a_prerequisite_that_fails_leaves_the_case_untestable_by_nobodys_fault()
         {"say": "ok"},
         {"ask": {"QUERY": {}}, "answer": "ok"},
         {"ask": "ok", "answer": "ok"},
-        {**ASK, "cut": "somehow"},
     ],
 )
 def test_a_case_that_cannot_be_played_is_the_harness_own_fault(step: dict[str, Any]) -> None:
