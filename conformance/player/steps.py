@@ -67,13 +67,9 @@ from wireproof.conformance.suite.values import (
     SymbolicMessage,
 )
 from wireproof.conformance.suite.written import as_written
-<<<<<<< HEAD
-from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
-from wireproof.reference_server.model import Disagreement
-=======
 from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Push, Request, Role
 from wireproof.protocols.dissect import Dissection
->>>>>>> main
+from wireproof.reference_server.model import Disagreement
 
 OnConnection = Connect | StartTls | ExpectSilence | ExpectAlive | ExpectClosed | Close | Reset | HalfClose
 ANY = MessagePattern("any", {}, is_name=True)

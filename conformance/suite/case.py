@@ -47,13 +47,9 @@ class Case:
     """The finding of a fuzzer that it was made of."""
     needs: tuple[str, ...] = ()
     """Features without which a target is not asked."""
-<<<<<<< HEAD
     modelled: bool = False
     """Each reply is judged by the model of the whole document, from all that was asked before."""
-    script: tuple[SdkStep, ...] = ()
-=======
     script: tuple[AnySdkStep, ...] = ()
->>>>>>> main
     """What is played to an SDK, in place of `steps`."""
 
 

@@ -16,11 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 Kept = TypeVar("Kept")
-<<<<<<< HEAD
-FORMAT = "6"
-=======
-FORMAT = "6"
->>>>>>> main
+FORMAT = "7"
 """Part of every digest; another one when what is kept changes."""
 
 
