@@ -23,7 +23,8 @@ from wireproof.conformance.report.clause_coverage import (
 )
 from wireproof.conformance.report.outputs import JOURNAL
 from wireproof.conformance.sdk.play.sdk_run import sdk_cases
-from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.cases import load_suite, vectors_root
+from wireproof.conformance.suite.combinations import coverage_of, read_combinations
 from wireproof.mutants.registry import client_mutants, server_mutants
 from wireproof.protocols import protocol_names
 from wireproof.reference_client.registry import driven_protocols
@@ -39,6 +40,7 @@ NAMED = 3
 @click.option("--runs", multiple=True, type=click.Path(path_type=Path, exists=True), help="Runs to read. Repeatable.")
 @click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only these clause groups. Repeatable.")
 @click.option("--brief", is_flag=True, help="One line a group instead of one a clause.")
+@click.option("--coverage", "pairs", is_flag=True, help="Print the pairs of values that cases of combinations hold.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.pass_context
 def command(
@@ -48,12 +50,16 @@ def command(
     runs: tuple[Path, ...],
     groups: tuple[str, ...],
     brief: bool,
+    pairs: bool,
     as_json: bool,
 ) -> None:
     """List for each clause of PROTOCOL which cases play it, which mutants break it, and what was observed in RUNS.
 
-    Exits 1 when a clause has no case, or is a MUST or SHOULD that no mutant breaks and no reason is given.
+    Exits 1 when a clause has no case, or is a MUST or SHOULD that no mutant breaks and no reason is given; with
+    --coverage, when a pair of values is in no case.
     """
+    if pairs:
+        context.exit(1 if _print_coverage(name) else 0)
     suite = load_suite(name)
     suite = replace(suite, cases=suite.cases + sdk_cases(name))
     found = read_runs(runs) if runs else Runs()
@@ -69,6 +75,19 @@ def command(
     else:
         _show(entries, missing, found, brief=brief)
     context.exit(1 if missing else 0)
+
+
+def _print_coverage(name: str) -> int:
+    """Print how many pairs the cases of each request hold, and each pair that none holds; return how many those are."""
+    file = read_combinations(vectors_root() / name / "combinations.yaml")
+    found = coverage_of(file) if file is not None else []
+    for one in found:
+        click.echo(f"{one.request:16} {one.cases:4} cases hold {one.pairs - len(one.missing)} of {one.pairs} pairs")
+        for pair in one.missing:
+            click.echo(f"  no case: {pair}")
+    total, missing = sum(one.pairs for one in found), sum(len(one.missing) for one in found)
+    click.echo(f"{name}: {total - missing} of {total} pairs in {sum(one.cases for one in found)} cases")
+    return missing
 
 
 def _mutants(name: str) -> list[AnyMutant]:

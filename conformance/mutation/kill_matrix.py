@@ -70,12 +70,17 @@ class KillMatrix:
 
     @property
     def kills_no_mutant(self) -> list[Case]:
-        """The MUST and SHOULD cases that kill no mutant, whatever their `foreach` values, and give no reason."""
+        """The MUST and SHOULD cases that kill no mutant, whatever their `foreach` values, and give no reason.
+
+        Cases of combinations are none of these: only all of them together hold every pair.
+        """
         killing = {_written_id(case) for case in self.cases if self.killers[case.id]}
         return [
             case
             for case in self.cases
-            if _written_id(case) not in killing and not case.no_fault and self.levels[case.id] in BINDING
+            if _written_id(case) not in killing
+            and not (case.no_fault or case.modelled)
+            and self.levels[case.id] in BINDING
         ]
 
     @property

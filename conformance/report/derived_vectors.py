@@ -59,7 +59,7 @@ class Deriver:
             if (
                 self._applies(case)
                 and mine.issuperset(case.needs)
-                and not (case.slow or case.heavy or case.budget or is_concurrent(case))
+                and not (case.slow or case.heavy or case.budget or case.modelled or is_concurrent(case))
             ):
                 document, conversation = self._document(found, case.topic), self.conversation(case)
                 if sum(len(step.get("hex", "")) // 2 for step in conversation["steps"]) <= LONGEST:

@@ -24,7 +24,8 @@ import msgspec
 from wireproof.conformance.suite.case import Case
 from wireproof.conformance.suite.case_documents import CaseDocument, Context, cases_in
 from wireproof.conformance.suite.documents import CaseError, keep, kept, read_document, read_text
-from wireproof.conformance.suite.sequences import filled
+from wireproof.conformance.suite.names import near
+from wireproof.conformance.suite.sequences import filled, names_in
 from wireproof.conformance.suite.values import Node
 
 __all__ = ["RequestCoverage", "combined_cases", "coverage_of", "read_combinations"]
@@ -106,12 +107,35 @@ def combined_cases(path: Path, context: Context) -> tuple[Case, ...]:
         return known.cases
     file = read_combinations(path)
     assert file is not None
+    _check_names(file, context, path.name)
     entries: list[Node] = [
         one for name, request in file.requests.items() for one in _entries(file, name, request, context)
     ]
     found = cases_in({"cases": entries}, context, path.stem)
     keep(path.name, digest, CaseDocument(found, ()))
     return found
+
+
+def _check_names(file: CombinationFile, context: Context, where: str) -> None:
+    """Raise `CaseError` for clauses that do not exist and `<names>` that nothing fills in."""
+    for name, request in file.requests.items():
+        for one in request.clauses:
+            if one not in context.clauses:
+                raise CaseError(f"{where}: {name}: no such clause: {one}{near(one, context.clauses)}")
+        for one in _placeholders(request.message) - set(request.fields):
+            raise CaseError(f"{where}: {name}: <{one}> is not among its fields: {', '.join(request.fields) or 'none'}")
+    for factor, values in file.factors.items():
+        for value, added in values.items():
+            if added.wrap is not None and _placeholders(added.wrap) != {"request"}:
+                raise CaseError(f"{where}: {factor}: {value}: expected <request> in wrap and no other name")
+
+
+def _placeholders(spec: Node) -> set[str]:
+    """Return the names in `<...>` anywhere in a message."""
+    if isinstance(spec, str):
+        return set(names_in(spec))
+    inner = [*spec, *spec.values()] if isinstance(spec, dict) else spec if isinstance(spec, list) else []
+    return {name for one in inner for name in _placeholders(one)}
 
 
 def coverage_of(file: CombinationFile) -> list[RequestCoverage]:
@@ -166,7 +190,6 @@ def _entries(file: CombinationFile, name: str, request: CombinedRequest, context
             "profiles": list(dict.fromkeys(profiles)),
             "modelled": True,
             "steps": _steps(file, request, row),
-            "no_fault": "one of many that hold a pair of values between them",
         }
         yield entry | ({"variants": list(request.variants)} if request.variants else {})
 
