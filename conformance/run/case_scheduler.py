@@ -60,7 +60,7 @@ from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.run.probe import Spoken, reply_to
+from wireproof.conformance.run.probe import Spoken, reply_to, use_by_others
 from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
@@ -75,6 +75,8 @@ if TYPE_CHECKING:
 Report = Callable[[Record], None]
 DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
 """What a target that fails under another segmentation may do to concurrent cases."""
+QUIET_ENOUGH = 5
+"""How often in a row the target must be quiet so that nobody asks again: a wrong server fails many cases."""
 HEAD_START = 1.0
 """Seconds by which a case that looks at tables counts as longer."""
 
@@ -101,6 +103,8 @@ class CaseScheduler:
         """Case and segmentation of each play that was begun beside plays of whole cases."""
         self._others_under_way, self._others_ended = 0, 0.0
         """How many plays under other segmentations are under way, and when the last one ended."""
+        self._quiet = 0
+        """How often in a row nobody else used the target after a case did not pass."""
         self._lost: list[tuple[Case, Outcome, float]] = []
         """Cases that lost the target while others were under way, and could not be retried."""
 
@@ -143,6 +147,8 @@ class CaseScheduler:
         for case in cases:
             began = time.monotonic()
             outcome = not_played(self.gone) if self.gone else await self.play(case)
+            if case.exclusive and outcome.verdict in DISTURBED and not self.gone:
+                outcome = decide(outcome, Evidence(use_by_others=await self._use_by_others()))
             await self._retry(case, outcome, began, alone=True)
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
@@ -283,6 +289,15 @@ class CaseScheduler:
         run, timeout = self.plan.run, self.plan.settings.timeout
         spoken = Spoken(run.profile, run.variant)
         return await reply_to(self.plan.suite, self.driver.address, spoken, None, timeout) is not None
+
+    async def _use_by_others(self) -> str:
+        """Return how others use the target, "" if nobody does; asked until it was quiet some times in a row."""
+        if self._quiet >= QUIET_ENOUGH:
+            return ""
+        run, timeout = self.plan.run, self.plan.settings.timeout
+        found = await use_by_others(self.plan.suite, self.driver.address, Spoken(run.profile, run.variant), timeout)
+        self._quiet = 0 if found else self._quiet + 1
+        return found
 
     def _report_losses(self) -> None:
         """Report the cases that lost the target while others were under way; a single one did it."""

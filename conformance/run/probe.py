@@ -24,6 +24,8 @@ from wireproof.protocols.connection import Client
 
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
+PAUSE = 0.5
+"""Seconds in which others are watched."""
 LARGEST = 64 * 1024
 """Bytes beyond which an answer is none of a known profile."""
 
@@ -130,3 +132,37 @@ async def is_fresh_server(suite: Suite, address: Address, spoken: Spoken, timeou
     reply = await reply_to(suite, address, spoken, spec["ask"], timeout)
     symbols = _symbols(suite, spoken.profile, spoken.variant)
     return reply is not None and match(pattern_of(spec["expect"]), reply, symbols) is None
+
+
+async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
+    """Return how others use the server now, in words; "" if nobody does, or if the protocol has no request to ask.
+
+    `quiet` of the protocol's probe names a request, the field of its reply that counts requests, and fields that stay
+    while nobody else is there. The request is sent twice at once, then once more after a pause: what the count grows by
+    in between, beyond what our own requests make it grow by, others asked.
+    """
+    spec: Mapping[str, Any] | None = suite.probe.get("quiet")
+    if spec is None:
+        return ""
+    symbols = _symbols(suite, spoken.profile, spoken.variant)
+    request, client = symbols.message(message_of(spec["ask"])), symbols.protocol.link.client(symbols.codec)
+    try:
+        async with asyncio.timeout(timeout + 2 * PAUSE):
+            wire = await connect(address, timeout)
+            try:
+                await asyncio.sleep(PAUSE / 10)
+                seen = [await _answer(wire, client, request, timeout) for _ in range(2)]
+                await asyncio.sleep(PAUSE)
+                seen.append(await _answer(wire, client, request, timeout))
+            finally:
+                await wire.close()
+    except (OSError, ProtocolError):
+        return ""
+    if not all(isinstance(one, Message) for one in seen):
+        return ""
+    first, second, last = (getattr(one, spec["counts"]) for one in seen)
+    found = [f"{last - second - (second - first)} requests"] if last - second > second - first else []
+    for name in spec["stays"]:
+        values = [getattr(one, name) for one in seen]
+        found += [f"{name} from {values[0]} to {values[-1]}"] if len(set(values)) > 1 else []
+    return f"others use the server: {', '.join(found)} in {PAUSE:g} s" if found else ""

@@ -9,18 +9,19 @@
 4. Nobody served. A case that waits for an answer while no other client gets one either: its hang is a crash.
 5. Shared loss. If several cases were under way when the target went away, none of them can be blamed.
 6. Confirmation. A failure under another segmentation counts only if the same case still passes whole.
-7. Level. A missed SHOULD is `lenient`, a MAY is observed and never fails.
-8. Cause or consequence. A failure that another one explains is `untestable`, with guilty `target`.
+7. Use by others. A case that needs the server for itself and does not pass while others use it is not supported there.
+8. Level. A missed SHOULD is `lenient`, a MAY is observed and never fails.
+9. Cause or consequence. A failure that another one explains is `untestable`, with guilty `target`.
 
-Steps 3 to 6 need what only the scheduler can find out, by playing again: it collects `Evidence` and calls `decide`, at
-once or when the rest is known. A step without evidence changes nothing, so evidence may come in parts. Step 7 makes the
-record, and step 8 holds a failure back until no case can explain it any more: each record is written once.
+Steps 3 to 7 need what only the scheduler can find out, by playing again: it collects `Evidence` and calls `decide`, at
+once or when the rest is known. A step without evidence changes nothing, so evidence may come in parts. Step 8 makes the
+record, and step 9 holds a failure back until no case can explain it any more: each record is written once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
@@ -46,9 +47,13 @@ class Evidence:
     """Cases that were under way, too, when the target went away; 0 where it is known that this one did it."""
     whole: Outcome | None = None
     """What came of the same case played whole again."""
+    use_by_others: str = ""
+    """How others used the server right after a case that needs it for itself."""
 
 
 Step = Callable[[Outcome, Evidence], Outcome]
+NOT_PASSED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
+"""What the use of others may cause; no crash."""
 
 
 def process_end(outcome: Outcome, evidence: Evidence) -> Outcome:
@@ -71,7 +76,16 @@ def confirmation(outcome: Outcome, evidence: Evidence) -> Outcome:
     return outcome if evidence.whole is None else confirmed(outcome, evidence.whole)
 
 
-STEPS: tuple[Step, ...] = (process_end, nobody_served, shared_loss, confirmation)
+def use_by_others(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Step 7."""
+    if not evidence.use_by_others or outcome.verdict not in NOT_PASSED:
+        return outcome
+    got = f"{evidence.use_by_others}; {outcome.got}"
+    expected = "a server that nobody else uses meanwhile"
+    return replace(outcome, verdict=Verdict.UNSUPPORTED, guilty=Guilty.NOBODY, blamed=None, expected=expected, got=got)
+
+
+STEPS: tuple[Step, ...] = (process_end, nobody_served, shared_loss, confirmation, use_by_others)
 """What becomes of the outcome of a play, in this order."""
 
 
@@ -90,7 +104,7 @@ def undeclared(lacking: Sequence[str], features: Mapping[str, str]) -> Outcome:
 
 
 class Verdicts:
-    """Step 8, for the records of one run: passes each to `write` once, when it is final."""
+    """Step 9, for the records of one run: passes each to `write` once, when it is final."""
 
     def __init__(self, suite: Suite, cases: Iterable[Case], write: Callable[[Record], None]) -> None:
         self._consequences = Consequences(suite, cases)

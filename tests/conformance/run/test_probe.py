@@ -9,7 +9,7 @@ from tests.conformance import servers
 from wireproof.conformance.drivers.sockets import connect
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
-from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_fresh_server, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_fresh_server, use_by_others, version_of
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.protocols import protocol
 
@@ -110,3 +110,49 @@ def test_a_version_of_bytes_that_are_no_text_is_unknown() -> None:
             return await version_of(SUITE, address, Spoken("7.1.0", "uint8"), 1.0)
 
     assert asyncio.run(main()) == "unknown"
+
+
+def used(*, others: bool, spoken: Spoken = SPOKEN[1]) -> str:
+    async def work(address: Address) -> None:
+        wire = await connect(address, 5.0)
+        try:
+            while True:
+                await wire.write(bytes.fromhex("02 01 6b"), 5.0)
+                await wire.read(5.0)
+                await asyncio.sleep(0.01)
+        finally:
+            await wire.close()
+
+    async def main() -> str:
+        async with servers.reference(spoken.profile, spoken.variant) as address:
+            task = asyncio.create_task(work(address)) if others else None
+            found = await use_by_others(SUITE, address, spoken, 5.0)
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            return found
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("spoken", SPOKEN[1::4], ids=[one.profile for one in SPOKEN[1::4]])
+def test_others_who_ask_are_noticed_and_our_own_requests_are_not(spoken: Spoken) -> None:
+    assert used(others=False, spoken=spoken) == ""
+    assert used(others=True, spoken=spoken).startswith("others use the server: ")
+    assert "requests" in used(others=True, spoken=spoken)
+
+
+@pytest.mark.parametrize("handle", [servers.closes, servers.babbles])
+def test_a_server_that_does_not_answer_is_used_by_nobody_else(handle: Any) -> None:
+    async def main() -> str:
+        async with servers.serving(handle) as address:
+            return await use_by_others(SUITE, address, SPOKEN[0], 0.2)
+
+    assert asyncio.run(main()) == ""
+
+
+def test_a_protocol_without_a_request_for_it_cannot_say() -> None:
+    async def main() -> str:
+        return await use_by_others(load_suite("psrt"), Address("tcp", "127.0.0.1", 1), Spoken("1", "standard"), 0.1)
+
+    assert asyncio.run(main()) == ""

@@ -56,6 +56,8 @@ def test_a_step_without_evidence_changes_nothing(step: object, outcome: Outcome)
         (HANG, Evidence(serves_nobody=True), Verdict.CRASH, Guilty.TARGET, "nothing; the target answers nobody"),
         (FAIL, Evidence(serves_nobody=True), Verdict.FAIL, Guilty.TARGET, "wrong; the target answers nobody any more"),
         (CRASH, Evidence(others=2), Verdict.UNTESTABLE, Guilty.NOBODY, "gone; 2 other cases were under way"),
+        (FAIL, Evidence(use_by_others="busy"), Verdict.UNSUPPORTED, Guilty.NOBODY, "busy; wrong"),
+        (CRASH, Evidence(use_by_others="busy"), Verdict.CRASH, Guilty.TARGET, "gone"),
         (FAIL, Evidence(whole=PASS), Verdict.FAIL, Guilty.TARGET, "wrong"),
         (FAIL, Evidence(whole=HANG), Verdict.UNTESTABLE, Guilty.NOBODY, "wrong; whole it does not pass any more"),
         (HANG, Evidence(serves_nobody=True, others=1), Verdict.UNTESTABLE, Guilty.NOBODY, "nothing; the target"),
@@ -67,6 +69,10 @@ def test_evidence_decides(outcome: Outcome, evidence: Evidence, verdict: Verdict
     assert (found.verdict, found.guilty) == (verdict, guilty)
     assert found.got is not None
     assert found.got.startswith(got)
+
+
+def test_the_use_of_others_changes_nothing_about_a_case_that_passed() -> None:
+    assert decide(PASS, Evidence(use_by_others="busy")) is PASS
 
 
 def test_a_case_that_ended_the_server_blames_its_own_clause_and_keeps_the_evidence() -> None:
