@@ -264,9 +264,12 @@ def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFram
 
 def _is_one(talk: CaseConnections, line: CaseConnection, data: bytes, request: Request | None) -> bool:
     """Say whether bytes written by hand are, to a server, the one request they stand for."""
+    if request is None:
+        return False
     dissection = Dissection(line.link, talk.symbols.codec)
-    read = dissection.feed(Role.CLIENT, data)
-    return [type(one.message) for one in read] == [type(request)] and dissection.of_client.is_whole
+    dissection.receive(Role.CLIENT, data)
+    first = dissection.next_frame()
+    return first is not None and type(first.message) is type(request) and dissection.of_client.is_whole
 
 
 def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> ActionGenerator[None]:
