@@ -31,7 +31,8 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.document_model import DocumentJudge
-from wireproof.conformance.player.steps import allowed, play_step, settle_pushes
+from wireproof.conformance.player.modelled import allowed, settle_pushes
+from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation

@@ -5,19 +5,19 @@ What is not met raises `Stopped`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from wireproof.conformance.model.actions import Sleep
-from wireproof.conformance.model.intended import IntendedFrame
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, first_byte
 from wireproof.conformance.player.concurrency.concurrent_play import play_concurrently
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.connections import SETTLED, ActionGenerator, CaseConnections
-from wireproof.conformance.player.document_model import DocumentJudge
+from wireproof.conformance.player.modelled import allowed
 from wireproof.conformance.player.resource_limits import Budget
+from wireproof.conformance.player.sending import Variables, encoded, for_each, send
 from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import (
     AnyOf,
@@ -57,25 +57,12 @@ from wireproof.conformance.suite.steps import (
     WaitUntil,
 )
 from wireproof.conformance.suite.symbols import SymbolError
-from wireproof.conformance.suite.values import (
-    Hex,
-    MessageEach,
-    MessageItem,
-    MessageTimes,
-    Range,
-    Raw,
-    SymbolicMessage,
-)
-from wireproof.conformance.suite.written import as_written
-from wireproof.protocols import EndOfStream, LocalProtocolError, Message, Push, Request, Role
-from wireproof.protocols.dissect import Dissection
-from wireproof.reference_server.model import Disagreement
+from wireproof.protocols import EndOfStream, Message, Push, Request
 
 OnConnection = Connect | StartTls | ExpectSilence | ExpectAlive | ExpectClosed | Close | Reset | HalfClose
 ANY = MessagePattern("any", {}, is_name=True)
 SILENCE = 0.3
 """Seconds without anything after which a connection that may be silent is."""
-Variables = Mapping[str, int]
 
 
 def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
@@ -102,7 +89,7 @@ def play_step(talk: CaseConnections, step: AnyStep) -> ActionGenerator[None]:
 def _carried_out(talk: CaseConnections, verb: Verb, on: str) -> ActionGenerator[None]:
     match verb:
         case Send(items):
-            return _send(talk, items, on)
+            return send(talk, items, on)
         case Expect(patterns):
             return _expect(talk, patterns, on)
         case ExpectPush(patterns):
@@ -148,30 +135,12 @@ def _about_connections(talk: CaseConnections, verb: OnConnection) -> ActionGener
             return _half_close(talk, name)
 
 
-def _each(talk: CaseConnections, spec: Range) -> list[Variables]:
-    ((name, bounds),) = spec.items()
-    first, last = (talk.symbols.integer(one) for one in bounds)
-    return [{name: number} for number in range(first, last + 1)]
-
-
-def _messages(talk: CaseConnections, items: Iterable[MessageItem]) -> Iterator[tuple[Variables, MessageItem]]:
-    """Yield each message with the variables that it is repeated with."""
-    for one in items:
-        match one:
-            case MessageEach(each, of):
-                yield from ((values, of) for values in _each(talk, each))
-            case MessageTimes(times, of):
-                yield from [({}, of)] * talk.symbols.integer(times)
-            case _:
-                yield {}, one
-
-
 def _patterns(talk: CaseConnections, items: Iterable[PatternItem]) -> Iterator[tuple[Variables, Pattern]]:
     """Yield each pattern with the variables that it is repeated with."""
     for one in items:
         match one:
             case PatternEach(each, of):
-                yield from ((values, of) for values in _each(talk, each))
+                yield from ((values, of) for values in for_each(talk, each))
             case PatternTimes(times, of):
                 yield from [({}, of)] * talk.symbols.integer(times)
             case _:
@@ -179,7 +148,7 @@ def _patterns(talk: CaseConnections, items: Iterable[PatternItem]) -> Iterator[t
 
 
 def _repeat(talk: CaseConnections, loop: Loop) -> ActionGenerator[None]:
-    for values in _each(talk, loop.each):
+    for values in for_each(talk, loop.each):
         talk.symbols.variables.update(values)
         for one in loop.steps:
             yield from play_step(talk, one)
@@ -215,63 +184,6 @@ def _secure(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     yield from talk.secure(line)
 
 
-def _send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> ActionGenerator[None]:
-    line = yield from talk.line(on)
-    meant = talk.noops_before(line)
-    before = len(meant)
-    for values, item in _messages(talk, items):
-        talk.symbols.variables.update(values)
-        match item:
-            case Raw():
-                meant.append(_raw(talk, item, line))
-            case SymbolicMessage():
-                meant.append(_encoded(talk, line, talk.symbols.message(item)))
-            case _:
-                raise SymbolError(f"expected one message, got {as_written(item)!r}")
-    if talk.judge is not None:
-        for number, one in enumerate(meant):
-            if number < before:
-                talk.judge.beside(on, one.message)
-            else:
-                talk.judge.asked(on, one.message, talk.now)
-    yield from talk.write(line, meant)
-
-
-def _encoded(talk: CaseConnections, line: CaseConnection, message: Message) -> IntendedFrame:
-    try:
-        return IntendedFrame(len(talk.trace), line.codec.send(message), message)
-    except LocalProtocolError as error:
-        if line.ended is None:
-            raise
-        detail = f"the target closed the connection ({line.ended})"
-        raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0) from error
-
-
-def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFrame:
-    """Return the frame of `{raw: ...}`; it may say `as` which request it is answered like."""
-    data = talk.symbols.data(Hex(item.raw) if isinstance(item.raw, str | int) else item.raw)
-    request = talk.symbols.message(item.stands_for) if item.stands_for else None
-    if request is not None and not isinstance(request, Request):
-        raise SymbolError(f"as: expected a request, got {request.NAME}")
-    line.by_hand |= not _is_one(talk, line, data, request)
-    if request is not None:
-        line.codec.await_reply(request)
-        talk.asked.add(request.NAME)
-    else:
-        line.framed = False
-    return IntendedFrame(len(talk.trace), data, like=request)
-
-
-def _is_one(talk: CaseConnections, line: CaseConnection, data: bytes, request: Request | None) -> bool:
-    """Say whether bytes written by hand are, to a server, the one request they stand for."""
-    if request is None:
-        return False
-    dissection = Dissection(line.link, talk.symbols.codec)
-    dissection.receive(Role.CLIENT, data)
-    first = dissection.next_frame()
-    return first is not None and type(first.message) is type(request) and dissection.of_client.is_whole
-
-
 def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> ActionGenerator[None]:
     line = yield from talk.line(on)
     for values, item in _patterns(talk, patterns):
@@ -293,25 +205,6 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
             raise Stopped(Verdict.FAIL, problem.expected, problem.got, byte=byte)
     if not talk.asks_no_more:
         talk.nothing_beyond(line)
-
-
-def allowed(talk: CaseConnections, found: Disagreement | None) -> None:
-    """Raise `Stopped` for what no reading of the document allows."""
-    if found is not None:
-        talk.clause = found.clause or talk.clause
-        raise Stopped(Verdict.FAIL, "what the document allows after all that was asked", found.detail)
-
-
-def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
-    """Take the pushes that are still due. Raises `Stopped` for one that does not come."""
-    for line in talk.lines.values():
-        while (due := judge.due(line.name)) is not None:
-            talk.reply_to = "PUSH"
-            event = yield from talk.event(line, talk.timeout)
-            if not isinstance(event, Push):
-                allowed(talk, judge.missing(line.name))
-                raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
-            allowed(talk, judge.heard(line.name, event, talk.now))
 
 
 def _pushes(talk: CaseConnections, item: Pattern) -> set[str]:
@@ -373,7 +266,7 @@ def _sync_request(line: CaseConnection) -> Request:
 
 def _ask(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:
     """Send a request whose reply must be the next message."""
-    yield from talk.write(line, [*talk.noops_before(line), _encoded(talk, line, request)])
+    yield from talk.write(line, [*talk.noops_before(line), encoded(talk, line, request)])
     message = yield from talk.next(line, f"the reply to {request.NAME}")
     talk.heard(line, message, ANY)
     if line.codec.answered is not request:

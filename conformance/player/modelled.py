@@ -1,0 +1,32 @@
+"""Holds a case to the model of the document: replies that it does not allow, and pushes that are due."""
+
+from __future__ import annotations
+
+from wireproof.conformance.model.outcome import Stopped
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.model.wording import describe
+from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
+from wireproof.conformance.player.document_model import DocumentJudge
+from wireproof.protocols import Message, Push
+from wireproof.reference_server.model import Disagreement
+
+__all__ = ["allowed", "settle_pushes"]
+
+
+def allowed(talk: CaseConnections, found: Disagreement | None) -> None:
+    """Raise `Stopped` for what no reading of the document allows."""
+    if found is not None:
+        talk.clause = found.clause or talk.clause
+        raise Stopped(Verdict.FAIL, "what the document allows after all that was asked", found.detail)
+
+
+def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
+    """Take the pushes that are still due. Raises `Stopped` for one that does not come."""
+    for line in talk.lines.values():
+        while (due := judge.due(line.name)) is not None:
+            talk.reply_to = "PUSH"
+            event = yield from talk.event(line, talk.timeout)
+            if not isinstance(event, Push):
+                allowed(talk, judge.missing(line.name))
+                raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
+            allowed(talk, judge.heard(line.name, event, talk.now))
