@@ -57,8 +57,11 @@ class Contestant:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("reports/matrix"), help="Folder for the matrix.")
 @click.option("--no-matrix", is_flag=True, help="Stop after the runs (no Spark, no Java).")
 @click.option("--simulate", is_flag=True, help="Play the reference servers in simulation: no sockets, no mutants.")
+@click.option(
+    "--sample", is_flag=True, help="One mutant, and each variant under one profile; what is left out is printed."
+)
 @click.pass_context
-def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, simulate: bool) -> None:
+def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, simulate: bool, sample: bool) -> None:
     """Test the reference servers of every protocol, profile and variant, and two mutants of each, then fold the matrix.
 
     Exits 0 when every reference server passes and every mutant fails.
@@ -68,6 +71,10 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
         console.width = PRINTED_WIDTH
     began = time.monotonic()
     contestants = [one for one in _contestants() if not (simulate and one.mutant)]
+    if sample:
+        everything, contestants = contestants, _sampled(contestants)
+        left_out = [one.folder for one in everything if one not in contestants]
+        console.print(f"left out by --sample: {', '.join(left_out) or 'nothing'}")
     play = _simulate if simulate else _test
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         results = list(pool.map(lambda one: play(one, runs / one.folder), contestants))
@@ -102,6 +109,21 @@ def _contestants() -> list[Contestant]:
             Contestant(name, spoken.default_profile, spoken.default_variant, mutant)
             for mutant in demonstration_mutants(name)
         ]
+    return found
+
+
+def _sampled(contestants: list[Contestant]) -> list[Contestant]:
+    """Return of each protocol one mutant, every variant under one profile, in turn, and every profile."""
+    found: list[Contestant] = []
+    for one in contestants:
+        profiles = protocol(one.protocol).profiles
+        variants, turn = list(profiles[one.profile].variants), list(profiles).index(one.profile)
+        if one.mutant is not None:
+            wanted = not any(other.mutant for other in found if other.protocol == one.protocol)
+        else:
+            wanted = one.variant in (variants[turn :: len(profiles)] or variants[:1])
+        if wanted:
+            found.append(one)
     return found
 
 

@@ -43,7 +43,9 @@ def altered(play: Play, kind: Kind, old: bytes, new: bytes | None) -> Play:
     return replace(play, trace=type(play.trace)(events))
 
 
-@pytest.mark.parametrize(("profile", "variant"), [("7.1.0", "uint16"), ("7.3.2", "uint8")])
+@pytest.mark.parametrize(
+    ("profile", "variant"), [pytest.param("7.1.0", "uint16", marks=pytest.mark.nightly), ("7.3.2", "uint8")]
+)
 def test_the_bugless_server_reports_nothing(profile: str, variant: str) -> None:
     assert first_suspicion(FuzzContext("throttr", profile, variant), 250) is None
 

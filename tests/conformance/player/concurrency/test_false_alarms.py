@@ -44,7 +44,10 @@ def histories(draw: st.DrawFn, profile: str, variant: str) -> list[Operation]:
     ]
 
 
-@pytest.mark.parametrize(("profile", "variant"), [("7.1.0", "uint8"), ("7.3.2", "uint8"), ("7.3.2", "uint64")])
+@pytest.mark.parametrize(
+    ("profile", "variant"),
+    [("7.1.0", "uint8"), pytest.param("7.3.2", "uint8", marks=pytest.mark.nightly), ("7.3.2", "uint64")],
+)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_what_acts_one_after_another_is_linearizable(profile: str, variant: str, data: st.DataObject) -> None:
