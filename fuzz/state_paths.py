@@ -10,7 +10,7 @@ connections, so messages are played here, not read.
 # 1. `examples` builds a few messages of each class: every member of its enums, all other fields short and plain.
 #    Messages that hold tables or other messages are left out.
 # 2. The search begins with the empty path. Each round takes a path from the queue and appends every example of every
-#    request; requests of the link's opening come first, because they are known to be valid.
+#    request; requests of the link's handshake come first, because they are known to be valid.
 # 3. A path is legal if both sides can play it: `connections_after` encodes each message on one side, decodes it on
 #    the other, and compares. A side that raises makes the path illegal, and it is dropped.
 # 4. A legal path is tried with each reply that the request may get and then without a reply. Answered paths come

@@ -30,6 +30,7 @@ __all__ = [
     "instead",
     "lead",
     "order",
+    "patched",
     "taking",
     "with_answer",
     "with_handler",
@@ -86,6 +87,27 @@ def edited_parts(
     places = {patch: place.rpartition(".") for patch, place in classes.items()}
     replaced = {patch: _Lazy(edited, *place[::2]) for patch, place in places.items() if place[0] in edited.affected}
     return {"handlers": handlers, **replaced}
+
+
+def patched(
+    server: str,
+    codec: str,
+    edits: Sequence[Edit],
+    makers: Mapping[str, Callable[..., Any]],
+    session: str,
+    patches: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the patches of a mutant of the package `server`: those of its edits, and its own, which act on the former.
+
+    `codec` is the package that the server speaks by, `session` the class of `server.session` for one connection.
+    """
+    if not edits:
+        return dict(patches)
+    made = edited_parts(
+        (codec, server), edits, makers, state=f"{server}.state.State", session=f"{server}.session.{session}"
+    )
+    both_handlers = {"handlers": both(made["handlers"], patches["handlers"])} if "handlers" in patches else {}
+    return {**made, **patches, **both_handlers}
 
 
 def _name(kind: type[Request], handler: Handler) -> str:

@@ -25,7 +25,7 @@ class CaseConnection:
         self.ended: Kind | None = None
         """How the target ended it."""
         self.may_be_closed = False
-        """The case says that the target closes it there: a neighbour behind its last request may be left unanswered."""
+        """The case says that the target closes it there: a no-op request behind its last one may be left unanswered."""
         self.half_closed = False
         self.framed = True
         """False once bytes were sent that no request stands for: what may come after the last step is then open."""

@@ -48,6 +48,7 @@ from wireproof.conformance.suite.segmentation import Carrier, Segmentation
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemoteProtocolError
+from wireproof.reference_server.model import Window
 
 Result = TypeVar("Result")
 ActionGenerator = Generator[Action, Answer, Result]
@@ -106,8 +107,18 @@ class CaseConnections:
         self.trace.append(TraceEvent(at_us, connection, answer.kind, shown, link))
         return answer
 
+    @property
+    def now_ns(self) -> int:
+        """The instant of the trace, in ns since the case began."""
+        return round(self.now * 1e9)
+
+    @property
+    def instant(self) -> Window:
+        """The same as a window without length."""
+        return Window(self.now_ns, self.now_ns)
+
     def note(self, do: str, connection: str, **detail: Any) -> None:
-        """Tell the scribe, if there is one."""
+        """Report a step to `on_step`, if there is one."""
         if self._on_step is not None:
             self._on_step(StepEvent(do, connection, **detail))
 
@@ -128,7 +139,7 @@ class CaseConnections:
             self.intended[len(self.trace) - 1] = made.intended
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
             if self.judge is not None:
-                self.judge.connected(name, int(answer.data) if answer.data else None, self.now)
+                self.judge.connected(name, int(answer.data) if answer.data else None, self.instant)
         line = self.lines[name]
         if link is not None and self._link_name(link) != line.link_name:
             raise SymbolError(f"connection {name} is open already and speaks {line.link_name or 'the usual link'}")
@@ -166,7 +177,7 @@ class CaseConnections:
         else:
             del self.lines[name]
             if self.judge is not None:
-                self.judge.closed(name, self.now)
+                self.judge.closed(name, self.instant)
 
     def write(self, line: CaseConnection, meant: list[IntendedFrame]) -> ActionGenerator[None]:
         """Send frames as the delivery says. What a lost connection still holds is found by reading it.
@@ -243,7 +254,7 @@ class CaseConnections:
         return event or (EndOfStream(0) if line.ended else None)
 
     def _own(self, line: CaseConnection) -> Message | EndOfStream | None:
-        """Return the next message that does not answer a neighbour."""
+        """Return the next message that does not answer a no-op request."""
         event = self._decoded(line)
         while line.noops.drops(event):
             event = self._decoded(line)
@@ -288,7 +299,7 @@ class CaseConnections:
         return event
 
     def heard(self, line: CaseConnection, message: Message, expect: Pattern) -> None:
-        """Tell the scribe which message came and what it had to be."""
+        """Report to `on_step` which message came and what it had to be."""
         if self._on_step is not None:
             first, stop = line.codec.span
             data = bytes(line.received[first:stop])
@@ -331,7 +342,7 @@ class CaseConnections:
                 seconds = LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
                 event = yield from self.event(line, seconds)
                 while self.judge is not None and isinstance(event, Push):
-                    self.judge.heard(line.name, event, self.now)
+                    self.judge.heard(line.name, event, self.now_ns)
                     event = yield from self.event(line, seconds)
             except Stopped as stop:
                 stop.expected = "nothing more"
@@ -340,7 +351,7 @@ class CaseConnections:
                 raise Stopped(Verdict.FAIL, "nothing more", describe(event), byte=0)
 
     def _settled(self, line: CaseConnection) -> ActionGenerator[None]:
-        """Take the answers to neighbours that are still due, where nothing else is due before them."""
+        """Take the answers to no-op requests that are still due, where nothing else is due before them."""
         noops = line.noops
         if line.ended and line.may_be_closed and noops.only_last_due:
             return

@@ -7,10 +7,22 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.document_model import DocumentJudge
+from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, Push
 from wireproof.reference_server.model import Disagreement
 
-__all__ = ["allowed", "settle_pushes"]
+__all__ = ["allowed", "judge_of", "settle_pushes"]
+
+
+def judge_of(symbols: Symbols) -> DocumentJudge:
+    """Return a judge for one case; others may use the server meanwhile. Raises ValueError without a model."""
+    return DocumentJudge(
+        symbols.protocol.name,
+        profile=symbols.profile,
+        variant=symbols.variant,
+        tolerance_ns=round(float(symbols.number("TOLERANCE", "")) * 1e9),
+        shared=True,
+    )
 
 
 def allowed(talk: CaseConnections, found: Disagreement | None) -> None:
@@ -29,4 +41,4 @@ def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerato
             if not isinstance(event, Push):
                 allowed(talk, judge.missing(line.name))
                 raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
-            allowed(talk, judge.heard(line.name, event, talk.now))
+            allowed(talk, judge.heard(line.name, event, talk.now_ns))

@@ -89,7 +89,7 @@ class NoopRequests:
         return True
 
     def missing(self, ended: str | None) -> Stopped:
-        """Return what stops a play whose neighbours were not answered; `ended`: how the target ended the connection."""
+        """Return what stops a play with unanswered no-op requests; `ended`: how the target ended the connection."""
         expected = f"an answer to {self._request_text(self._due[0])}"
         if ended:
             return Stopped(Verdict.FAIL, expected, f"the target closed the connection ({ended})", byte=0)

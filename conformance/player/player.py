@@ -30,8 +30,7 @@ from wireproof.conformance.model.outcome import Outcome, Place, StepEvent, Stopp
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
-from wireproof.conformance.player.document_model import DocumentJudge
-from wireproof.conformance.player.modelled import allowed, settle_pushes
+from wireproof.conformance.player.modelled import allowed, judge_of, settle_pushes
 from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request
 from wireproof.conformance.suite.cases import Case
@@ -78,7 +77,7 @@ class Player:
         try:
             steps = talk.symbols.here(self.case.steps)
             if self.case.modelled:
-                talk.judge = DocumentJudge(talk.symbols)
+                talk.judge = judge_of(talk.symbols)
             last = last_request(steps)
             for number, spec in enumerate(steps):
                 self._step, talk.asks_no_more = number, number == last
@@ -89,7 +88,7 @@ class Player:
                 yield from settle_pushes(talk, talk.judge)
             yield from talk.nothing_left()
             if talk.judge is not None:
-                allowed(talk, talk.judge.unexpected(talk.now))
+                allowed(talk, talk.judge.unexpected(talk.now_ns))
         except Stopped as stop:
             if stop.verdict is Verdict.FAIL and (yield from talk.gone()):
                 stop.verdict = Verdict.CRASH

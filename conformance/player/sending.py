@@ -66,7 +66,7 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
             if number < before:
                 talk.judge.beside(on, one.message)
             else:
-                talk.judge.asked(on, one.message, talk.now)
+                talk.judge.asked(on, one.message, talk.now_ns)
     yield from talk.write(line, meant)
 
 

@@ -192,10 +192,10 @@ def _expect(talk: CaseConnections, patterns: Iterable[PatternItem], on: str) -> 
         message = yield from talk.next(line, item)
         talk.heard(line, message, item)
         if talk.judge is not None:
-            allowed(talk, talk.judge.heard(line.name, message, talk.now))
+            allowed(talk, talk.judge.heard(line.name, message, talk.now_ns))
             while isinstance(message, Push):
                 message = yield from talk.next(line, item)
-                allowed(talk, talk.judge.heard(line.name, message, talk.now))
+                allowed(talk, talk.judge.heard(line.name, message, talk.now_ns))
         problem = match(item, message, talk.symbols)
         if problem is not None:
             talk.field = problem.field
@@ -244,7 +244,7 @@ def _observe(talk: CaseConnections, spec: Observe, on: str) -> ActionGenerator[N
 
 
 def _silent(talk: CaseConnections, name: str) -> ActionGenerator[None]:
-    """Nothing may have come on the connection: a barrier's reply must be the next message."""
+    """Nothing may have come on the connection: the reply to the sync request must be the next message."""
     line = yield from talk.line(talk.symbols.filled(name))
     if line.is_stream:
         yield from _ask(talk, line, _sync_request(line))

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,6 @@ from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.symbolic import message_of, pattern_of, value_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, protocol
-from wireproof.protocols.connection import Client
 
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
@@ -79,40 +79,48 @@ async def _ask(wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST
     return answer
 
 
-async def reply_to(suite: Suite, address: Address, spoken: Spoken, ask: Any, timeout: float) -> Message | None:
+@asynccontextmanager
+async def _session(symbols: Symbols, address: Address, timeout: float) -> AsyncIterator[Callable[[Message], Any]]:
+    """Open a connection and finish its handshake; yields what sends a request and returns what comes of it, no push.
+
+    Raises `OSError` (`TimeoutError` among them: all of it takes at most `timeout` seconds) and `ProtocolError`.
+    """
+    link = symbols.protocol.link
+    client = link.client(symbols.codec)
+
+    async def ask(request: Message) -> Any:
+        event: Any = NEED_DATA
+        await wire.write(client.send(request), timeout)
+        while event is NEED_DATA or isinstance(event, Push):
+            event = client.next_event()
+            if event is NEED_DATA:
+                kind, data = await wire.read(timeout)
+                client.receive_data(data if kind is Kind.RECEIVED else b"")
+        return event
+
+    async with asyncio.timeout(timeout):
+        wire = await connect(address, timeout)
+        try:
+            for request in link.handshake():
+                await ask(request)
+            yield ask
+        finally:
+            await wire.close()
+
+
+async def reply_to(suite: Suite, address: Address, spoken: Spoken, request: Any, timeout: float) -> Message | None:
     """Return what a new client is answered to one request; None when nothing that can be read comes in time.
 
-    `ask` is a symbolic message, or None for the protocol's barrier, which any server answers at once.
+    `request` is a symbolic message, or None for the one that any server of the protocol answers at once.
     """
     symbols = _symbols(suite, spoken.profile, spoken.variant)
-    link = symbols.protocol.link
-    client, event = link.client(symbols.codec), None
+    message = symbols.protocol.link.sync_request() if request is None else symbols.message(message_of(request))
     try:
-        async with asyncio.timeout(timeout):
-            wire = await connect(address, timeout)
-            try:
-                for request in (
-                    *link.handshake(),
-                    link.sync_request() if ask is None else symbols.message(message_of(ask)),
-                ):
-                    event = await _answer(wire, client, request, timeout)
-            finally:
-                await wire.close()
+        async with _session(symbols, address, timeout) as ask:
+            event = await ask(message)
     except (OSError, ProtocolError):
         return None
     return event if isinstance(event, Message) else None
-
-
-async def _answer(wire: Wire, client: Client, request: Message, timeout: float) -> Any:
-    """Return what comes of one request, which is no push."""
-    event: Any = NEED_DATA
-    await wire.write(client.send(request), timeout)
-    while event is NEED_DATA or isinstance(event, Push):
-        event = client.next_event()
-        if event is NEED_DATA:
-            kind, data = await wire.read(timeout)
-            client.receive_data(data if kind is Kind.RECEIVED else b"")
-    return event
 
 
 async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:
@@ -145,17 +153,13 @@ async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout:
     if spec is None:
         return ""
     symbols = _symbols(suite, spoken.profile, spoken.variant)
-    request, client = symbols.message(message_of(spec["ask"])), symbols.protocol.link.client(symbols.codec)
+    request = symbols.message(message_of(spec["ask"]))
     try:
-        async with asyncio.timeout(timeout + 2 * PAUSE):
-            wire = await connect(address, timeout)
-            try:
-                await asyncio.sleep(PAUSE / 10)
-                seen = [await _answer(wire, client, request, timeout) for _ in range(2)]
-                await asyncio.sleep(PAUSE)
-                seen.append(await _answer(wire, client, request, timeout))
-            finally:
-                await wire.close()
+        async with _session(symbols, address, timeout + 2 * PAUSE) as ask:
+            await asyncio.sleep(PAUSE / 10)
+            seen = [await ask(request), await ask(request)]
+            await asyncio.sleep(PAUSE)
+            seen.append(await ask(request))
     except (OSError, ProtocolError):
         return ""
     if not all(isinstance(one, Message) for one in seen):

@@ -6,7 +6,7 @@ depend on, so that a run decodes a thousand cases in some milliseconds and parse
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -78,18 +78,28 @@ class Context:
 
 def read_cases(path: Path, context: Context, kind: type[CaseFile | SdkCaseFile] = CaseFile) -> CaseDocument:
     """Return the cases and frames of a file; raises `CaseError` that names every line that is wrong, and why."""
+    return remembered(path, context, lambda text: _read(text, path.name, context, kind))
+
+
+def remembered(path: Path, context: Context, read: Callable[[str], CaseDocument]) -> CaseDocument:
+    """Return what `read` makes of the text of a file, kept until the text or what it may name is another."""
     text = read_text(path)
     digest = sha256(f"{context.digest}\0{text}".encode()).hexdigest()[:24]
-    if (found := kept(path.name, digest, CaseDocument)) is not None:
-        return found
+    found = kept(path.name, digest, CaseDocument)
+    if found is None:
+        found = read(text)
+        keep(path.name, digest, found)
+    return found
+
+
+def _read(text: str, name: str, context: Context, kind: type[CaseFile | SdkCaseFile]) -> CaseDocument:
     from wireproof.conformance.suite.yaml_documents import line_of, parsed
 
-    document = parsed(text, path.name)
-    found, problems = document_of(document, context, path.name, kind)
+    document = parsed(text, name)
+    found, problems = document_of(document, context, name, kind)
     if problems:
-        lines = [f"{path.name}:{line_of(text, one.path)}: {problem_text(document, one)}" for one in problems]
+        lines = [f"{name}:{line_of(text, one.path)}: {problem_text(document, one)}" for one in problems]
         raise CaseError("\n".join(lines))
-    keep(path.name, digest, found)
     return found
 
 

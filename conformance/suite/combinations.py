@@ -22,8 +22,8 @@ from typing import Any
 import msgspec
 
 from wireproof.conformance.suite.case import Case
-from wireproof.conformance.suite.case_documents import CaseDocument, Context, cases_in
-from wireproof.conformance.suite.documents import CaseError, keep, kept, read_document, read_text
+from wireproof.conformance.suite.case_documents import CaseDocument, Context, cases_in, remembered
+from wireproof.conformance.suite.documents import CaseError, read_document
 from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.sequences import filled, names_in
 from wireproof.conformance.suite.values import Node
@@ -102,18 +102,17 @@ def combined_cases(path: Path, context: Context) -> tuple[Case, ...]:
     """Return the cases of a protocol's combinations, none without a file. Raises `CaseError`."""
     if not path.is_file():
         return ()
-    digest = sha256(f"{context.digest}\0{read_text(path)}".encode()).hexdigest()[:24]
-    if (known := kept(path.name, digest, CaseDocument)) is not None:
-        return known.cases
+    return remembered(path, context, lambda _: CaseDocument(_cases(path, context), ())).cases
+
+
+def _cases(path: Path, context: Context) -> tuple[Case, ...]:
     file = read_combinations(path)
     assert file is not None
     _check_names(file, context, path.name)
     entries: list[Node] = [
         one for name, request in file.requests.items() for one in _entries(file, name, request, context)
     ]
-    found = cases_in({"cases": entries}, context, path.stem)
-    keep(path.name, digest, CaseDocument(found, ()))
-    return found
+    return cases_in({"cases": entries}, context, path.stem)
 
 
 def _check_names(file: CombinationFile, context: Context, where: str) -> None:

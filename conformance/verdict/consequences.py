@@ -2,10 +2,10 @@
 
 Groups of clauses are ordered by dependency. A failed case of a lower group explains a failed one above it that used the
 lower group's request, when both stopped at the same place (the same field of the reply to the same request; what is
-judged by many replies at once stops at all of them) or when the lower one is a foundation. Of several foundations of
-one group the later ones, in order of their files, depend on the earlier. A failed bedrock case explains every other
-failure. What explains always stands lower, so failures are decided from the lowest up, and what explains one is never
-explained itself.
+judged by many replies at once stops at all of them) or when the lower one is a prerequisite. Of several prerequisites
+of one group the later ones, in order of their files, depend on the earlier. A failed prerequisite of all explains every
+other failure. What explains always stands lower, so failures are decided from the lowest up, and what explains one is
+never explained itself.
 """
 
 # Strategy

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Shut, Sleep, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.wording import describe
+from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import Transport
@@ -18,7 +17,6 @@ from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Mess
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw
 from wireproof.reference_server.model import Disagreement, Window
-from wireproof.reference_server.registry import server_model_of
 
 __all__ = ["StoreCheck"]
 
@@ -27,29 +25,21 @@ LONGEST = 600
 """Most characters of the detail of a violation."""
 
 
-@dataclass
-class _OpenConnection:
-    """One open connection."""
-
-    client: Client
-    asked: list[tuple[Request, int]] = field(default_factory=list)
-    """Requests without a reply, with the instants in ns at which they were sent."""
-
-
 class StoreCheck:
     """A server and its model. `do` raises `InvariantError`; steps that cannot be done are left out."""
 
     def __init__(self, context: FuzzContext, transport: Transport, *, tolerance_ns: int, shared: bool) -> None:
         self.context, self.transport = context, transport
-        self.model = server_model_of(
+        self.judge = DocumentJudge(
             context.name, profile=context.profile, variant=context.variant, tolerance_ns=tolerance_ns, shared=shared
         )
+        self.model = self.judge.model
         self.known_ids: dict[int, list[bytes]] = {}
         """Size in bytes -> ids of that size in replies to the greeting; requests may name them."""
         self.done: list[Step] = []
         self.script: list[Action] = []
         self.trace = Trace()
-        self._lines: dict[str, _OpenConnection] = {}
+        self._lines: dict[str, Client] = {}
         self._began = transport.now_ns()
 
     @property
@@ -101,9 +91,9 @@ class StoreCheck:
             raise InvariantError(
                 "others are served", f"{name} cannot connect: {answer.data.decode(errors='replace')}", "open"
             )
-        self._lines[name] = _OpenConnection(self.context.symbols.protocol.link.client(self.context.symbols.codec))
+        self._lines[name] = self.context.symbols.protocol.link.client(self.context.symbols.codec)
         port = int(answer.data) if answer.data else None
-        self.model.connect(name, Window(since, self.transport.now_ns()), port)
+        self.judge.connected(name, port, Window(since, self.transport.now_ns()))
 
     def _disconnect(self, name: str, how: str) -> None:
         since = self.transport.now_ns()
@@ -116,10 +106,10 @@ class StoreCheck:
                 )
         self._perform(Shut(name, "reset" if how == "reset" else "close"))
         del self._lines[name]
-        self.model.disconnect(name, Window(since, self.transport.now_ns()))
+        self.judge.closed(name, Window(since, self.transport.now_ns()))
 
     def _ask(self, step: RequestStep, name: str, requests: tuple[Request, ...]) -> None:
-        line = self._lines[name]
+        client = self._lines[name]
         try:
             data = b"".join(map(self.context.encode, requests))
         except LocalProtocolError:
@@ -130,60 +120,51 @@ class StoreCheck:
         if answer.kind is not Kind.SENT:
             raise InvariantError("valid requests end no connection", f"{name}: {answer.kind}", str(answer.kind))
         for request in requests:
-            line.client.await_reply(request)
-            line.asked.append((request, since))
-            self.model.sent(name, request)
-        while line.asked:
+            client.await_reply(request)
+            self.judge.asked(name, request, since)
+        while self.judge.unanswered(name) is not None:
             self._read(name, self.transport.patience)
 
     def _settle(self) -> None:
         """Wait for the pushes that are due and check that no others come."""
         for name in self._lines:
-            while (due_message := self.model.due_message(name)) is not None:
+            while self.judge.due(name) is not None:
                 before = len(self.trace)
-                self._read(name, self.transport.patience, due=due_message)
+                self._read(name, self.transport.patience, due=True)
                 assert len(self.trace) > before
         for name in self._lines:
             self._read(name, 0.0)
         now = self.transport.now_ns()
-        self._check("pushes agree with the model", self.model.unexpected(Window(now, now)))
+        _check("pushes agree with the model", self.judge.unexpected(now))
 
-    def _read(self, name: str, timeout: float, due: str = "") -> None:
-        """Read what comes; `due` names a push that must come. Raises `InvariantError` if it does not."""
-        line = self._lines[name]
+    def _read(self, name: str, timeout: float, *, due: bool = False) -> None:
+        """Read what comes; with `due`, a push must come. Raises `InvariantError` if it does not."""
+        request = self.judge.unanswered(name)
         answer = self._perform(Read(name, timeout))
         if answer.kind is Kind.RECEIVED:
-            self._take(name, line, answer.data)
+            self._take(name, self._lines[name], answer.data)
         elif answer.kind in BY_TARGET:
-            what = line.asked[0][0].NAME if line.asked else "nothing"
+            what = request.NAME if request is not None else "nothing"
             raise InvariantError(
                 "valid requests end no connection", f"{name}, with {what} unanswered: {answer.kind}", what
             )
         elif due:
-            raise InvariantError("every push arrives", f"{due} does not come", "push missing", self.model.push_clause)
-        elif line.asked:
-            request = line.asked[0][0]
+            _check("every push arrives", self.judge.missing(name))
+        elif request is not None:
             raise InvariantError("every request is answered", f"{name}: {describe(request)}"[:LONGEST], request.NAME)
 
-    def _take(self, name: str, line: _OpenConnection, data: bytes) -> None:
-        line.client.receive_data(data)
+    def _take(self, name: str, client: Client, data: bytes) -> None:
+        client.receive_data(data)
         until = self.transport.now_ns()
         try:
-            while (event := line.client.next_event()) is not NEED_DATA:
-                if isinstance(event, Push):
-                    self.model.pushed(name, event)
-                elif isinstance(event, Message) and not isinstance(event, EndOfStream):
-                    self._answered(name, line, event, until)
+            while (event := client.next_event()) is not NEED_DATA:
+                if isinstance(event, Message) and not isinstance(event, EndOfStream):
+                    if self.judge.unanswered(name) in self.model.greeting() and not isinstance(event, Push):
+                        self._note_ids(event)
+                    _check("answers agree with the model", self.judge.heard(name, event, until))
         except RemoteProtocolError as error:
             detail = f"{name}: {error.message} in {data[:80].hex()}"
             raise InvariantError("replies are well formed", detail, str(error.code), error.clause) from None
-
-    def _answered(self, name: str, line: _OpenConnection, reply: Message, until: int) -> None:
-        request, since = line.asked.pop(0)
-        if request in self.model.greeting():
-            self._note_ids(reply)
-        found = self.model.answered(name, request, reply, Window(since, until))
-        self._check("answers agree with the model", found, f"{name}: {describe(request)} -> {describe(reply)}")
 
     def _note_ids(self, reply: Message) -> None:
         for name, kind in self.context.symbols.codec.layout(type(reply)).fields:
@@ -192,7 +173,7 @@ class StoreCheck:
             ):
                 self.known_ids[kind.size].append(value)
 
-    def _check(self, invariant: str, found: Disagreement | None, where: str = "") -> None:
-        if found is not None:
-            detail = f"{found.detail}: {where}" if where else found.detail
-            raise InvariantError(invariant, detail[:LONGEST], found.shape, found.clause)
+
+def _check(invariant: str, found: Disagreement | None) -> None:
+    if found is not None:
+        raise InvariantError(invariant, found.detail, found.shape, found.clause)

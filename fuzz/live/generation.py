@@ -1,4 +1,4 @@
-"""Generates scripts: a valid opening, then any requests, on connections of several links at once."""
+"""Generates scripts: a valid handshake, then any requests, on connections of several links at once."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ScriptGenerator:
             yield Read(name, PAUSE)
 
     def _handshake(self, link: str) -> Sequence[Request]:
-        """Return the requests that open a connection, or the longest state path of a link without an opening."""
+        """Return the requests that open a connection, or the longest state path of a link without a handshake."""
         found = self._spoken.links[link].handshake()
         if found:
             return found
@@ -89,7 +89,7 @@ class ScriptGenerator:
 
     @cached_property
     def _askable(self) -> dict[str, tuple[list[list[Request]], list[list[Request]]]]:
-        """Link -> examples of requests after the opening: those after which it continues, and those that end it.
+        """Link -> examples of requests after the handshake: those after which it continues, and those that end it.
 
         The sync request of a link replaces other requests of its class.
         """

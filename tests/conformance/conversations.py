@@ -1,4 +1,4 @@
-"""Hypothesis strategies of whole conversations that keep to the protocol, as tales, in any possible order of time."""
+"""Hypothesis strategies of whole conversations that keep to the protocol, in any possible order of time."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from wireproof.mutants.edits import Edit
 from wireproof.mutants.mutant import Mutant
-from wireproof.mutants.server import clauses_of, edited_parts
+from wireproof.mutants.server import clauses_of, patched
 from wireproof.reference_server.psrt.patch import Patch
 
 __all__ = ["ServerMutant", "mutant"]
@@ -27,7 +27,5 @@ class ServerMutant(Patch, Mutant):
 
 def mutant(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
     """Return a mutant that breaks `clauses`: words without their `PSRT-`, the plainest first."""
-    if edits:
-        classes = {"state": f"{SERVER}.state.State", "session": f"{SERVER}.session.PsrtSession"}
-        patches = {**edited_parts(("wireproof.protocols.psrt", SERVER), edits, HANDLERS, **classes), **patches}
-    return ServerMutant(name=name, description=description, clauses=clauses_of("PSRT", clauses), **patches)
+    made = patched(SERVER, "wireproof.protocols.psrt", edits, HANDLERS, "PsrtSession", patches)
+    return ServerMutant(name=name, description=description, clauses=clauses_of("PSRT", clauses), **made)

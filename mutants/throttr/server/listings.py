@@ -81,67 +81,80 @@ def _used(used: str) -> Edit:
 
 
 # fmt: off
-def _listing(kind: Any) -> Iterator[ServerMutant]:
-    """Yield the mutants of LIST or STATS."""
-    name, (reply, fragment, row) = kind.NAME, LISTINGS[kind]
+class _Listing:
+    """The mutants of LIST or STATS."""
 
-    def one(what: str, description: str, clauses: str, **patches: Any) -> ServerMutant:
-        named = (clause if "-" in clause else f"{name}-{CLAUSES[kind][clause]}" for clause in clauses.split())
+    def __init__(self, kind: Any) -> None:
+        self.kind, self.row = kind, LISTINGS[kind][2]
+
+    def one(self, what: str, description: str, clauses: str, **patches: Any) -> ServerMutant:
+        """Return one mutant; `clauses` are keys of `CLAUSES`, or clauses of other groups."""
+        name = self.kind.NAME
+        named = (one if "-" in one else f"{name}-{CLAUSES[self.kind][one]}" for one in clauses.split())
         return mutant(f"{name.lower()}-{what}", description, " ".join(named), **patches)
 
-    def rows(change: Callable[[list[Any], Ask], Iterable[Any]], *noting: HandlerPatch) -> Mapping[str, Any]:
-        return {"handlers": both(*noting, with_rows(kind, change))}
+    def rows(self, change: Callable[[list[Any], Ask], Iterable[Any]], *noting: HandlerPatch) -> Mapping[str, Any]:
+        """Return the patch that answers `change(rows, ask)`."""
+        return {"handlers": both(*noting, with_rows(self.kind, change))}
 
-    def ghost(key: bytes) -> Any:
-        return row(key, *[0] * (len(row.__struct_fields__) - 1))
+    def ghost(self, key: bytes) -> Any:
+        """Return the row of a record that is not there."""
+        return self.row(key, *[0] * (len(self.row.__struct_fields__) - 1))
 
-    def with_noted(rows: list[Any], ask: Ask) -> list[Any]:
-        return rows + [ghost(key) for key in _noted(ask) if key not in {row.key for row in rows}]
+    def with_noted(self, rows: list[Any], ask: Ask) -> list[Any]:
+        """Return the rows with one for each key that was noted and is not among them."""
+        return rows + [self.ghost(key) for key in _noted(ask) if key not in {row.key for row in rows}]
 
-    yield one("eats-a-byte", f"{name} takes the byte behind it when it comes again in one segment.",
-              "type FRAMING-3 ROBUSTNESS-7", handlers=eating_again(kind))
-    for shape in ("bare", "led"):
-        yield one(f"count-of-4-bytes-{shape}", f"The fragment count of {name} is 4 bytes.", shape,
-                  profile=field_kind(reply, "fragments", Repeated(fragment, U32)))
-    yield one("key-size-of-2-bytes", f"The key size of a {name} row is 2 bytes.", "row size",
-              profile=field_kind(row, "key", Blob(U16)))
-    yield one("names-reversed", f"{name} writes the names from the last row to the first.", "names FRAGMENT-7",
-              **rows(lambda found, ask: _shifted(found, lambda one: -found.index(one))))
-    yield one("names-sorted", f"{name} writes the names in their own order, not in that of the rows.",
-              "names FRAGMENT-7", **rows(lambda found, ask: _shifted(found, lambda one: one.key)))
-    yield one("names-cut-at-100", f"{name} names at most 100 bytes of a key.", "size names all",
-              **rows(_renamed(lambda key: key[:100])))
-    yield one("names-padded-to-4", f"{name} pads a key below 4 bytes with zeros and counts them.", "size names all",
-              **rows(_renamed(lambda key: key.ljust(4, b"\0"))))
-    yield one("names-stop-at-a-zero-byte", f"{name} names a key up to its first zero byte.", "names all",
-              **rows(_renamed(lambda key: key.partition(b"\0")[0])))
-    yield one("names-in-lower-case", f"{name} names keys in lower case.", "all names", **rows(_renamed(bytes.lower)))
-    yield one("names-in-printable-ascii", f"{name} names a key with ? for all but printable ASCII.", "names all",
-              **rows(_renamed(lambda key: bytes(byte if 0x20 < byte < 0x7F else 0x3F for byte in key))))
-    yield one("without-buffers", f"{name} leaves buffers out.", "all", **rows(_without(Buffer)))
-    yield one("without-counters", f"{name} leaves counters out.", "all", **rows(_without(Counter)))
-    yield one("without-the-newest", f"{name} leaves the newest of several records out.", "all",
-              **rows(lambda found, ask: found[:-1] if len(found) > 1 else found))
-    yield one("loses-what-is-not-ascending", f"{name} loses a record whose key sorts before that of the one before.", "all",
-              **rows(lambda found, ask: [one for place, one in enumerate(found) if not place or found[place - 1].key < one.key]))
-    yield one("at-most-20", f"{name} has at most 20 rows.", "all FRAGMENT-8", **rows(lambda found, ask: found[:20]))
-    yield one("first-row-twice", f"{name} of more than one record begins with one row twice.", "all",
-              **rows(lambda found, ask: found[:1] + found if len(found) > 1 else found))
-    yield one("of-the-asking-connection", f"{name} names only what the asking connection stored.", "all RECORD-7",
-              **rows(lambda found, ask: [one for one in found if _is_own(one.key, ask)], stored_by_others((), b"")))
-    yield one("of-keys-asked-for", f"{name} names keys that QUERY or STAT asked for in vain.", "all",
-              **rows(with_noted, _noting((Query, Stat), DENIED)))
-    yield one("of-refused-inserts", f"{name} has a second row for a key that INSERT was refused on.", "all RECORD-2",
-              **rows(lambda found, ask: found + [one for one in found if one.key in _noted(ask)], _noting(Insert, DENIED)))
-    yield one("of-purged-records", f"{name} still names what was purged.", "purged empty",
-              **rows(with_noted, _noting(Purge, ACCEPTED)))
-    yield one("empty-has-a-row", f"{name} of no records has one row.", "empty FRAGMENT-14",
-              **rows(lambda found, ask: found or [ghost(b"ghost")]))
+    def layouts(self) -> Iterator[ServerMutant]:
+        """Yield what goes wrong in how rows and names are written."""
+        reply, fragment, row = LISTINGS[self.kind]
+        yield self.one("eats-a-byte", f"{self.kind.NAME} takes the byte behind it when it comes again in one segment.",
+                  "type FRAMING-3 ROBUSTNESS-7", handlers=eating_again(self.kind))
+        for shape in ("bare", "led"):
+            yield self.one(f"count-of-4-bytes-{shape}", f"The fragment count of {self.kind.NAME} is 4 bytes.", shape,
+                      profile=field_kind(reply, "fragments", Repeated(fragment, U32)))
+        yield self.one("key-size-of-2-bytes", f"The key size of a {self.kind.NAME} row is 2 bytes.", "row size",
+                  profile=field_kind(row, "key", Blob(U16)))
+        yield self.one("names-reversed", f"{self.kind.NAME} writes the names from the last row to the first.", "names FRAGMENT-7",
+                  **self.rows(lambda found, ask: _shifted(found, lambda one: -found.index(one))))
+        yield self.one("names-sorted", f"{self.kind.NAME} writes the names in their own order, not in that of the rows.",
+                  "names FRAGMENT-7", **self.rows(lambda found, ask: _shifted(found, lambda one: one.key)))
+        yield self.one("names-cut-at-100", f"{self.kind.NAME} names at most 100 bytes of a key.", "size names all",
+                  **self.rows(_renamed(lambda key: key[:100])))
+        yield self.one("names-padded-to-4", f"{self.kind.NAME} pads a key below 4 bytes with zeros and counts them.", "size names all",
+                  **self.rows(_renamed(lambda key: key.ljust(4, b"\0"))))
+        yield self.one("names-stop-at-a-zero-byte", f"{self.kind.NAME} names a key up to its first zero byte.", "names all",
+                  **self.rows(_renamed(lambda key: key.partition(b"\0")[0])))
+        yield self.one("names-in-lower-case", f"{self.kind.NAME} names keys in lower case.", "all names", **self.rows(_renamed(bytes.lower)))
+        yield self.one("names-in-printable-ascii", f"{self.kind.NAME} names a key with ? for all but printable ASCII.", "names all",
+                  **self.rows(_renamed(lambda key: bytes(byte if 0x20 < byte < 0x7F else 0x3F for byte in key))))
+
+    def records(self) -> Iterator[ServerMutant]:
+        """Yield what goes wrong in which records are named."""
+        yield self.one("without-buffers", f"{self.kind.NAME} leaves buffers out.", "all", **self.rows(_without(Buffer)))
+        yield self.one("without-counters", f"{self.kind.NAME} leaves counters out.", "all", **self.rows(_without(Counter)))
+        yield self.one("without-the-newest", f"{self.kind.NAME} leaves the newest of several records out.", "all",
+                  **self.rows(lambda found, ask: found[:-1] if len(found) > 1 else found))
+        yield self.one("loses-what-is-not-ascending", f"{self.kind.NAME} loses a record whose key sorts before that of the one before.", "all",
+                  **self.rows(lambda found, ask: [one for place, one in enumerate(found) if not place or found[place - 1].key < one.key]))
+        yield self.one("at-most-20", f"{self.kind.NAME} has at most 20 rows.", "all FRAGMENT-8", **self.rows(lambda found, ask: found[:20]))
+        yield self.one("first-row-twice", f"{self.kind.NAME} of more than one record begins with one row twice.", "all",
+                  **self.rows(lambda found, ask: found[:1] + found if len(found) > 1 else found))
+        yield self.one("of-the-asking-connection", f"{self.kind.NAME} names only what the asking connection stored.", "all RECORD-7",
+                  **self.rows(lambda found, ask: [one for one in found if _is_own(one.key, ask)], stored_by_others((), b"")))
+        yield self.one("of-keys-asked-for", f"{self.kind.NAME} names keys that QUERY or STAT asked for in vain.", "all",
+                  **self.rows(self.with_noted, _noting((Query, Stat), DENIED)))
+        yield self.one("of-refused-inserts", f"{self.kind.NAME} has a second row for a key that INSERT was refused on.", "all RECORD-2",
+                  **self.rows(lambda found, ask: found + [one for one in found if one.key in _noted(ask)], _noting(Insert, DENIED)))
+        yield self.one("of-purged-records", f"{self.kind.NAME} still names what was purged.", "purged empty",
+                  **self.rows(self.with_noted, _noting(Purge, ACCEPTED)))
+        yield self.one("empty-has-a-row", f"{self.kind.NAME} of no records has one row.", "empty FRAGMENT-14",
+                  **self.rows(lambda found, ask: found or [self.ghost(b"ghost")]))
 # fmt: on
 
+
 MUTANTS: tuple[ServerMutant, ...] = (
-    *_listing(List),
-    *_listing(Stats),
+    *(one for kind in (List, Stats) for one in (*_Listing(kind).layouts(), *_Listing(kind).records())),
     mutant("list-kinds-swapped", "LIST tells counters as 01 and buffers as 00.", "LIST-6", profiles=V732,
            handlers=_row(List, lambda row, ask: changed(row, key_type=1 - row.key_type))),
     mutant("list-kinds-from-1", "LIST tells counters as 01 and buffers as 02.", "LIST-6", profiles=V732,

@@ -7,7 +7,7 @@ from typing import Any
 
 from wireproof.mutants.edits import Edit
 from wireproof.mutants.mutant import Mutant
-from wireproof.mutants.server import both, clauses_of, edited_parts
+from wireproof.mutants.server import clauses_of, patched
 from wireproof.reference_server.throttr.patch import Patch
 
 __all__ = ["ServerMutant", "mutant"]
@@ -28,10 +28,5 @@ class ServerMutant(Patch, Mutant):
 
 def mutant(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
     """Return a mutant that breaks `clauses`: words without their `THR-`, the plainest first."""
-    if edits:
-        classes = {"state": f"{SERVER}.state.State", "session": f"{SERVER}.session.ThrottrSession"}
-        made = edited_parts(("wireproof.protocols.throttr", SERVER), edits, HANDLERS, **classes)
-        if "handlers" in patches:
-            made["handlers"] = both(made["handlers"], patches.pop("handlers"))
-        patches = {**made, **patches}
-    return ServerMutant(name=name, description=description, clauses=clauses_of("THR", clauses), **patches)
+    made = patched(SERVER, "wireproof.protocols.throttr", edits, HANDLERS, "ThrottrSession", patches)
+    return ServerMutant(name=name, description=description, clauses=clauses_of("THR", clauses), **made)

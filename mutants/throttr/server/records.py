@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from wireproof.mutants.edits import Edit, after, before, edit, first
 from wireproof.mutants.server import field_kind, with_answer, with_handler
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
@@ -15,6 +18,7 @@ from wireproof.mutants.throttr.server.patches import (
     stored_by_others,
 )
 from wireproof.protocols.fields import U16, Blob
+from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr import Attribute
 from wireproof.protocols.throttr.replies import GetReply
 from wireproof.protocols.throttr.requests import Get, Insert, Purge, Query, Update
@@ -38,7 +42,50 @@ def _at_times(method: str, act: str) -> Edit:
     )
 
 
+# fmt: off
+def _read(kind: type[Request], size: str, miss: str, body: str, ttl_type: str, ttl: str, unchanged: str) -> Iterator[ServerMutant]:
+    """Yield what goes wrong alike in the two requests that read one record, each with its clauses."""
+    method = f"RecordRequests.{kind.NAME.lower()}"
+
+    def one(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
+        return mutant(f"{kind.NAME.lower()}-{name}", f"{kind.NAME} {description}", clauses, *edits, **patches)
+
+    yield one("eats-a-byte-when-found", "that finds a record takes the byte behind its key, where one has come.",
+              f"{size} ROBUSTNESS-5 ROBUSTNESS-7", handlers=eating_a_byte(kind, lambda answer: answer != DENIED))
+    yield one("miss-answered-as-the-hit-before",
+              "of a missing key that follows one of a record in one segment is answered as that.",
+              f"{miss} ROBUSTNESS-18", handlers=with_handler(kind, missing_as_before))
+    yield one("answer-a-byte-longer-after-many",
+              "answers a zero byte behind every tenth answer to what came in one segment.", f"{body} ROBUSTNESS-7",
+              handlers=with_handler(kind, longer_after_many))
+    yield one("finds-in-an-empty-store", "answers 01 and zeros as long as no record is stored.",
+              " ".join(reversed(miss.split())), first(method, NOTHING))
+    yield one("ttl-type-always-seconds", "answers seconds for every TTL type.",
+              f"{ttl_type} TTL-1 TTL-2 TTL-3 TTL-5 TTL-6", edit(method, "record.ttl_type,", "TTLType.SECONDS,"))
+    yield one("ttl-type-less-one", "answers the TTL type less 1.", f"{ttl_type} TTL-1 TTL-2 TTL-3 TTL-5 TTL-6 TTL-4",
+              edit(method, "record.ttl_type,", "record.ttl_type - 1 & 0xFF,"))
+    yield one("ttl-in-seconds", "answers the TTL in seconds, whatever its type.", f"{ttl} TTL-11 TTL-12",
+              edit(method, "ttl & self._max", "ttl * SHOWN_UNIT[record.ttl_type] // 10**9 & self._max"))
+    yield one("lengthens", "lets its record live for another second at least.", unchanged,
+              first(method, "record = self._store.find(key, self._state.now)", f"if record is not None: {GROWING}"))
+
+
+def _refused(kind: str, clause: str) -> ServerMutant:
+    """Return the mutant whose INSERT is refused on a record of this kind and renews it."""
+    return mutant(f"insert-refused-renews-a-{kind.lower()}",
+                  f"INSERT on a live {kind.lower()} answers 00 and gives it the new TTL.", f"{clause} RECORD-9",
+                  before("RecordRequests.insert", "return DENIED",
+                         f"if type(held) is {kind} and unit: self._store.move(held, now + ttl * unit)"))
+# fmt: on
+
+
 MUTANTS: tuple[ServerMutant, ...] = (
+    *_read(Query, size="QUERY-3", miss="QUERY-4 QUERY-9", body="QUERY-5", ttl_type="QUERY-7 INSERT-3", ttl="QUERY-8",
+           unchanged="QUERY-10 INSERT-4 EXPIRY-1"),
+    *_read(Get, size="GET-3", miss="GET-4 GET-10", body="GET-5", ttl_type="GET-6 SET-2", ttl="GET-7",
+           unchanged="GET-11 SET-3 EXPIRY-2"),
+    _refused("Counter", "INSERT-9"),
+    _refused("Buffer", "INSERT-10"),
     mutant("insert-ttl-type-forgotten", "INSERT stores the right instant and tells every TTL in seconds.",
            "INSERT-3 QUERY-7 TTL-12 TTL-1 TTL-2 TTL-3 TTL-5 TTL-6",
            edit("RecordRequests.insert", "Counter(key, ttl_type,", "Counter(key, TTLType.SECONDS,")),
@@ -66,29 +113,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "INSERT-9 RECORD-9 INSERT-7",
            before("RecordRequests.insert", "return DENIED",
                   "if type(held) is Counter: held.quota = quota; held.forget_answer()")),
-    mutant("insert-refused-renews-a-counter", "INSERT on a live counter answers 00 and gives it the new TTL.",
-           "INSERT-9 RECORD-9",
-           before("RecordRequests.insert", "return DENIED",
-                  "if type(held) is Counter and unit: self._store.move(held, now + ttl * unit)")),
     mutant("insert-overwrites-a-buffer", "INSERT replaces a live buffer and answers 01.", "INSERT-10 RECORD-1",
            edit("RecordRequests.insert", "held.due > now)", "held.due > now and type(held) is not Buffer)")),
-    mutant("insert-refused-renews-a-buffer", "INSERT on a live buffer answers 00 and gives it the new TTL.",
-           "INSERT-10 RECORD-9",
-           before("RecordRequests.insert", "return DENIED",
-                  "if type(held) is Buffer and unit: self._store.move(held, now + ttl * unit)")),
-    mutant("query-eats-a-byte-when-found",
-           "QUERY that finds a counter takes the byte behind its key for a part of itself, where one has come.",
-           "QUERY-3 ROBUSTNESS-5 ROBUSTNESS-7", handlers=eating_a_byte(Query, lambda answer: answer != DENIED)),
     mutant("query-never-finds", "QUERY answers 00 whatever is there.", "QUERY-4 QUERY-5 INSERT-8",
            first("RecordRequests.query", "return DENIED")),
-    mutant("query-miss-answered-as-the-hit-before",
-           "QUERY of a missing key that follows a QUERY of a counter in one segment is answered as that.",
-           "QUERY-4 QUERY-9 ROBUSTNESS-18", handlers=with_handler(Query, missing_as_before)),
-    mutant("query-answer-a-byte-longer-after-many",
-           "QUERY answers a zero byte behind every tenth answer to what came in one segment.", "QUERY-5 ROBUSTNESS-7",
-           handlers=with_handler(Query, longer_after_many)),
-    mutant("query-finds-in-an-empty-store", "QUERY answers 01 and zeros as long as no record is stored.",
-           "QUERY-9 QUERY-4", first("RecordRequests.query", NOTHING)),
     mutant("query-quota-zero-unlimited", "QUERY answers the largest quota where it is 0, as if that meant no limit.",
            "QUERY-6 INSERT-2 UPDATE-14 UPDATE-15 UPDATE-16 INSERT-11 UPDATE-17",
            edit("RecordRequests.query", "record.quota,", "record.quota or self._max,")),
@@ -96,14 +124,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
            "QUERY-6 INSERT-2 UPDATE-14 UPDATE-15 UPDATE-16 UPDATE-17",
            edit("RecordRequests.query", "record.quota,",
                 "vars(self).setdefault('first', {}).setdefault(id(record), (record, record.quota))[1],")),
-    mutant("query-ttl-type-always-seconds", "QUERY answers seconds for every TTL type.",
-           "QUERY-7 INSERT-3 TTL-1 TTL-2 TTL-3 TTL-5 TTL-6",
-           edit("RecordRequests.query", "record.ttl_type,", "TTLType.SECONDS,")),
-    mutant("query-ttl-type-less-one", "QUERY answers the TTL type less 1.",
-           "QUERY-7 INSERT-3 TTL-1 TTL-2 TTL-3 TTL-5 TTL-6 TTL-4",
-           edit("RecordRequests.query", "record.ttl_type,", "record.ttl_type - 1 & 0xFF,")),
-    mutant("query-ttl-in-seconds", "QUERY answers the TTL in seconds, whatever its type.", "QUERY-8 TTL-11 TTL-12",
-           edit("RecordRequests.query", "ttl & self._max", "ttl * SHOWN_UNIT[record.ttl_type] // 10**9 & self._max")),
     mutant("query-reserves-missing-keys", "QUERY of a missing key keeps it from being inserted from then on.",
            "QUERY-10 INSERT-8",
            first("RecordRequests.query",
@@ -111,30 +131,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            first("RecordRequests.insert", "if key in vars(self).get('reserved', ()): return DENIED")),
     mutant("query-spends", "Every 25th QUERY of a counter takes 1 from its quota.", "QUERY-10 QUERY-6",
            _at_times("query", "type(record) is Counter and record.quota: record.quota -= 1; record.forget_answer()")),
-    mutant("query-lengthens", "QUERY lets a counter live for another second at least.", "QUERY-10 INSERT-4 EXPIRY-1",
-           first("RecordRequests.query", "record = self._store.find(key, self._state.now)",
-                 f"if record is not None: {GROWING}")),
     mutant("query-finds-buffers", "QUERY of a buffer answers 01 and a quota of 0.", "QUERY-11", profiles=V710,
            rules={"query_finds_buffers": True}),
-    mutant("get-eats-a-byte-when-found",
-           "GET that finds a buffer takes the byte behind its key for a part of itself, where one has come.",
-           "GET-3 ROBUSTNESS-5 ROBUSTNESS-7", handlers=eating_a_byte(Get, lambda answer: answer != DENIED)),
-    mutant("get-miss-answered-as-the-hit-before",
-           "GET of a missing key that follows a GET of a buffer in one segment is answered as that.",
-           "GET-4 GET-10 ROBUSTNESS-18", handlers=with_handler(Get, missing_as_before)),
-    mutant("get-answer-a-byte-longer-after-many",
-           "GET answers a zero byte behind every tenth answer to what came in one segment.", "GET-5 ROBUSTNESS-7",
-           handlers=with_handler(Get, longer_after_many)),
-    mutant("get-finds-in-an-empty-store", "GET answers 01 and zeros as long as no record is stored.", "GET-10 GET-4",
-           first("RecordRequests.get", NOTHING)),
-    mutant("get-ttl-type-always-seconds", "GET answers seconds for every TTL type.",
-           "GET-6 SET-2 TTL-1 TTL-2 TTL-3 TTL-5 TTL-6",
-           edit("RecordRequests.get", "record.ttl_type,", "TTLType.SECONDS,")),
-    mutant("get-ttl-type-less-one", "GET answers the TTL type less 1.",
-           "GET-6 SET-2 TTL-1 TTL-2 TTL-3 TTL-5 TTL-6 TTL-4",
-           edit("RecordRequests.get", "record.ttl_type,", "record.ttl_type - 1 & 0xFF,")),
-    mutant("get-ttl-in-seconds", "GET answers the TTL in seconds, whatever its type.", "GET-7 TTL-11 TTL-12",
-           edit("RecordRequests.get", "ttl & self._max", "ttl * SHOWN_UNIT[record.ttl_type] // 10**9 & self._max")),
     mutant("get-ttl-bit-14-lost", "GET answers the TTL without bit 14.", "GET-7 TTL-11 TTL-12",
            edit("RecordRequests.get", "ttl & self._max", "ttl & self._max & ~0x4000"), variants=WIDE),
     mutant("get-value-size-of-two-bytes", "GET answers a value size of 2 bytes at uint8.", "GET-8 GET-5 GET-9 WIDTH-1",
@@ -156,9 +154,6 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("get-wears-out", "Every 25th GET of a buffer takes the last byte of its value.", "GET-11 GET-9",
            _at_times("get",
                      "type(record) is Buffer: self._store.overwrite(record, record.ttl_type, record.value[:-1], record.due)")),
-    mutant("get-lengthens", "GET lets a buffer live for another second at least.", "GET-11 SET-3 EXPIRY-2",
-           first("RecordRequests.get", "record = self._store.find(key, self._state.now)",
-                 f"if record is not None: {GROWING}")),
     mutant("get-finds-counters", "GET of a counter answers 01 and an empty value.", "GET-12", profiles=V710,
            rules={"get_finds_counters": True}),
     mutant("purge-eats-a-byte-when-done",

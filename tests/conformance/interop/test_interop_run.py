@@ -36,10 +36,10 @@ def driver_of(mutant: str) -> str:
     return f"{sys.executable} {HERE / 'wrong_driver.py'} {mutant} throttr --driver"
 
 
-def impostor(mutant: str, profile: str, variant: str) -> str:
+def wrong_server(mutant: str, profile: str, variant: str) -> str:
     """Return the command of a server that is wrong."""
     return " ".join(
-        module_command("wireproof", "impostor", "throttr", mutant, "--profile", profile, "--variant", variant)
+        module_command("wireproof", "mutant", "throttr", mutant, "--profile", profile, "--variant", variant)
     )
 
 
@@ -97,7 +97,7 @@ def test_the_references_agree_in_every_request(spoken: tuple[str, str], monkeypa
 def test_a_wrong_server_is_named(
     mutant: str, scene: str, clause: str, name: str, byte: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result, _ = played(servers=(impostor(mutant, *USUAL),), only=(scene,), monkeypatch=monkeypatch)
+    result, _ = played(servers=(wrong_server(mutant, *USUAL),), only=(scene,), monkeypatch=monkeypatch)
 
     one = first(result)
     assert {side for _, side in broke(result)} == {Side.SERVER}
@@ -120,7 +120,7 @@ def test_a_wrong_server_is_named_whatever_byte_a_reply_before_began_with(monkeyp
 def test_a_server_that_does_not_answer_is_named_and_not_the_client_that_gave_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wrong = impostor("set-value-size-of-n-bytes", *USUAL)
+    wrong = wrong_server("set-value-size-of-n-bytes", *USUAL)
 
     result, _ = played(servers=(wrong,), only=("record-set",), monkeypatch=monkeypatch, timeout=0.5)
 
@@ -136,7 +136,7 @@ def test_what_a_client_does_after_the_server_broke_the_protocol_is_not_held_agai
     spoken = ("7.3.2", "uint8")
 
     result, _ = played(
-        servers=(impostor("get-value-size-of-two-bytes", *spoken),),
+        servers=(wrong_server("get-value-size-of-two-bytes", *spoken),),
         only=("record-set",),
         spoken=spoken,
         monkeypatch=monkeypatch,
@@ -150,7 +150,7 @@ def test_what_a_client_does_after_the_server_broke_the_protocol_is_not_held_agai
 def test_what_the_protocol_leaves_open_is_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = "legal-totals-7.1.0"
 
-    result, interop = played(servers=(impostor(mutant, *USUAL),), only=("record-insert",), monkeypatch=monkeypatch)
+    result, interop = played(servers=(wrong_server(mutant, *USUAL),), only=("record-insert",), monkeypatch=monkeypatch)
 
     assert {side for _, side in broke(result)} == {Side.NOBODY}
     assert {one["verdict"] for column in interop.columns for one in column.records} <= {"pass", "untestable"}
@@ -183,7 +183,7 @@ def test_a_wrong_client_is_named(
 def test_records_of_both_roles_are_written_and_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = scenario.scenes
     monkeypatch.setattr("wireproof.conformance.interop.pairing.scenes", lambda *given: whole(*given)[1:2])
-    wrong = impostor("quota-low-byte", *USUAL)
+    wrong = wrong_server("quota-low-byte", *USUAL)
 
     done = CliRunner().invoke(command, ["throttr", "--server", wrong, "--out", str(tmp_path)], catch_exceptions=False)
 

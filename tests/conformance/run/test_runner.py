@@ -92,11 +92,11 @@ def test_as_many_play_side_by_side_as_there_are_jobs() -> None:
 def test_exclusive_cases_run_alone_and_pristine_ones_first() -> None:
     driver = CountingDriver(4)
     alone = [make_case(id=f"alone/{number}", exclusive=True) for number in range(3)]
-    fresh_server = make_case(id="pristine/1", exclusive=True, fresh_server=True)
+    fresh_server = make_case(id="fresh/1", exclusive=True, fresh_server=True)
     run([*some(10), *alone, fresh_server, *some(0)], driver)
 
     assert all(driver.beside[case.id] == {case.id} for case in [*alone, fresh_server])
-    assert driver.order[:4] == ["pristine/1", "alone/0", "alone/1", "alone/2"]
+    assert driver.order[:4] == ["fresh/1", "alone/0", "alone/1", "alone/2"]
 
 
 def test_waiting_cases_begin_before_the_others() -> None:

@@ -1,4 +1,4 @@
-"""Frames are read through our own codec where they may stand: behind the opening of a line, or behind what is told."""
+"""Frames are read by our own codec where they may stand: after the handshake, or after what the frame names."""
 
 from typing import Any
 

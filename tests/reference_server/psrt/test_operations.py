@@ -16,11 +16,9 @@ from tests.reference_server.psrt.simulated import (
     TIMEOUT,
     TOPIC_LENGTH,
     UNWANTED,
-    WAITING,
     Server,
     publish,
     pushed,
-    repl_data,
     replicate,
     sized,
     subscribe,
@@ -258,53 +256,6 @@ def test_one_without_rights_may_be_there(tmp_path: Path) -> None:
     control = Server(**write(tmp_path)).control(b"none", b"secret")
     assert control.send(b"\0", publish("a"), subscribe("a"), unsubscribe("a")) == OK + DENIED * 2 + OK
     assert control.send(replicate("a")) == DENIED
-
-
-def test_a_replication_is_delivered_to_whom_it_concerns(server: Server) -> None:
-    control = server.control()
-    _, data = server.both("q/#")
-
-    assert control.send(replicate("q/z")) == WAITING
-    assert control.send(repl_data(b"m\0", 9), b"\0") == OK * 2
-    assert data.take() == pushed("q/z", b"m\0", 9)
-
-
-def test_a_replication_in_one_segment_with_what_follows_it(server: Server) -> None:
-    control, data = server.both("q")
-    assert control.send(replicate("q"), repl_data(b"1"), replicate("x"), b"\0") == WAITING + OK + UNWANTED + OK
-    assert data.take() == pushed("q", b"1")
-
-
-def test_a_replicated_topic_is_taken_as_it_is(server: Server) -> None:
-    control, data = server.both("t/x", "+/+")
-    assert control.send(replicate("//t/x"), replicate("t/#")) == UNWANTED + WAITING
-    assert control.send(repl_data(b"m")) == OK
-    assert data.take() == pushed("t/#", b"m")
-
-
-def test_a_replication_needs_nobody_who_listens_only_one_who_is_subscribed(server: Server) -> None:
-    control = server.control()
-    server.control().send(subscribe("a"))
-    assert control.send(replicate("a"), repl_data(b"")) == WAITING + OK
-
-
-def test_a_replication_too_long_is_refused_by_its_length(server: Server) -> None:
-    control = server.control()
-    assert control.send(subscribe("a"), replicate("a")) == OK + WAITING
-    assert control.refuses(b"\x7f" + bytes(8) + (PUB_SIZE + 1).to_bytes(4, "little"))
-
-
-def test_only_a_replicator_replicates(tmp_path: Path) -> None:
-    server = Server(**write(tmp_path))
-    server.control(b"user1", b"secret").send(subscribe("a"))
-
-    assert server.control(b"user1", b"secret").send(replicate("a"), b"\0") == DENIED + OK
-    replicator = server.control(b"repl", b"secret")
-    assert replicator.send(replicate("a"), repl_data(b"m"), publish("a"), subscribe("a")) == WAITING + OK + DENIED * 2
-
-
-def test_where_nothing_is_replicated_asking_for_it_closes() -> None:
-    assert Server(replication=False).control().refuses(replicate("a"))
 
 
 def test_a_silent_control_socket_is_closed_with_its_data_socket(server: Server) -> None:

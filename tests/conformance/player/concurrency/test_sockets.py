@@ -1,4 +1,4 @@
-"""The concurrency cases over real sockets: requests really overlap, the reference passes, impostors do not."""
+"""The concurrency cases over real sockets: requests really overlap, the reference passes, mutants do not."""
 
 from __future__ import annotations
 
