@@ -93,11 +93,14 @@ class SocketDriver:
         """What is spoken where TLS is begun."""
         return self._tls or client_context()
 
-    async def connect(self) -> Wire:
-        """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more."""
+    async def connect(self, *, unread: bool = False) -> Wire:
+        """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more.
+
+        `unread`: as `Open.unread`.
+        """
         timeout = self.timeout if self.unanswered < PATIENCE else min(self.timeout, IMPATIENT)
         try:
-            wire = await connect(self.address, timeout)
+            wire = await connect(self.address, timeout, unread=unread)
         except TimeoutError:
             self.unanswered += 1
             raise
@@ -165,8 +168,8 @@ class PlaySockets:
     async def perform(self, action: Action) -> Answer:
         """Carry out one action; raises `OSError` for this machine's own limits and `IoAuditError`."""
         match action:
-            case Open(name, _, transport):
-                return await self._open(name, is_stream=transport == "stream")
+            case Open(name, _, transport, unread):
+                return await self._open(name, is_stream=transport == "stream", unread=unread)
             case Write(name, data, apart):
                 wire = self._wires[name]
                 return wire.audit.checked(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
@@ -196,10 +199,10 @@ class PlaySockets:
             if limiter is not None:
                 limiter.step_in()
 
-    async def _open(self, name: str, *, is_stream: bool) -> Answer:
+    async def _open(self, name: str, *, is_stream: bool, unread: bool) -> Answer:
         wire: Wire | Datagrams
         try:
-            wire = await (self._driver.connect() if is_stream else self._driver.datagrams())
+            wire = await (self._driver.connect(unread=unread) if is_stream else self._driver.datagrams())
         except OSError as error:
             if error.errno in OURS:
                 raise

@@ -7,7 +7,8 @@ import socket
 import ssl
 import struct
 from contextlib import suppress
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 from wireproof.conformance.drivers.io_audit import IoAudit
 from wireproof.conformance.drivers.tcp_segments import Cuts
@@ -17,6 +18,10 @@ from wireproof.conformance.model.trace import Kind
 
 HELD = 16 * 1024 * 1024
 """Bytes kept for a reader; beyond, the target is not read from."""
+UNREAD_WINDOW = 2048
+"""Bytes the system is asked to keep for a connection that is not read."""
+UNREAD_SEGMENT = 536
+"""Bytes of a segment there: a system that sizes a sender's buffer by segments then keeps little on that side, too."""
 LINGER_RESET = struct.pack("ii", 1, 0)
 
 
@@ -25,8 +30,11 @@ class Wire(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self) -> None:
+    def __init__(self, *, unread: bool = False) -> None:
         self._loop = asyncio.get_running_loop()
+        self._unread = unread
+        """Bytes are taken only while `read` waits for them."""
+        self._small = unread
         self._chunks: list[bytes] = []
         self._held = 0
         self._writable = True
@@ -114,15 +122,30 @@ class Wire(asyncio.Protocol):
             alarm.cancel()
         return self._loop.time() < deadline
 
+    def take(self, wanted: bool) -> None:
+        """Begin or cease to take bytes, where that is done only for a reader."""
+        if self._unread and not self.transport.is_closing():
+            (self.transport.resume_reading if wanted else self.transport.pause_reading)()
+
+    def _widen(self) -> None:
+        """Once much is read, let the system keep more: what is left would come a window at a time."""
+        self._small = False
+        with suppress(OSError):
+            self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HELD)
+
     async def read(self, timeout: float) -> tuple[Kind, bytes]:
         """Return RECEIVED and all that came, SILENT when nothing came in time, or how the connection ended."""
         deadline = self._loop.time() + timeout
+        self.take(not self.lost)
         while not self._chunks and self.ended is None and await self._something(deadline):
             pass
+        self.take(False)
         if self._chunks:
             data = b"".join(self._chunks)
             self._chunks.clear()
-            if self._held > HELD and not self.lost:
+            if self._small and len(data) >= UNREAD_WINDOW // 2:
+                self._widen()
+            if self._held > HELD and not self.lost and not self._unread:
                 self.transport.resume_reading()
             self._held = 0
             return Kind.RECEIVED, data
@@ -206,10 +229,48 @@ class Wire(asyncio.Protocol):
         self.transport.abort()
 
 
-async def connect(address: Address, timeout: float) -> Wire:
-    """Connect; raises `OSError`, which `TimeoutError` is one of."""
+async def connect(address: Address, timeout: float, *, unread: bool = False) -> Wire:
+    """Connect; raises `OSError`, which `TimeoutError` is one of. `unread`: as `Open.unread`."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(timeout):
+        if unread:
+            return await _unread(address)
         if address.scheme == "unix":
             return (await loop.create_unix_connection(Wire, address.path))[1]
         return (await loop.create_connection(Wire, address.host, address.port))[1]
+
+
+async def _unread(address: Address) -> Wire:
+    """Connect with small buffers, set before they are agreed on with the target; nothing is taken before `read`."""
+    loop = asyncio.get_running_loop()
+    make = partial(Wire, unread=True)
+    if address.scheme == "unix":
+        wire = (await loop.create_unix_connection(make, address.path))[1]
+    else:
+        places = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        sock = await _first(places)
+        wire = (await loop.create_connection(make, sock=sock))[1]
+    wire.take(False)
+    return wire
+
+
+async def _first(places: list[Any]) -> socket.socket:
+    """Return a socket with small buffers, connected to the first of several places that takes it; raises `OSError`."""
+    refused: OSError | None = None
+    for family, kind, number, _, place in places:
+        sock = socket.socket(family, kind, number)
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, UNREAD_WINDOW)
+            with suppress(OSError, AttributeError):  # not every system lets a client choose
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, UNREAD_SEGMENT)
+            await asyncio.get_running_loop().sock_connect(sock, place)
+        except OSError as error:
+            sock.close()
+            refused = error
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return sock
+    raise refused or OSError(f"no address of {places!r}")

@@ -19,6 +19,8 @@ class Open:
     link: str = ""
     """The protocol's name of what is spoken there; empty: the one meant where nothing is said."""
     transport: Literal["stream", "datagram"] = "stream"
+    unread: bool = False
+    """With a small receive buffer, out of which nothing is taken but by `Read`: what the target sends piles up."""
 
 
 @dataclass(frozen=True, slots=True)

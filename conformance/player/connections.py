@@ -122,15 +122,17 @@ class CaseConnections:
         if self._on_step is not None:
             self._on_step(StepEvent(do, connection, **detail))
 
-    def line(self, name: str, link: str | None = None) -> ActionGenerator[CaseConnection]:
+    def line(self, name: str, link: str | None = None, *, unread: bool = False) -> ActionGenerator[CaseConnection]:
         """Return the connection of that name, opened at its first use; `link` says what is spoken there.
+
+        `unread`: where it is opened, only what the case reads is read.
 
         Raises `Stopped` if it cannot be opened, `SymbolError` if it has another link.
         """
         if name not in self.lines:
             made = CaseConnection(name, self.symbols, self._link_name(link or ""))
             self.note("connect", name, link=made.link_name)
-            answer = yield from self.do(Open(name, made.link_name, made.link.transport), name)
+            answer = yield from self.do(Open(name, made.link_name, made.link.transport, unread), name)
             if answer.kind is not Kind.OPENED:
                 began = any(event.kind is Kind.SENT for event in self.trace)
                 verdict = Verdict.CRASH if began else Verdict.UNTESTABLE

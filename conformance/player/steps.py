@@ -173,7 +173,8 @@ def _connect(talk: CaseConnections, where: str | ConnectTo) -> ActionGenerator[N
     if isinstance(where, str):
         yield from talk.line(talk.symbols.filled(where))
     else:
-        yield from talk.line(talk.symbols.filled(where.name), talk.symbols.filled(where.link))
+        name, link = talk.symbols.filled(where.name), talk.symbols.filled(where.link)
+        yield from talk.line(name, link, unread=where.unread)
 
 
 def _secure(talk: CaseConnections, name: str) -> ActionGenerator[None]:

@@ -67,10 +67,13 @@ class ExpectSilence(Typed, frozen=True):
 
 
 class ConnectTo(Part, frozen=True):
-    """A connection, and what is spoken on it."""
+    """A connection, what is spoken on it, and whether it is read from only when a step reads."""
 
     name: str
-    link: str
+    link: str = ""
+    """Empty: the protocol's first."""
+    unread: bool = False
+    """Its receive buffer is small, and nothing is taken out of it until a step reads on it."""
 
 
 class Connect(Typed, frozen=True):

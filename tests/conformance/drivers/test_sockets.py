@@ -92,7 +92,7 @@ def test_nobody_listening_is_untestable() -> None:
 def test_a_server_that_accepts_nobody_is_soon_not_waited_for_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
 
-    async def unanswered(address: Address, timeout: float) -> Any:
+    async def unanswered(address: Address, timeout: float, *, unread: bool) -> Any:
         waited.append(timeout)
         raise TimeoutError
 
@@ -136,8 +136,8 @@ class WithoutPeer:
 
 
 def test_a_connection_that_is_reset_as_it_is_made_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def reset_early(address: Address, timeout: float) -> Any:
-        stream = await connect(address, timeout)
+    async def reset_early(address: Address, timeout: float, *, unread: bool) -> Any:
+        stream = await connect(address, timeout, unread=unread)
         stream.transport = WithoutPeer(stream.transport)  # type: ignore[assignment]
         return stream
 
@@ -150,7 +150,7 @@ def test_a_connection_that_is_reset_as_it_is_made_is_an_answer(monkeypatch: pyte
 
 @pytest.mark.parametrize("number", sorted(sockets.OURS))
 def test_limits_of_this_machine_are_no_verdict(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    async def full(address: Address, timeout: float) -> Any:
+    async def full(address: Address, timeout: float, *, unread: bool) -> Any:
         raise OSError(number, "ours")
 
     monkeypatch.setattr(sockets, "connect", full)
@@ -268,3 +268,50 @@ def test_a_waiting_case_leaves_its_place_to_another() -> None:
     asyncio.run(main())
 
     assert order == ["waiting begins", "quick begins", "quick ends", "waiting ends"]
+
+
+@pytest.mark.parametrize("family", ["tcp", "unix"])
+def test_nothing_is_taken_from_an_unread_connection_until_a_read(family: str, tmp_path: Path) -> None:
+    flood, taken = 4_000_000, 0
+
+    async def floods(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal taken
+        await reader.read(1)
+        writer.transport.set_write_buffer_limits(high=0)
+        for _ in range(flood // 1000):
+            writer.write(bytes(1000))
+            await writer.drain()
+            taken += 1000
+        writer.close()
+
+    async def main() -> tuple[int, int]:
+        if family == "unix":
+            server: Any = await asyncio.start_unix_server(floods, tmp_path / "s")
+            address = Address("unix", path=str(tmp_path / "s"))
+        else:
+            server = await asyncio.start_server(floods, "127.0.0.1", 0)
+            address = Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
+        async with server:
+            session = SocketDriver(address).session()
+            assert (await session.perform(Open("a", unread=True))).kind is Kind.OPENED
+            await session.perform(Write("a", b"?"))
+            await session.perform(Sleep(0.2))
+            before, size = taken, 0
+            while (answer := await session.perform(Read("a", 5.0))).kind is Kind.RECEIVED:
+                size += len(answer.data)
+            await session.perform(Shut("a", "close"))
+            return before, size
+
+    before, size = asyncio.run(main())
+
+    assert size == flood
+    assert before < flood // 4
+
+
+def test_an_unread_connection_that_nobody_takes_is_an_answer() -> None:
+    async def main(address: Address) -> Kind:
+        return (await SocketDriver(address).session().perform(Open("a", unread=True))).kind
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        assert asyncio.run(main(Address("tcp", "127.0.0.1", free.getsockname()[1]))) is Kind.RESET
