@@ -114,7 +114,7 @@ class _Test:
         self.options = options
         self.console = console
         self.address = target.address
-        self.suite: Suite = load_suite(name)
+        self.suite: Suite = load_suite(name, triples=True) if options["slow"] else load_suite(name)
         self.settings = Settings(
             jobs=options["jobs"],
             timeout=options["timeout"],

@@ -81,10 +81,13 @@ def read_cases(path: Path, context: Context, kind: type[CaseFile | SdkCaseFile] 
     return remembered(path, context, lambda text: _read(text, path.name, context, kind))
 
 
-def remembered(path: Path, context: Context, read: Callable[[str], CaseDocument]) -> CaseDocument:
-    """Return what `read` makes of the text of a file, kept until the text or what it may name is another."""
+def remembered(path: Path, context: Context, read: Callable[[str], CaseDocument], kind: str = "") -> CaseDocument:
+    """Return what `read` makes of the text of a file, kept until the text or what it may name is another.
+
+    `kind` tells readings of one file apart.
+    """
     text = read_text(path)
-    digest = sha256(f"{context.digest}\0{text}".encode()).hexdigest()[:24]
+    digest = sha256(f"{context.digest}\0{kind}\0{text}".encode()).hexdigest()[:24]
     found = kept(path.name, digest, CaseDocument)
     if found is None:
         found = read(text)

@@ -58,8 +58,11 @@ class Suite:
 
 
 @cache
-def load_suite(protocol: str) -> Suite:
-    """Return the protocol's clauses, cases and frames; raises `CaseError` that names every wrong line of a file."""
+def load_suite(protocol: str, *, triples: bool = False) -> Suite:
+    """Return the protocol's clauses, cases and frames; raises `CaseError` that names every wrong line of a file.
+
+    With `triples`, also the cases that hold every three values of its combinations: thousands, which take a second.
+    """
     folder = vectors_root() / protocol
     if not (folder / "cases").is_dir():
         raise CaseError(f"{folder}: no folder of cases for {protocol!r}")
@@ -70,6 +73,8 @@ def load_suite(protocol: str) -> Suite:
     documents = [read_cases(path, context) for path in paths]
     cases = tuple(case for one in documents for case in one.cases)
     cases += combined_cases(folder / "combinations.yaml", context)
+    if triples:
+        cases += combined_cases(folder / "combinations.yaml", context, triples=True)
     frames = tuple(frame for one in documents for frame in one.frames)
     ids = [(one.topic, one.id) for one in cases] + [(one.topic, one.id) for one in frames]
     _check_ids(ids, _retired(folder / "retired.txt"))

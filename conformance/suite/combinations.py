@@ -7,7 +7,11 @@ at most four exchanges. Nobody writes down what the replies must be: the case is
 whole document judges each reply.
 
 A case is named after what it combines and not after its place in the array, so that its id stays when a factor gets
-another value. Where a profile lacks a value (a carrier of a later release), the first value of that factor stands in.
+another value. Values that a file gets later say `since: 2`: the rows without them are made first and stay as they are,
+and so do the ids of their cases. Where a profile lacks a value (a carrier of a later release), the first value of that
+factor stands in.
+
+Every three values together take several times as many cases. Those that no pair needed are `heavy`: only with --slow.
 """
 
 from __future__ import annotations
@@ -47,6 +51,8 @@ class FactorValue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A message that carries the request, which it names `<request>`."""
     profiles: list[str] | None = None
     """Where it exists; none: everywhere."""
+    since: int = 1
+    """With which edition of the file it came: rows of an earlier edition are made without it, and stay."""
 
 
 class CombinedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,19 +104,23 @@ def read_combinations(path: Path) -> CombinationFile | None:
     return found
 
 
-def combined_cases(path: Path, context: Context) -> tuple[Case, ...]:
-    """Return the cases of a protocol's combinations, none without a file. Raises `CaseError`."""
+def combined_cases(path: Path, context: Context, *, triples: bool = False) -> tuple[Case, ...]:
+    """Return the cases of a protocol's combinations, none without a file; with `triples`, those that pairs lack.
+
+    Raises `CaseError`.
+    """
     if not path.is_file():
         return ()
-    return remembered(path, context, lambda _: CaseDocument(_cases(path, context), ())).cases
+    kind = "triples" if triples else ""
+    return remembered(path, context, lambda _: CaseDocument(_cases(path, context, triples), ()), kind).cases
 
 
-def _cases(path: Path, context: Context) -> tuple[Case, ...]:
+def _cases(path: Path, context: Context, triples: bool) -> tuple[Case, ...]:
     file = read_combinations(path)
     assert file is not None
     _check_names(file, context, path.name)
     entries: list[Node] = [
-        one for name, request in file.requests.items() for one in _entries(file, name, request, context)
+        one for name, request in file.requests.items() for one in _entries(file, name, request, context, triples)
     ]
     return cases_in({"cases": entries}, context, path.stem)
 
@@ -153,9 +163,10 @@ def _names(file: CombinationFile) -> str:
     return ", ".join(file.factors) or "none"
 
 
-def _factors(file: CombinationFile, request: CombinedRequest) -> dict[str, list[str]]:
+def _factors(file: CombinationFile, request: CombinedRequest, edition: int = 10**6) -> dict[str, list[str]]:
     own = {name: [str(one) for one in values] for name, values in request.fields.items()}
-    return own | {name: list(file.factors[name]) for name in request.factors}
+    shared = {name: file.factors[name].items() for name in request.factors}
+    return own | {name: [value for value, one in of if one.since <= edition] for name, of in shared.items()}
 
 
 def _pairs(factors: Mapping[str, list[str]]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
@@ -163,31 +174,52 @@ def _pairs(factors: Mapping[str, list[str]]) -> Iterator[tuple[tuple[str, str], 
         yield from (((one, value), (other, second)) for value, second in product(values, others))
 
 
-def _rows(file: CombinationFile, request: CombinedRequest) -> list[Row]:
-    """Return combinations that hold every pair of values, each row with its factors in the order of the file."""
-    from covertable import make  # type: ignore[import-untyped]
+def _rows(file: CombinationFile, request: CombinedRequest, strength: int = 2) -> list[Row]:
+    """Return combinations that hold every pair, or three, of values, factors in the order of the file.
 
+    The rows of an earlier edition, and those of pairs, are the first.
+    """
     factors = _factors(file, request)
     if len(factors) < 2:
         return [{name: value} for name, values in factors.items() for value in values] or [{}]
-    return [{name: str(row[name]) for name in factors} for row in make(factors, strength=2)]
+    editions = {one.since for name in request.factors for one in file.factors[name].values()} | {1}
+    rows: list[Row] = []
+    for edition in sorted(editions):
+        rows = _array(_factors(file, request, edition), 2, rows)
+    return _array(factors, strength, rows) if strength > 2 and len(factors) > 2 else rows
 
 
-def _entries(file: CombinationFile, name: str, request: CombinedRequest, context: Context) -> Iterator[Node]:
-    """Yield each case as it would stand in a file of cases."""
+def _array(factors: Mapping[str, list[str]], strength: int, first: list[Row]) -> list[Row]:
+    """Return `first` and the rows that hold what it lacks."""
+    from covertable import make  # type: ignore[import-untyped]
+
+    made = make(dict(factors), strength=strength, presets=[dict(row) for row in first])
+    return [*first, *({name: str(row[name]) for name in factors} for row in made[len(first) :])]
+
+
+def _entries(
+    file: CombinationFile, name: str, request: CombinedRequest, context: Context, triples: bool
+) -> Iterator[Node]:
+    """Yield each case as it would stand in a file of cases: those of pairs, or those that triples need beside them."""
     known = request.profiles or list(context.clauses[request.clauses[0]].levels)
+    pairs = _rows(file, request)
+    rows = _rows(file, request, 3)[len(pairs) :] if triples else pairs
+    there = {_id(name, _as_in(file, request, row, profile)) for row in pairs for profile in known} if triples else set()
     found: dict[str, tuple[Row, list[str]]] = {}
-    for row in _rows(file, request):
+    for row in rows:
         for profile in known:
             here = _as_in(file, request, row, profile)
             found.setdefault(_id(name, here), (here, []))[1].append(profile)
     for case, (row, profiles) in found.items():
+        if case in there:
+            continue
         entry: dict[str, Node] = {
             "id": case,
             "title": f"{name}: {', '.join(f'{factor} {value}' for factor, value in row.items())}",
             "clauses": list(request.clauses),
             "profiles": list(dict.fromkeys(profiles)),
             "modelled": True,
+            "heavy": triples,
             "steps": _steps(file, request, row),
         }
         yield entry | ({"variants": list(request.variants)} if request.variants else {})

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 Kept = TypeVar("Kept")
-FORMAT = "8"
+FORMAT = "9"
 """Part of every digest; another one when what is kept changes."""
 
 

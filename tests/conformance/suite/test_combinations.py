@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,28 @@ def test_the_suite_holds_every_pair_of_its_protocol() -> None:
 
     assert [pair for one in coverage_of(file) for pair in one.missing] == []
     assert set(yaml.safe_load(path.read_text())["requests"]) >= {"insert", "set", "update", "publish", "subscribe"}
+
+
+def test_values_of_a_later_edition_leave_the_cases_before_them_as_they_are(tmp_path: Path) -> None:
+    before = {case.id: case for case in combined_cases(file_of(tmp_path), SUITE.context)}
+    more = WRITTEN.replace("position: {alone: {},", "position: {alone: {}, behind: {since: 2, after: [LIST]},")
+    after = {case.id: case for case in combined_cases(file_of(tmp_path, more), SUITE.context)}
+    (found,) = coverage_of(read_combinations(file_of(tmp_path, more)))  # type: ignore[arg-type]
+
+    assert before.keys() < after.keys()
+    assert all(after[name] == case for name, case in before.items())
+    assert found.missing == ()
+
+
+def test_triples_are_heavy_and_beside_the_pairs(tmp_path: Path) -> None:
+    path = file_of(tmp_path)
+    pairs = combined_cases(path, SUITE.context)
+    others = combined_cases(path, SUITE.context, triples=True)
+    titles = [case.title.removeprefix("update: ").split(", ") for case in (*pairs, *others) if "7.3.2" in case.profiles]
+    held = {triple for row in titles for triple in combinations(row, 3)}
+
+    assert {case.id for case in pairs}.isdisjoint(case.id for case in others)
+    assert not any(case.heavy for case in pairs)
+    assert all(case.heavy and case.modelled for case in others)
+    # change 2, value 3, record 2, carrier 2, position 2: the triples of five factors
+    assert len(held) == sum(a * b * c for a, b, c in combinations((2, 3, 2, 2, 2), 3))
