@@ -1,11 +1,11 @@
 """`wireproof test --target-command`: a server started for the run, restarted when it dies, gone at the end."""
 
 import json
-import os
 import shlex
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from wireproof.conformance.suite.declared import Parameter
 
 NAMED = ("--profile", "7.1.0", "--variant", "uint16", "--delivery", "whole")
 REFERENCE = shlex.join(module_command("wireproof.reference_server", "throttr"))
-SOME = ("-k", "unsubscribe/channel or unsubscribe/not-held or unsubscribe/one-byte or query/s or query/t or stays-up")
+SOME = ("-k", "unsubscribe/not-held or unsubscribe/one-byte or query/status or query/ttl-unit")
 
 
 def dying(how: str) -> str:
@@ -112,7 +112,7 @@ def test_each_death_is_the_crash_of_the_case_that_did_it(
         if any(event["direction"] == "sent" and event["hex"].startswith("12") for event in one["exchange"])
     }
 
-    assert len(deadly) > 2
+    assert len(deadly) > 1
     assert {name for name, one in found.items() if one["verdict"] == "crash"} == deadly
     assert {name for name, one in found.items() if one["verdict"] == "pass"} == set(healthy) - deadly
     assert all(found[name]["got"].startswith(death) for name in deadly)
@@ -122,7 +122,7 @@ def test_each_death_is_the_crash_of_the_case_that_did_it(
 
 
 def test_one_that_dies_a_little_later_is_found_all_the_same(mine: str, tmp_path: Path) -> None:
-    some = ("-k", "unsubscribe/not-held or query/", "--out", str(tmp_path))
+    some = ("-k", "unsubscribe/not-held or query/s or query/ttl-unit", "--out", str(tmp_path))
     called("--target-command", f"{dying('late')} {mine}", *NAMED, *some)
     found = records_in(tmp_path)
 
@@ -131,7 +131,7 @@ def test_one_that_dies_a_little_later_is_found_all_the_same(mine: str, tmp_path:
 
 
 def test_one_that_answers_nobody_any_more_is_started_again(mine: str, tmp_path: Path) -> None:
-    few = ("-k", "unsubscribe/not-held or query/", "--timeout", "0.5")
+    few = ("-k", "unsubscribe/not-held or query/s or query/ttl-unit", "--timeout", "0.5")
     called("--target-command", f"{dying('deaf')} {mine}", *NAMED, *few, "--out", str(tmp_path))
     found = records_in(tmp_path)
     crashed = {name for name, one in found.items() if one["verdict"] == "crash"}
@@ -143,12 +143,12 @@ def test_one_that_answers_nobody_any_more_is_started_again(mine: str, tmp_path: 
 
 
 def test_it_is_started_again_only_so_often(mine: str, tmp_path: Path) -> None:
-    options = (*NAMED, *SOME, "--restarts", "2", "--out", str(tmp_path))
+    options = (*NAMED, *SOME, "--restarts", "1", "--out", str(tmp_path))
     called("--target-command", f"{dying('exit')} {mine}", *options)
     log = (tmp_path / "target.log").read_text(encoding="utf-8")
     left = [one["got"] for one in records_in(tmp_path).values() if one["verdict"] == "untestable"]
 
-    assert log.count("=== wireproof: start ") == 3
+    assert log.count("=== wireproof: start ") == 2
     assert left
     assert all("--restarts" in one for one in left)
 
@@ -166,7 +166,7 @@ def test_interrupted_it_leaves_no_process(
         start("--target-command", f"{REFERENCE} --port {{port}} {mine}", *options) as process,
     ):
         while process.poll() is None and (tmp_path / "records.jsonl").stat().st_size == 0:
-            os.sched_yield()
+            time.sleep(0.01)
         process.send_signal(how)
         _, errors = process.communicate(timeout=30)
 
