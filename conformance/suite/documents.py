@@ -18,6 +18,8 @@ import msgspec
 Kept = TypeVar("Kept")
 FORMAT = "7"
 """Part of every digest; another one when what is kept changes."""
+VERSIONS = 8
+"""Protocols have files of the same name, and a machine has checkouts of several ages."""
 
 
 class CaseError(ValueError):
@@ -56,10 +58,6 @@ def kept(name: str, digest: str, kind: type[Kept]) -> Kept | None:
     with suppress(OSError, ValueError):
         return msgspec.json.decode(_place(name, digest).read_bytes(), type=kind)
     return None
-
-
-VERSIONS = 8
-"""Protocols have files of the same name, and a machine has checkouts of several ages."""
 
 
 def keep(name: str, digest: str, found: object) -> None:
