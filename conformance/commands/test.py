@@ -22,8 +22,7 @@ from wireproof.conformance.commands.target_options import (
     tls_of,
 )
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.drivers.sockets import connect
-from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from wireproof.conformance.report.console import (
@@ -37,7 +36,7 @@ from wireproof.conformance.report.console import (
 )
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_fresh_server, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, parse, select
@@ -216,17 +215,12 @@ class _Test:
             pairs = zip((profile, variant), default, strict=True)
             return Spoken(*(fallback if given == "auto" else given for given, fallback in pairs))
         try:
-            if "auto" not in (profile, variant):
-                asyncio.run(_reachable(self.address, self.settings.timeout))
-                return Spoken(profile, variant)
-            found = asyncio.run(detect(self.suite, self.address, self.settings.timeout))
+            asking = ask_spoken(self.suite, self.address, self.settings.timeout, profile, variant)
+            found, warning = asyncio.run(asking)
         except OSError as error:
             raise TargetError(f"nothing to test at {self.address}: {_reason(error)}") from None
-        for given, has, what in ((profile, found.profile, "profile"), (variant, found.variant, "variant")):
-            if given not in ("auto", has):
-                raise ProbeError(
-                    f"{self.address} speaks {what} {has}, not {given}: name profile and variant to test it anyway"
-                )
+        if warning:
+            click.echo(f"wireproof: {warning}", err=True)
         return found
 
     def _version(self, spoken: Spoken) -> str:
@@ -290,11 +284,6 @@ def _reason(error: OSError) -> str:
     if isinstance(error, TimeoutError):
         return "no answer to connect"
     return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-
-
-async def _reachable(address: Address, timeout: float) -> None:
-    wire = await connect(address, timeout)
-    await wire.close()
 
 
 def _run_loop(main: Any) -> None:

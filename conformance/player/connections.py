@@ -188,7 +188,8 @@ class CaseConnections:
             yield from self._datagrams(line, meant)
             return
         if self.carrier.segmentation.joins:
-            meant = self._joined(line, meant)
+            with line.needed_open():
+                meant = self._joined(line, meant)
         messages = tuple(one.message for one in meant if one.message is not None)
         data = b"".join(one.data for one in meant)
         self.note("send", line.name, data=data, messages=messages)
@@ -202,7 +203,8 @@ class CaseConnections:
         if answer.kind is Kind.SILENT:
             raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
         if self.asks_no_more and self.carrier.segmentation.half_closes:
-            line.codec.end_requests()
+            with line.needed_open():
+                line.codec.end_requests()
             yield from self.shut(line.name, "half")
             self.carrier.changes += 1
             self._ended_early.append(line)
@@ -233,7 +235,8 @@ class CaseConnections:
     def noops_before(self, line: CaseConnection) -> list[IntendedFrame]:
         """Return what a write begins with: the request that the delivery puts before the case's own, if any."""
         joins = self.carrier.segmentation.joins and line.is_stream and line.ended is None and not line.half_closed
-        return line.noops.before(len(self.trace)) if joins else []
+        with line.needed_open():
+            return line.noops.before(len(self.trace)) if joins else []
 
     def event(self, line: CaseConnection, seconds: float) -> ActionGenerator[Message | EndOfStream | None]:
         """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
