@@ -33,7 +33,7 @@ CONFIRMED = 0.05
 """The same where as many bytes came as were expected."""
 CLOSING = 1.0
 """Seconds that a connection may take to close."""
-ENDS = {Kind.ENDED: "then it closed the connection", Kind.RESET: "then it reset the connection"}
+ENDS = {Kind.ENDED: ", then it closed the connection", Kind.RESET: ", then it reset the connection"}
 LARGEST = 64 * 1024
 """Bytes beyond which an answer is none of a known profile."""
 LARGEST_SESSION = 1024 * 1024
@@ -123,7 +123,7 @@ def _unknown(suite: Suite, address: Address, answer: bytes, end: str) -> str:
 
 def _what_came(answer: bytes, end: str) -> str:
     shown = f" ({describe(answer[:32])})" if answer else ""
-    return f"{len(answer)} byte{'' if len(answer) == 1 else 's'} came{shown}, {end}"
+    return f"{len(answer)} byte{'' if len(answer) == 1 else 's'} came{shown}{end}"
 
 
 async def _answer_to_probe(
@@ -158,13 +158,13 @@ async def _ask(
     while kind is Kind.RECEIVED:
         answer += chunk
         if len(answer) >= enough:
-            return answer, "and more"
+            return answer, ", and more"
         if time.monotonic() > deadline:
-            return answer, f"still coming after {timeout:g} s"
+            return answer, f", still coming after {timeout:g} s"
         kind, chunk = await wire.read(CONFIRMED if len(answer) == expected else QUIET)
     if written is Kind.SILENT:
-        return answer, f"and it read nothing in {timeout:g} s"
-    return answer, ENDS.get(kind, f"and nothing more in {QUIET:g} s" if answer else f"in {timeout:g} s")
+        return answer, f", and it read nothing in {timeout:g} s"
+    return answer, ENDS.get(kind, f", and nothing more in {QUIET:g} s" if answer else f" in {timeout:g} s")
 
 
 @asynccontextmanager
