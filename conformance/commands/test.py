@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -40,7 +39,7 @@ from wireproof.conformance.report.console import (
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, parse, select
@@ -262,7 +261,7 @@ class _Test:
             asking = ask_spoken(self.suite, self.address, self.settings.timeout, profile, variant)
             found, warning = asyncio.run(asking)
         except OSError as error:
-            raise TargetError(f"nothing to test at {self.address}: {_reason(error)}") from None
+            raise TargetError(f"nothing to test at {self.address}: {no_connection(error)}") from None
         if warning:
             click.echo(f"wireproof: {warning}", err=True)
         return found
@@ -324,12 +323,6 @@ class _Test:
 
 def _unwritten(record: Record) -> None:
     """Keep no file of a record."""
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer to connect"
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 def _run_loop(main: Any) -> None:

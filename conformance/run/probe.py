@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -109,6 +110,13 @@ def _mismatch(address: Address, found: Spoken, profile: str, variant: str) -> st
     other = [one for one in both if one[2] not in (AUTO, one[1])]
     spoken = " and ".join(f"{what} {has}" for what, has, _ in other)
     return f"{address} speaks {spoken}, not {' and '.join(given for _, _, given in other)}"
+
+
+def no_connection(error: OSError) -> str:
+    """Return in words why a target took no connection."""
+    if isinstance(error, TimeoutError):
+        return "no answer to connect"
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
 
 
 def _speakers(suite: Suite, answer: bytes) -> list[Spoken]:

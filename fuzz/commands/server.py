@@ -14,7 +14,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.target_options import Target, target_of
 from wireproof.conformance.model.targets import Address, TargetError
-from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
@@ -118,7 +118,7 @@ def spoken_by(name: str, address: Address, profile: str, variant: str) -> Spoken
     try:
         found, warning = asyncio.run(ask_spoken(load_suite(name), address, TIMEOUT, profile, variant))
     except OSError as error:
-        raise TargetError(f"nothing to fuzz at {address}: {error.strerror or error or 'no answer'}") from None
+        raise TargetError(f"nothing to fuzz at {address}: {no_connection(error)}") from None
     if warning:
         click.echo(f"wireproof: {warning}", err=True)
     return found
