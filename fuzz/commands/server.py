@@ -63,7 +63,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     Valid conversations are mutated and played; scripts that show new behaviour are mutated further. A failure is
     reduced, replayed three times and kept. The data of the server may be lost.
 
-    Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
+    Exit codes: 0 nothing found, 1 something found, 2 usage or a server that serves nobody, 130 interrupted.
 
     \b
     wireproof fuzz server PROTOCOL --target-command "my-server --port {port}" --time 60
@@ -157,7 +157,9 @@ class _ServerFuzzing:
             interrupted = True
         why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
         click.echo(f"{why}{campaign.progress}")
-        return FOUND if found else INTERRUPTED if interrupted else QUIET
+        if found or interrupted:
+            return FOUND if found else INTERRUPTED
+        return USAGE if campaign.lost else QUIET
 
     def _keep(self, one: CampaignFinding) -> None:
         options = self.options

@@ -1,6 +1,5 @@
 """The pytest plugin: cases as items of the shipped test or of somebody's own suite, with pytest's own options."""
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conformance import torn
+from tests.conformance import servers, torn
 from tests.conformance.threads import in_thread, in_thread_service
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.run.processes import module_command, module_environment, running_server
@@ -228,7 +227,7 @@ def test_profile_and_width_are_asked_of_the_target(pytester: pytest.Pytester) ->
 
 
 def test_a_server_that_falls_silent_fails_what_is_left_at_once(pytester: pytest.Pytester) -> None:
-    with in_thread(falls_silent) as address:
+    with in_thread(servers.falls_silent) as address:
         options = ("--wireproof-profile", "7.1.0", "--wireproof-variant", "uint16", "--wireproof-timeout", "0.3")
         result = run(pytester, "--wireproof-target", str(address), *options, "-k", "query/")
 
@@ -237,15 +236,6 @@ def test_a_server_that_falls_silent_fails_what_is_left_at_once(pytester: pytest.
     result.stdout.fnmatch_lines(
         ["*the target answers nobody since query/*", "*not played: the target answers nobody *"]
     )
-
-
-async def falls_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer the question for profile and width as Throttr 7.1.0 uint16 does, and nothing else."""
-    if len(await reader.read(65536)) > 60:
-        writer.write(bytes(481))
-    while await reader.read(65536):
-        pass
-    writer.close()
 
 
 def test_nothing_is_loaded_for_suites_that_do_not_ask() -> None:
