@@ -98,7 +98,7 @@ async def falls_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
 
 
 async def sends_for_ever(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Send at full speed, without end, what nothing can be read from: the length of a value is enormous."""
+    """Send at full speed, without end, a value whose length is enormous."""
     while True:
         writer.write(b"\x01" * 65536)
         await writer.drain()
