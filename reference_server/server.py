@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import os
 import resource
 import signal
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from wireproof.reference_server.clock import Clock, LoopClock
 from wireproof.reference_server.datagrams import DatagramProtocol
@@ -28,6 +30,9 @@ log = logging.getLogger(__name__)
 BACKLOG = 4096
 PORTS_TRIED = 16
 """The most free ports tried to find one that is free for both TCP and UDP."""
+NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+ACCEPT_ERRORS_APART = 10.0
+"""Seconds between two lines about connections that cannot be accepted."""
 SPARE_FILES = 64
 """Descriptors reserved for everything but connections."""
 
@@ -59,6 +64,7 @@ async def serve(
     """
     context = server_context(*endpoints.tls) if endpoints.tls is not None else None
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_exception_handler(AcceptErrors())
     for signum in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signum, stop.set)
     files = raise_file_limit()
@@ -77,6 +83,25 @@ async def serve(
     connections.cut()
     await asyncio.sleep(0)
     log.info("stopped")
+
+
+class AcceptErrors:
+    """Takes what goes wrong in the loop: that no descriptor is left is logged once in a while, all else as ever.
+
+    asyncio reports it for each connection that it could not accept, thousands of times a second.
+    """
+
+    def __init__(self) -> None:
+        self._again = -math.inf
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Handle one error, as `loop.set_exception_handler` says."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in NO_ROOM or "accept" not in str(context.get("message")):
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._again:
+            self._again = loop.time() + ACCEPT_ERRORS_APART
+            log.warning("no connection can be accepted now: %s", os.strerror(error.errno or 0))
 
 
 def raise_file_limit() -> int:

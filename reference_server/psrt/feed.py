@@ -25,6 +25,7 @@ class Feed:
         """`timeout_s` is the client's timeout; half of it, at least half a second, is between beacons (P18)."""
         self._state, self._write, self._too_slow = state, write, too_slow
         self._most: int = state.options["data_queue"]
+        self._most_bytes: int = state.options["data_queue_bytes"]
         self._high_water = state.limits.high_water
         self._beacon = state.codec.encode(Beacon())
         self.interval_ns = self.interval(timeout_s)
@@ -43,7 +44,7 @@ class Feed:
         """Queue a message; it is written once the current request is answered. A reader that is too slow is closed."""
         if self._is_over:
             return
-        if len(self._waiting) >= self._most:
+        if len(self._waiting) >= self._most or (self._waiting and self._size + len(frame) > self._most_bytes):
             self.flush()
             if self._waiting:
                 self._too_slow()
@@ -77,6 +78,7 @@ class Feed:
         """Send nothing more."""
         self._is_over = True
         self._waiting.clear()
+        self._size = 0
         self._timer.cancel()
 
     def wake(self) -> None:

@@ -15,6 +15,7 @@ OPTIONS = (
     Option(
         "data_queue", "whole", 1024, "Messages that may wait for a slow data socket; beyond, it is closed.", least=1
     ),
+    Option("data_queue_bytes", "whole", 64 << 20, "Bytes of those messages; beyond, it is closed, too.", least=1),
     Option("udp_frame_size", "whole", 4096, "Bytes of the longest datagram that is accepted.", least=5),
     Option("anonymous", "switch", True, "Accept clients that log in without a name."),
     Option("allow_no_tls", "switch", True, "Accept clients that do not switch to TLS."),

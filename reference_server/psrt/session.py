@@ -109,6 +109,8 @@ class PsrtSession(Session):
         self.closed = True
         del self.state.sessions[self]
         self._deadline.clear()
+        self._first = b""
+        self._out.clear()
         client = self.client
         if client is None:
             return
@@ -238,7 +240,7 @@ class PsrtSession(Session):
 
     def too_slow(self) -> None:
         """Close a data socket that reads too slowly; its client may attach another one."""
-        log.warning("%s: %d messages wait for a data socket, closing it", self.peer, self.state.options["data_queue"])
+        log.warning("%s: too many messages or bytes wait for a data socket, closing it", self.peer)
         self.end()
 
     def too_late(self) -> None:
