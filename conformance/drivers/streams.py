@@ -7,6 +7,7 @@ import socket
 import ssl
 import struct
 from contextlib import suppress
+from functools import partial
 from typing import cast
 
 from wireproof.conformance.drivers.io_audit import IoAudit
@@ -15,8 +16,10 @@ from wireproof.conformance.drivers.tls import ClientTls, TlsError
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 
-HELD = 16 * 1024 * 1024
+HELD = 256 * 1024
 """Bytes kept for a reader; beyond, the target is not read from."""
+HELD_HEAVY = 16 * 1024 * 1024
+"""The same in a case that is about megabytes."""
 LINGER_RESET = struct.pack("ii", 1, 0)
 
 
@@ -25,10 +28,12 @@ class Wire(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self) -> None:
+    def __init__(self, most_held: int = HELD) -> None:
+        """Beyond `most_held` bytes that are kept for a reader, the target is not read from."""
         self._loop = asyncio.get_running_loop()
         self._chunks: list[bytes] = []
         self._held = 0
+        self._most_held = most_held
         self._writable = True
         self._awake: asyncio.Future[None] | None = None
         self.ended: Kind | None = None
@@ -55,7 +60,7 @@ class Wire(asyncio.Protocol):
             self.audit.came(data)
             self._chunks.append(data)
             self._held += len(data)
-            if self._held > HELD:
+            if self._held > self._most_held:
                 self.transport.pause_reading()
         self._wake()
 
@@ -122,7 +127,7 @@ class Wire(asyncio.Protocol):
         if self._chunks:
             data = b"".join(self._chunks)
             self._chunks.clear()
-            if self._held > HELD and not self.lost:
+            if self._held > self._most_held and not self.lost:
                 self.transport.resume_reading()
             self._held = 0
             return Kind.RECEIVED, data
@@ -206,10 +211,10 @@ class Wire(asyncio.Protocol):
         self.transport.abort()
 
 
-async def connect(address: Address, timeout: float) -> Wire:
+async def connect(address: Address, timeout: float, most_held: int = HELD) -> Wire:
     """Connect; raises `OSError`, which `TimeoutError` is one of."""
-    loop = asyncio.get_running_loop()
+    loop, wire = asyncio.get_running_loop(), partial(Wire, most_held)
     async with asyncio.timeout(timeout):
         if address.scheme == "unix":
-            return (await loop.create_unix_connection(Wire, address.path))[1]
-        return (await loop.create_connection(Wire, address.host, address.port))[1]
+            return (await loop.create_unix_connection(wire, address.path))[1]
+        return (await loop.create_connection(wire, address.host, address.port))[1]

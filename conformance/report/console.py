@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -49,21 +52,38 @@ def _short(text: object, limit: int = MAX_TEXT) -> str:
 
 
 class LiveProgress:
-    """A progress bar with counts by verdict; prints nothing when the console is not a terminal."""
+    """A progress bar with counts by verdict; where the console is no terminal, a line each `every` seconds."""
 
-    def __init__(self, console: Console, total: int) -> None:
+    def __init__(self, console: Console, total: int, *, every: float = 10.0) -> None:
         self._counts: Counter[str] = Counter()
+        self._console, self._total, self._every = console, total, every
+        self._over = threading.Event()
+        self._lines = threading.Thread(target=self._print_lines, daemon=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
         self._task = self._progress.add_task("", total=total)
 
     def __enter__(self) -> LiveProgress:
         self._progress.start()
+        if not self._console.is_terminal and not self._console.quiet:
+            self._lines.start()
         return self
+
+    def _print_lines(self) -> None:
+        began = time.monotonic()
+        while not self._over.wait(self._every):
+            counts = dict(self._counts)
+            shown = ", ".join(f"{number} {name}" for name, number in counts.items()) or "none ended yet"
+            line = f"{time.monotonic() - began:.0f} s: {sum(counts.values())} of {self._total} plays: {shown}"
+            with suppress(OSError):  # whoever read this went away, or the disk is full
+                self._console.print(line, soft_wrap=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over.set()
+        if self._lines.is_alive():
+            self._lines.join()
         self._progress.stop()
 
     def __call__(self, record: Record) -> None:
@@ -195,12 +215,18 @@ def segmentation_summary(records: Iterable[Record], tally: Tally) -> str:
     return "; ".join(part for part, number in parts.items() if number)
 
 
-def closing_line(result: str, records: Sequence[Record], failed: int, namespace: str, folder: object) -> str:
-    """Return the last line of a run: result, cases, plays, MUST and SHOULD failures, namespace, where records are."""
+def closing_line(result: str, records: Sequence[Record], failed: int, run: Run, folder: object) -> str:
+    """Return the last line of a run: result, cases, plays, MUST and SHOULD failures, namespace, where records are.
+
+    A harness error beside failures of the target is counted, too; so is why a run is partial.
+    """
     cases = len({one["case"] for one in records})
     unsupported = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
     counted = f"{cases} cases" + (f" ({unsupported} unsupported)" if unsupported else "")
     if others := len(records) - cases:
         counted += f", {others} more plays under other segmentations"
     where = f"; records in {folder}" if folder else ""
-    return f"{result}: {counted}; {failed} MUST or SHOULD failed; namespace {namespace}{where}"
+    ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
+    faulty = f"; {ours} harness error{'s' if ours > 1 else ''}" if ours else ""
+    partial = f"; partial: {'; '.join(run.partial)}" if run.partial else ""
+    return f"{result}: {counted}; {failed} MUST or SHOULD failed{faulty}; namespace {run.namespace}{partial}{where}"

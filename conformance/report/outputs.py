@@ -27,6 +27,8 @@ NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 
 
 JOURNAL = "pending.jsonl"
+UNFINISHED = "it is under way, or was killed"
+INTERRUPTED = "it was interrupted"
 
 
 class OutputError(RuntimeError):
@@ -34,14 +36,14 @@ class OutputError(RuntimeError):
 
 
 class RunFolder:
-    """DIR/records.jsonl, DIR/pending.jsonl until the run is complete, and DIR/run.json at the end.
+    """DIR/records.jsonl, DIR/pending.jsonl until the run is complete, and DIR/run.json, which says so until then.
 
     Lines are flushed one by one, so that a run that is killed keeps what it had.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with _reporting_file_errors(folder):
+        with reporting_file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._journal = _lines_to(folder / JOURNAL)
             self._records = _lines_to(folder / "records.jsonl")
@@ -65,11 +67,15 @@ class RunFolder:
         """Write a record of a play whose verdict may still change into the journal. Raises `OutputError`."""
         _write(self._journal, record)
 
+    def begin(self, summary: dict[str, Any]) -> None:
+        """Write run.json of a run that is under way: whoever kills it leaves that behind. Raises `OutputError`."""
+        self.finish({**summary, "finished_at": None, "partial": [*summary["partial"], UNFINISHED]})
+
     def finish(self, summary: dict[str, Any]) -> None:
         """Write run.json, and remove the journal of a run that was not cut short. Raises `OutputError`."""
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        with _reporting_file_errors(path):
+        with reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             if summary.get("finished_at") is not None:
                 (self.folder / JOURNAL).unlink(missing_ok=True)
@@ -85,13 +91,14 @@ def _lines_to(path: Path) -> TextIO:
 
 
 def _write(file: TextIO, record: Record) -> None:
-    with _reporting_file_errors(file.name):
+    with reporting_file_errors(file.name):
         file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
         file.flush()
 
 
 @contextmanager
-def _reporting_file_errors(path: object) -> Iterator[None]:
+def reporting_file_errors(path: object) -> Iterator[None]:
+    """Raise `OutputError` in place of the `OSError` of a block that writes to a path."""
     try:
         yield
     except OSError as error:
@@ -118,7 +125,7 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")
     root.append(suite)
-    with _reporting_file_errors(path):
+    with reporting_file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
@@ -193,5 +200,5 @@ def write_step_summary(run: Run, records: Iterable[Record]) -> None:
     """Append the summary to the file a CI job names in GITHUB_STEP_SUMMARY, when it does."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        with _reporting_file_errors(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with reporting_file_errors(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(step_summary(run, list(records)))

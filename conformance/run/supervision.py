@@ -80,6 +80,10 @@ class SupervisedScheduler(CaseScheduler):
         if not self.gone:
             await self._start("for a case that wants a fresh one")
 
+    async def _takes_connections(self) -> bool:
+        """See `CaseScheduler`; a server that wireproof started is watched instead."""
+        return True
+
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
         self._server.give_up("answered nobody any more, and was ended by wireproof")
@@ -234,7 +238,7 @@ class SupervisedScheduler(CaseScheduler):
     async def _start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""
         if self._restarts >= self._most:
-            self.gone = self.gone or f"died once more after {self._most} restarts (--restarts)"
+            self.lose(f"died once more after {self._most} restarts (--restarts)")
         else:
             self._restarts += 1
             await self._start(f"after it {death}")
@@ -244,7 +248,7 @@ class SupervisedScheduler(CaseScheduler):
         try:
             await self._server.restart(why)
         except StartError as error:
-            self.gone = f"does not start again: {error}"
+            self.lose(f"does not start again: {error}")
             return
         self.driver.address = self._server.address
         self.driver.unanswered = 0

@@ -60,6 +60,10 @@ def kept(name: str, digest: str, kind: type[Kept]) -> Kept | None:
     return None
 
 
+VERSIONS = 8
+"""Protocols have files of the same name, and a machine has checkouts of several ages."""
+
+
 def keep(name: str, digest: str, found: object) -> None:
     """Keep what a file holds, whole or not at all; of its name, the oldest beyond `VERSIONS` go. Never fails."""
     with suppress(OSError, TypeError):

@@ -42,6 +42,16 @@ def not_played(why: str) -> Outcome:
     return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
 
 
+def ended_early(why: str, first: Outcome | None = None) -> Outcome:
+    """Return the outcome of a case that a run ended before; `first` is what came of it, and should be seen again."""
+    got = f"the run ended: {why}"
+    if first is not None:
+        got = f"it was not played again, {got}; the first time: {first.verdict}, {first.got}"
+    return Outcome(
+        Verdict.UNTESTABLE, first.trace if first else Trace(), Guilty.NOBODY, expected="a run to the end", got=got
+    )
+
+
 def ended_the_process(outcome: Outcome, end: ProcessEnd) -> Outcome:
     """Return the crash of a case that ended the server it had for itself."""
     words = " | ".join(end.last_words)

@@ -92,7 +92,7 @@ def test_nobody_listening_is_untestable() -> None:
 def test_a_server_that_accepts_nobody_is_soon_not_waited_for_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
 
-    async def unanswered(address: Address, timeout: float) -> Any:
+    async def unanswered(address: Address, timeout: float, most_held: int = 0) -> Any:
         waited.append(timeout)
         raise TimeoutError
 
@@ -136,7 +136,7 @@ class WithoutPeer:
 
 
 def test_a_connection_that_is_reset_as_it_is_made_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def reset_early(address: Address, timeout: float) -> Any:
+    async def reset_early(address: Address, timeout: float, most_held: int = 0) -> Any:
         stream = await connect(address, timeout)
         stream.transport = WithoutPeer(stream.transport)  # type: ignore[assignment]
         return stream
