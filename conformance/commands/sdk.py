@@ -14,7 +14,7 @@ from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
-from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_failures, summary_table
+from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run.selection import SelectionError, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
@@ -22,6 +22,7 @@ from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
 from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
 from wireproof.conformance.suite.cases import CaseError
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.protocols import protocol, protocol_names
 
@@ -167,7 +168,7 @@ class _SdkTest:
 
     def _report(self, run: Run, comparison: Comparison, code: int) -> None:
         records = self.records
-        show_failures(self.console, records)
+        show_causes(self.console, causes_of(records), self.options["out"])
         self.console.print(summary_table(run, records))
         for case in comparison.stale:
             click.echo(f"stale in the baseline: {case} no longer fails", err=True)

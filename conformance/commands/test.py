@@ -31,7 +31,7 @@ from wireproof.conformance.report.console import (
     closing_line,
     console_of,
     segmentation_summary,
-    show_failures,
+    show_causes,
     summary_table,
     unsupported_summary,
 )
@@ -42,6 +42,7 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, parse, select
 from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
@@ -261,7 +262,7 @@ class _Test:
 
     def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int) -> None:
         run = plan.run
-        show_failures(self.console, records)
+        show_causes(self.console, causes_of(records), self.options["out"])
         self.console.print(summary_table(run, records))
         if summary := segmentation_summary(records, plan.tally):
             self.console.print(summary, soft_wrap=True)

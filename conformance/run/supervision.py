@@ -18,10 +18,13 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
+from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
-from wireproof.conformance.verdict.crashes import Death, ProcessEnd, not_played
+from wireproof.conformance.verdict.causes import signature
+from wireproof.conformance.verdict.crashes import Death, Hang, ProcessEnd, held_back, not_played
+from wireproof.conformance.verdict.last_words import last_words
 from wireproof.conformance.verdict.pipeline import Evidence, decide
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ ALONE = 3
 """Number of the attempt that is made alone, on a fresh process."""
 QUOTED = 3
 """Last lines of the server shown with the verdict; the record's `extra` has more."""
+REPORT = 400
+"""Last lines in which a report of the death is looked for."""
 
 Played = tuple[Case, Outcome, float]
 """A case, what came of it, and when it began."""
@@ -55,6 +60,8 @@ class SupervisedScheduler(CaseScheduler):
         self._server = server
         self._most = restarts
         self._restarts = 0
+        self._hang: Hang | None = None
+        self.known = KnownCauses(restarts)
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
         """See `CaseScheduler`."""
@@ -70,6 +77,8 @@ class SupervisedScheduler(CaseScheduler):
             await self.restart_target()
         if self.gone:
             return not_played(self.gone)
+        if (held := self._held_back(case)) is not None:
+            return held
         outcome, death = await self._alone(case, attempt=attempt)
         if death is not None:
             await self._start_again(death)
@@ -79,6 +88,24 @@ class SupervisedScheduler(CaseScheduler):
         """See `CaseScheduler`."""
         if not self.gone:
             await self._start("for a case that wants a fresh one")
+
+    def report(self, case: Case, outcome: Outcome, began: float) -> None:
+        """See `CaseScheduler`."""
+        if outcome.verdict is Verdict.PASS:
+            self.known.passed(case)
+        super().report(case, outcome, began)
+
+    def _held_back(self, case: Case) -> Outcome | None:
+        """Return the outcome of a case that would end the server as others did; None where it is to be played."""
+        cause = self.known.would_do_it(case)
+        return None if cause is None else held_back(cause.case, cause.told)
+
+    async def _serves(self) -> bool:
+        """See `CaseScheduler`; measure what a server does that answers nobody."""
+        began, before = time.monotonic(), self._server.usage().cpu
+        serves = await super()._serves()
+        self._hang = None if serves else Hang(self._server.usage().cpu - before, time.monotonic() - began)
+        return serves
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
@@ -136,6 +163,9 @@ class SupervisedScheduler(CaseScheduler):
             if batch.death.done():
                 batch.left.append(case)
                 return
+            if (held := self._held_back(case)) is not None:
+                self.report(case, held, time.monotonic())
+                return
             began, player = time.monotonic(), self.plan.player(case, attempt)
             playing = asyncio.create_task(self.play(case, attempt, player))
             either: set[asyncio.Future[Any]] = {playing, batch.death}
@@ -158,7 +188,7 @@ class SupervisedScheduler(CaseScheduler):
     async def _find(self, batch: Batch) -> list[list[Case]]:
         """Find out which case ended the server; return the batches that are still to be played."""
         death = self._server.death() or "is gone"
-        suspects, waiting = batch.suspects()
+        suspects, waiting = batch.suspects(self.known.suspicion)
         under_way = [one.case.id for one in (*suspects, *waiting)]
         self.deaths.append(Death(death, under_way, self._evidence(death)))
         await self._start_again(death)
@@ -179,13 +209,18 @@ class SupervisedScheduler(CaseScheduler):
             if self.gone:
                 break
             began = time.monotonic()
+            if (held := self._held_back(one.case)) is not None:
+                tried.append((one.case, held, began))
+                continue
             outcome, death = await self._alone(one.case)
             played = one.case, outcome, began
             if death is None:
                 tried.append(played)
                 continue
-            guilty = await self._confirmed(played, tried, death)
+            known = self.known.is_known(self._signature(death))
+            guilty = played if known else await self._confirmed(played, tried, death)
             if guilty is not None:
+                self.known.found(self._signature(death), self._told(death), guilty[0])
                 self.report(*guilty)
                 await self._start_again(death)
                 return tried, guilty[0]
@@ -225,17 +260,34 @@ class SupervisedScheduler(CaseScheduler):
         return (outcome if death is None else self._crash(case, outcome, death)), death
 
     def _crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
-        end = ProcessEnd(death, self._server.last_words(QUOTED), case.clauses[0], self._evidence(death))
+        hang = self._hang if self._server.given_up else None
+        end = ProcessEnd(death, self._server.last_words(QUOTED), case.clauses[0], self._evidence(death), hang)
         return decide(outcome, Evidence(end=end))
 
     def _evidence(self, death: str) -> dict[str, Any]:
-        return {"death": death, "start": self._server.starts, "last_words": self._server.last_words()}
+        found: dict[str, Any] = {"death": death, "start": self._server.starts}
+        found["last_words"] = self._server.last_words()
+        if not self._server.given_up:
+            words = last_words("\n".join(self._server.last_words(REPORT)))
+            found |= {"said": words.said, "frame": words.frame, "names_a_cause": words.names_a_cause}
+        return found
+
+    def _signature(self, death: str) -> Signature:
+        return signature(self._evidence(death))
+
+    def _told(self, death: str) -> str:
+        """Return how it died, with what it said and where, as in "it ..."."""
+        found = self._evidence(death)
+        where = f" in {found['frame']}" if found.get("frame") else ""
+        return f"{death}{where}" + (f" ({found['said']})" if found.get("names_a_cause") else "")
 
     async def _start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""
         if self._restarts >= self._most:
-            self.gone = self.gone or f"died once more after {self._most} restarts (--restarts)"
+            counted = self.known.restarts()
+            self.gone = self.gone or f"died once more after {self._most} restarts (--restarts {self._most}): {counted}"
         else:
+            self.known.died(self._signature(death), self._told(death))
             self._restarts += 1
             await self._start(f"after it {death}")
         return not self.gone

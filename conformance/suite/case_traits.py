@@ -295,3 +295,14 @@ def _asked(item: MessageItem) -> Iterator[str]:
             for one in options.values():
                 for each in one if isinstance(one, tuple) else (one,):
                     yield from _asked(each)
+
+
+def sent_by(case: Case) -> frozenset[str]:
+    """Return what a case sends: the names of its messages, and of each the fields with plain values, `NAME.field=1`."""
+    found: set[str] = set()
+    for one in parts(case.steps):
+        if isinstance(one, SymbolicMessage):
+            found.add(one.name)
+            fields = one.fields.items() if isinstance(one.fields, dict) else ()
+            found.update(f"{one.name}.{name}={value}" for name, value in fields if isinstance(value, str | int))
+    return frozenset(found)

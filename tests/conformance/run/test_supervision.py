@@ -15,7 +15,7 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.run.processes import StartError, Usage
 from wireproof.conformance.run.runner import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import choice_of
 from wireproof.conformance.run.supervision import SupervisedScheduler
@@ -38,12 +38,16 @@ class FakeServer:
         self.whys: list[str] = []
         self._how = "died of SIGSEGV"
         self._most = starts_at_most
+        self.given_up = False
 
     def death(self) -> str | None:
         return None if self.lives else self._how
 
     def give_up(self, why: str) -> None:
-        self.lives, self._how = False, why
+        self.lives, self._how, self.given_up = False, why, True
+
+    def usage(self) -> Usage:
+        return Usage(0, 0, 0.0)
 
     def last_words(self, count: int = 9) -> list[str]:
         return [f"words of start {self.starts}"]
@@ -53,7 +57,7 @@ class FakeServer:
             raise StartError("no room")
         self.whys.append(why)
         self.starts += 1
-        self.lives, self._how = True, "died of SIGSEGV"
+        self.lives, self._how, self.given_up = True, "died of SIGSEGV", False
         self.address = Address("tcp", "127.0.0.1", self.starts)
 
 
