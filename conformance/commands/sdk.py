@@ -19,12 +19,14 @@ from wireproof.conformance.report.outputs import OutputError, RunFolder, write_j
 from wireproof.conformance.run.selection import SelectionError, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, load_sdk_suite, play_cases
 from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
 from wireproof.conformance.suite.cases import CaseError
 from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record, Run
 from wireproof.protocols import protocol, protocol_names
+
+LOG = "driver.log"
 
 
 @click.command(context_settings={"show_default": True})
@@ -37,6 +39,9 @@ from wireproof.protocols import protocol, protocol_names
 )
 @click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
+@click.option(
+    "--restarts", type=click.IntRange(0), default=RESTARTS, help="How often the driver is restarted after it died."
+)
 @click.option("--slow", is_flag=True, help="Also play the cases that wait for many seconds.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
@@ -108,7 +113,7 @@ class _SdkTest:
 
     async def _play(self, stack: ExitStack) -> Run:
         words, timeout = parse_driver(self.options["driver"]), self.options["timeout"]
-        async with DriverProcess(ProcessTransport(words), deadline=timeout) as driver:
+        async with DriverProcess(ProcessTransport(words, log=self._log()), deadline=timeout) as driver:
             hello = await driver.start()
             run = self._run = self._who(hello)
             cases = select(
@@ -129,8 +134,22 @@ class _SdkTest:
                     if folder:
                         folder.add(record)
 
-                await play_cases(SdkPlan(run, self.suite, cases, timeout), driver, report)
+                await play_cases(
+                    SdkPlan(run, self.suite, cases, timeout), driver, report, restarts=self.options["restarts"]
+                )
         return run
+
+    def _log(self) -> Path | None:
+        """Return where the driver's stderr is kept. Raises `OutputError` when it cannot be."""
+        folder: Path | None = self.options["out"]
+        if folder is None:
+            return None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / LOG).open("wb").close()
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
+        return folder / LOG
 
     def _who(self, hello: Hello) -> Run:
         """Return the run: what the user named, completed by what the driver reports."""

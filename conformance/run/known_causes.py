@@ -1,9 +1,9 @@
 """What is known of the deaths of one run: how often each cause cost a restart, and which cases would do it again.
 
-What all cases that ended the server in one way send, and no case that passed sends, is taken for what ends it. After
-`ENOUGH` of them, cases that send all of that are held back: they are untestable because of it, and the restarts are
-left for others. A cause that took half of all restarts is spent: then cases are held back that send what is most often
-sent where it happens.
+Something that `ENOUGH` cases sent which ended the server in one way, and that no case sent which passed, is taken for
+what ends it: other cases that send it are held back. They are untestable because of it, and the restarts are left for
+others. A cause that took a quarter of all restarts is spent: from then on what each further case sends that ends the
+server so, and that fits best, is taken for it too, although cases passed that sent it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from wireproof.conformance.suite.cases import Case
 
 __all__ = ["DeathCause", "KnownCauses", "Signature"]
 
-ENOUGH = 4
-"""Cases known to end the server in one way, after which others are held back."""
+ENOUGH = 3
+"""Cases known to end the server in one way that sent the same, after which others that send it are held back."""
+SPENT = 4
+"""The part of all restarts that one cause may take: one of so many."""
 Signature = tuple[str, str]
 """How a process ended, and the words that are the same each time."""
 
@@ -36,6 +38,8 @@ class DeathCause:
     sent: Counter[str] = field(default_factory=Counter)
     """What they send -> how many of them."""
     spent: bool = False
+    held: set[str] = field(default_factory=set)
+    """What is taken for it since it is spent."""
 
 
 class KnownCauses:
@@ -52,7 +56,7 @@ class KnownCauses:
         """Note that a restart is needed because of a death."""
         one = self._causes.setdefault(signature, DeathCause(told))
         one.restarts += 1
-        one.spent = one.restarts >= max(ENOUGH, self._most // 2)
+        one.spent = one.restarts >= max(2 * ENOUGH, self._most // SPENT)
 
     def passed(self, case: Case) -> None:
         """Note a case that passed."""
@@ -64,6 +68,8 @@ class KnownCauses:
         one.case = one.case or case.id
         one.guilty += 1
         one.sent.update(self._sent_by(case))
+        if one.spent and one.guilty >= ENOUGH and (sent := self._sent_by(case)):
+            one.held.add(max(sorted(sent), key=lambda name: self._share(one, name)))
 
     def is_known(self, signature: Signature) -> bool:
         """Say whether a case is known that ends the server so."""
@@ -73,8 +79,9 @@ class KnownCauses:
         """Return the cause for which a case is held back; None where it is to be played."""
         sent = self._sent_by(case)
         for one in self._causes.values():
-            trigger = self._trigger(one)
-            if trigger and trigger <= sent:
+            if not one.held.isdisjoint(sent) or any(
+                one.sent[name] >= ENOUGH and not self._passed[name] for name in sent
+            ):
                 return one
         return None
 
@@ -94,16 +101,6 @@ class KnownCauses:
         if case.id not in self._sent:
             self._sent[case.id] = sent_by(case)
         return self._sent[case.id]
-
-    def _trigger(self, one: DeathCause) -> frozenset[str]:
-        """Return what is sent where it happens and nowhere else; of a cause that is spent, what is likeliest."""
-        if one.guilty < ENOUGH:
-            return frozenset()
-        always = {name for name, count in one.sent.items() if count == one.guilty}
-        only = frozenset(name for name in always if not self._passed[name])
-        if only or not one.spent or not one.sent:
-            return only
-        return frozenset({max(sorted(one.sent), key=lambda name: self._share(one, name))})
 
     def _share(self, one: DeathCause, name: str) -> float:
         """Return Ochiai's coefficient: how well sending something and ending the server go together."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,8 @@ ALONE = 3
 """Number of the attempt that is made alone, on a fresh process."""
 QUOTED = 3
 """Last lines of the server shown with the verdict; the record's `extra` has more."""
+TRIES = 2
+"""How many of the cases that were put off may end the server before the rest is held back."""
 REPORT = 400
 """Last lines in which a report of the death is looked for."""
 
@@ -62,6 +64,8 @@ class SupervisedScheduler(CaseScheduler):
         self._restarts = 0
         self._hang: Hang | None = None
         self.known = KnownCauses(restarts)
+        self._put_off: list[Case] = []
+        """Cases that might end the server as others did; they are played last, until some of them did."""
 
     async def play_concurrently(self, cases: Sequence[Case], attempt: int = 0) -> None:
         """See `CaseScheduler`."""
@@ -99,6 +103,28 @@ class SupervisedScheduler(CaseScheduler):
         """Return the outcome of a case that would end the server as others did; None where it is to be played."""
         cause = self.known.would_do_it(case)
         return None if cause is None else held_back(cause.case, cause.told)
+
+    async def play_held_back(self) -> None:
+        """See `CaseScheduler`; one that passes after all sets free what others were held back for."""
+        tries: Counter[str] = Counter()
+        free: list[Case] = []
+        for case in sorted(self._put_off, key=self.known.suspicion):
+            cause, began = self.known.would_do_it(case), time.monotonic()
+            if cause is None:
+                free.append(case)
+            elif self.gone or tries[cause.case] >= TRIES:
+                self.report(case, held_back(cause.case, cause.told), began)
+            else:
+                outcome, death = await self._alone(case)
+                tries[cause.case] += death is not None
+                self.report(case, outcome, began)
+                if death is not None:
+                    self.known.found(self._signature(death), self._told(death), case)
+                    await self._start_again(death)
+        self._put_off = []
+        await self._all(free)
+        for case in self._put_off:
+            self.report(case, self._held_back(case) or not_played(self.gone or "was put off"), time.monotonic())
 
     async def _serves(self) -> bool:
         """See `CaseScheduler`; measure what a server does that answers nobody."""
@@ -163,8 +189,8 @@ class SupervisedScheduler(CaseScheduler):
             if batch.death.done():
                 batch.left.append(case)
                 return
-            if (held := self._held_back(case)) is not None:
-                self.report(case, held, time.monotonic())
+            if self._held_back(case) is not None:
+                self._put_off.append(case)
                 return
             began, player = time.monotonic(), self.plan.player(case, attempt)
             playing = asyncio.create_task(self.play(case, attempt, player))
@@ -196,7 +222,8 @@ class SupervisedScheduler(CaseScheduler):
         for played in tried:
             if played[0] is not guilty:
                 self.report_or_retry(*played)
-        left = [one for one in suspects if one.case is not guilty and all(one.case is not case for case, _, _ in tried)]
+        done = {id(guilty), *(id(case) for case, _, _ in tried), *map(id, self._put_off)}
+        left = [one for one in suspects if id(one.case) not in done]
         if guilty is not None or self.gone:
             return [[*self._cleared([*left, *waiting]), *batch.left]]
         half = len(waiting) // 2
@@ -209,8 +236,8 @@ class SupervisedScheduler(CaseScheduler):
             if self.gone:
                 break
             began = time.monotonic()
-            if (held := self._held_back(one.case)) is not None:
-                tried.append((one.case, held, began))
+            if self._held_back(one.case) is not None:
+                self._put_off.append(one.case)
                 continue
             outcome, death = await self._alone(one.case)
             played = one.case, outcome, began

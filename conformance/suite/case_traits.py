@@ -300,7 +300,7 @@ def _asked(item: MessageItem) -> Iterator[str]:
 def sent_by(case: Case) -> frozenset[str]:
     """Return what a case sends: the names of its messages, and of each the fields with plain values, `NAME.field=1`."""
     found: set[str] = set()
-    for one in parts(case.steps):
+    for one in parts((case.steps, case.script)):
         if isinstance(one, SymbolicMessage):
             found.add(one.name)
             fields = one.fields.items() if isinstance(one.fields, dict) else ()

@@ -150,7 +150,9 @@ class _Group:
         self.follow += [*other.shows, *other.follow]
 
     def cause(self) -> Cause:
-        shows, follow = sorted(self.shows, key=_size), sorted(self.follow, key=_size)
+        ends = self.kind in (CauseKind.DEATH, CauseKind.HANG)
+        shows = sorted(self.shows, key=lambda one: (ends and not _is_about_its_request(one), _size(one)))
+        follow = sorted(self.follow, key=_size)
         return Cause(self.kind, (*shows, *follow), len(shows))
 
 
@@ -174,7 +176,7 @@ class _Groups:
         return self._groups
 
     def _deaths(self, records: Sequence[Record]) -> None:
-        """Join ends of the process with the same end and words; those without words if they have a request in common."""
+        """Join ends of the process with the same end and words, or without words and with a request in common."""
         by_words: dict[tuple[str, ...], _Group] = {}
         wordless: dict[tuple[str, ...], list[tuple[set[str], _Group]]] = defaultdict(list)
         for one in sorted(records, key=_size):
@@ -328,6 +330,11 @@ def _meet(one: tuple[str, str] | None, other: tuple[str, str] | None) -> bool:
     if one is None or other is None:
         return False
     return ANYWHERE in (one[0], other[0]) or (one[0] == other[0] and (one[1] == other[1] or not (one[1] and other[1])))
+
+
+def _is_about_its_request(record: Record) -> bool:
+    """Say whether the target ended, or was silent, at the request that the case is about."""
+    return bool(record.get("group")) and record["group"] == _extra(record).get("reply_to")
 
 
 def _asked(record: Record) -> frozenset[str]:

@@ -26,13 +26,18 @@ class Hang:
     """How long that was."""
 
     @property
-    def told(self) -> str:
+    def used(self) -> str:
         """What it did, as in "it ..."."""
         share = self.cpu / self.seconds if self.seconds else 0.0
         how = (
             "busy, as in an endless loop" if share >= BUSY else "waiting, as in a deadlock" if share < IDLE else "slow"
         )
-        return f"hangs: it answers nobody, and used {self.cpu:.1f} s of CPU in {self.seconds:.1f} s ({how})"
+        return f"used {self.cpu:.1f} s of CPU in {self.seconds:.1f} s ({how})"
+
+    @property
+    def told(self) -> str:
+        """What is wrong, as in "it ..."."""
+        return f"hangs: it answers nobody, and {self.used}"
 
     @property
     def extra(self) -> Mapping[str, Any]:

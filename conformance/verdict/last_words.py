@@ -16,7 +16,8 @@ LONGEST = 300
 NAMES = re.compile(
     r"ERROR: \w*Sanitizer|: runtime error: |panicked at|^panic: |^fatal error: |^Exception in thread"
     r"|^Fatal Python error|^Traceback \(most recent call last\)|terminate called|terminating (?:due to|with) uncaught"
-    r"|Assertion .*failed|^Unhandled exception|^(?:PHP )?Fatal error: |^(?:Uncaught )?[\w.$]*(?:Error|Exception)\b(?:: |$| \[)"
+    r"|Assertion .*failed|^Unhandled exception|^(?:PHP )?Fatal error: "
+    r"|^(?:Uncaught )?[\w.$]*(?:Error|Exception)\b(?:: |$| \[)"
     r"|^(?:double free|free\(\): |malloc\(\): |corrupted |munmap_chunk|realloc\(\): |\*\*\* (?:stack|buffer))",
     re.IGNORECASE,
 )

@@ -262,6 +262,36 @@ def test_after_so_many_restarts_the_rest_is_untestable() -> None:
     assert "--restarts" in next(one["got"] for one in records.values() if one["verdict"] == "untestable")
 
 
+def test_one_cause_does_not_use_up_the_restarts() -> None:
+    purges = [make_case({"send": {"PURGE": {"key": "$k"}}}, id=f"purge/{number}") for number in range(40)]
+    queries = [make_case({"send": {"QUERY": {"key": "$k"}}}, id=f"query/{number}") for number in range(20)]
+    records, driver = run([*purges, *queries], lambda _, case: case.startswith("purge") or case == "query/7")
+    held = [one for one in records.values() if "held_back" in one["extra"]]
+
+    assert driver.server.starts < 20
+    assert {"query/7"} < crashes(records)
+    assert {one["verdict"] for case, one in records.items() if case.startswith("query")} == {"pass", "crash"}
+    assert len(held) > 30
+    assert {(one["verdict"], one["guilty"]) for one in held} == {("untestable", "target")}
+    assert {one["extra"]["held_back"] for one in held} <= crashes(records)
+
+
+def test_what_was_held_back_for_nothing_is_played_after_all() -> None:
+    purges = [make_case({"send": {"PURGE": {"key": "$k"}}}, id=f"purge/{number}") for number in range(30)]
+    guilty = {"purge/0", "purge/1", "purge/2"}
+    records, _ = run(purges, lambda _, case: case in guilty, jobs=1)
+
+    assert crashes(records) == guilty
+    assert others(records) == {"pass"}
+
+
+def test_when_the_restarts_run_out_the_option_and_the_causes_are_named() -> None:
+    records, _ = run(some(40), lambda _, case: True, restarts=6)
+    got = next(one["got"] for one in records.values() if one["verdict"] == "untestable")
+
+    assert got == ("it died once more after 6 restarts (--restarts 6): 6 because it died of SIGSEGV")
+
+
 def test_one_that_does_not_start_again_ends_the_run_honestly() -> None:
     records, _ = run(some(20), lambda _, case: case == "made/9", server=FakeServer(starts_at_most=1))
 
