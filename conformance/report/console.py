@@ -111,7 +111,7 @@ def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
             what = f"expected {first['expected']}; got {got}"
     lines = [f"{cause.kind} [{cause.clause}] {what[:MAX_TEXT]}"]
     if cause.common:
-        lines.append(f"all that show it send {' and '.join(cause.common)}")
+        lines.append(f"what shows it sends {' and '.join(cause.common)}")
     if following := cause.following:
         more = f", … (all are in {named_in})" if named_in and len(following) > MAX_FOLLOWING else ""
         lines.append(f"{len(following)} more follow from it: {', '.join(following[:MAX_FOLLOWING])}{more}")

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.suite.case_traits import sent_by
 from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.verdict.crashes import held_back
 
-__all__ = ["DeathCause", "KnownCauses", "Signature"]
+__all__ = ["DeathCause", "HeldBack", "KnownCauses", "Signature"]
 
 ENOUGH = 3
 """Cases known to end the server in one way that sent the same, after which others that send it are held back."""
@@ -40,6 +42,20 @@ class DeathCause:
     spent: bool = False
     held: set[str] = field(default_factory=set)
     """What is taken for it since it is spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """Why a case is not played: it sends what is taken for a cause."""
+
+    cause: DeathCause
+    sends: str
+    """A message, or `NAME.field=value`."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of the case."""
+        return held_back(self.cause.case, self.cause.told, self.sends)
 
 
 class KnownCauses:
@@ -75,14 +91,13 @@ class KnownCauses:
         """Say whether a case is known that ends the server so."""
         return signature in self._causes and bool(self._causes[signature].case)
 
-    def would_do_it(self, case: Case) -> DeathCause | None:
-        """Return the cause for which a case is held back; None where it is to be played."""
-        sent = self._sent_by(case)
+    def would_do_it(self, case: Case) -> HeldBack | None:
+        """Return why a case is held back; None where it is to be played."""
+        sent = sorted(self._sent_by(case))
         for one in self._causes.values():
-            if not one.held.isdisjoint(sent) or any(
-                one.sent[name] >= ENOUGH and not self._passed[name] for name in sent
-            ):
-                return one
+            for name in sent:
+                if name in one.held or (one.sent[name] >= ENOUGH and not self._passed[name]):
+                    return HeldBack(one, name)
         return None
 
     def suspicion(self, case: Case) -> float:

@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.drivers.sockets import SocketDriver
@@ -23,7 +24,7 @@ from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import signature
-from wireproof.conformance.verdict.crashes import Death, Hang, ProcessEnd, held_back, not_played
+from wireproof.conformance.verdict.crashes import Death, Hang, ProcessEnd, not_played
 from wireproof.conformance.verdict.last_words import last_words
 from wireproof.conformance.verdict.pipeline import Evidence, decide
 
@@ -101,22 +102,22 @@ class SupervisedScheduler(CaseScheduler):
 
     def _held_back(self, case: Case) -> Outcome | None:
         """Return the outcome of a case that would end the server as others did; None where it is to be played."""
-        cause = self.known.would_do_it(case)
-        return None if cause is None else held_back(cause.case, cause.told)
+        held = self.known.would_do_it(case)
+        return None if held is None else held.outcome
 
     async def play_held_back(self) -> None:
         """See `CaseScheduler`; one that passes after all sets free what others were held back for."""
         tries: Counter[str] = Counter()
         free: list[Case] = []
         for case in sorted(self._put_off, key=self.known.suspicion):
-            cause, began = self.known.would_do_it(case), time.monotonic()
-            if cause is None:
+            held, began = self.known.would_do_it(case), time.monotonic()
+            if held is None:
                 free.append(case)
-            elif self.gone or tries[cause.case] >= TRIES:
-                self.report(case, held_back(cause.case, cause.told), began)
+            elif self.gone or tries[held.cause.case] >= TRIES:
+                self.report(case, held.outcome, began)
             else:
                 outcome, death = await self._alone(case)
-                tries[cause.case] += death is not None
+                tries[held.cause.case] += death is not None
                 self.report(case, outcome, began)
                 if death is not None:
                     self.known.found(self._signature(death), self._told(death), case)
@@ -287,9 +288,17 @@ class SupervisedScheduler(CaseScheduler):
         return (outcome if death is None else self._crash(case, outcome, death)), death
 
     def _crash(self, case: Case, outcome: Outcome, death: str) -> Outcome:
+        """Return the crash of a case; one that ended at another request than it is about breaks no clause on its own.
+
+        Then the clause is blamed that asks the server to stay up.
+        """
         hang = self._hang if self._server.given_up else None
         end = ProcessEnd(death, self._server.last_words(QUOTED), case.clauses[0], self._evidence(death), hang)
-        return decide(outcome, Evidence(end=end))
+        found = decide(outcome, Evidence(end=end))
+        about, stays_up = self.plan.suite.clauses[case.clauses[0]].group, self.plan.stays_up
+        if stays_up is None or outcome.place is None or outcome.place.reply_to == about:
+            return found
+        return replace(found, blamed=stays_up.clauses[0])
 
     def _evidence(self, death: str) -> dict[str, Any]:
         found: dict[str, Any] = {"death": death, "start": self._server.starts}

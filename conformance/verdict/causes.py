@@ -91,7 +91,9 @@ class Cause:
 
     @property
     def common(self) -> list[str]:
-        """The requests that were sent in every play that shows it; empty where it is one play, or they have many."""
+        """What was sent in every play that shows it, and for which others were held back; empty where that is much."""
+        if held := {str(_extra(one)["sends"]) for one in self.records if "sends" in _extra(one)}:
+            return sorted(held)
         asked = [_asked(one) for one in self.records[: self.shown_by] if _asked(one)]
         found = sorted(frozenset.intersection(*asked)) if len(asked) > 1 else []
         return found if len(found) <= 2 else []

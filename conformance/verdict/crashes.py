@@ -75,11 +75,11 @@ def not_played(why: str) -> Outcome:
     return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
 
 
-def held_back(cause: str, told: str) -> Outcome:
-    """Return the outcome of a case that was not begun because the target would end as in the case `cause`."""
-    got = f"it was not played: it sends what ended the target before; in {cause} it {told}"
+def held_back(cause: str, told: str, sends: str) -> Outcome:
+    """Return the outcome of a case that was not begun: it sends what ended the target in the case `cause`."""
+    got = f"it was not played: it sends {sends}, and so did what ended the target before; in {cause} it {told}"
     expected = "a target that serves"
-    extra = {"held_back": cause}
+    extra = {"held_back": cause, "sends": sends}
     return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected=expected, got=got, extra=extra)
 
 

@@ -226,7 +226,7 @@ class SdkPlayer:
         verdict, guilty = stop.verdict, Guilty.TARGET
         if self._given and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
-        if verdict in (Verdict.UNTESTABLE, Verdict.UNSUPPORTED):
+        elif verdict in (Verdict.UNTESTABLE, Verdict.UNSUPPORTED):
             guilty = Guilty.NOBODY
         found = (
             verdict,

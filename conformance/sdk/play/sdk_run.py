@@ -27,7 +27,6 @@ from wireproof.conformance.suite.documents import vectors_root
 from wireproof.conformance.suite.sdk_steps import SdkCaseFile
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.suite.values import Node
-from wireproof.conformance.verdict.crashes import held_back
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import Message, protocol
 
@@ -110,8 +109,10 @@ async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
         "profiles": [plan.run.profile],
     }
     (case,) = sdk_cases_in({"cases": [{**entry, "steps": [steps]}]}, plan.suite.context, "probe")
-    outcome, stuck = await _played(replace(plan, timeout=min(plan.timeout, PROBING)), driver, case, "probe-")
-    if stuck:
+    outcome, stuck = await _played(
+        replace(plan, timeout=min(plan.timeout, PROBING)), driver, case, "probe-", closes=False
+    )
+    if stuck or driver.death is not None:
         await driver.restart("after asking for two things at once")
     size = len(plan.symbols(case).codec.encode(request))
     return outcome.verdict is Verdict.FAIL and outcome.byte == size
@@ -173,8 +174,8 @@ class CasesInTurn:
     async def _next(self, case: Case, tag: str) -> bool:
         """Play and report one case; say whether the run is to end."""
         began = time.monotonic()
-        if (cause := self._known.would_do_it(case)) is not None:
-            return self._keep(Played(case, held_back(cause.case, cause.told), began))
+        if (held := self._known.would_do_it(case)) is not None:
+            return self._keep(Played(case, held.outcome, began))
         outcome, stuck = await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=self._closes)
         if outcome.extra.get("closing"):
             outcome = self._closing(case, outcome)

@@ -199,10 +199,10 @@ def test_bytes_and_events_that_nobody_asked_for_fail_at_the_end(answers: Answers
     assert play(case(ASK), answers)[0].verdict is Verdict.FAIL
 
 
-def test_a_prerequisite_that_fails_leaves_the_case_untestable_by_nobodys_fault() -> None:
+def test_a_prerequisite_that_fails_leaves_the_case_untestable() -> None:
     outcome, _ = play(case({**ASK, "given": True}), instead(act.AwaitReport, WRONG))
 
-    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.NOBODY)
+    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.TARGET)
 
 
 @pytest.mark.parametrize(
