@@ -58,17 +58,21 @@ def kept(name: str, digest: str, kind: type[Kept]) -> Kept | None:
     return None
 
 
+VERSIONS = 8
+"""Protocols have files of the same name, and a machine has checkouts of several ages."""
+
+
 def keep(name: str, digest: str, found: object) -> None:
-    """Keep what a file holds, whole or not at all; older versions of the same file go. Never fails."""
+    """Keep what a file holds, whole or not at all; of its name, the oldest beyond `VERSIONS` go. Never fails."""
     with suppress(OSError, TypeError):
         place = _place(name, digest)
         place.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("wb", dir=place.parent, delete=False) as file:
             file.write(msgspec.json.encode(found))
         Path(file.name).replace(place)
-        for old in place.parent.glob(f"{name}-*.json"):
-            if old != place:
-                old.unlink(missing_ok=True)
+        kept_before = sorted(place.parent.glob(f"{name}-*.json"), key=lambda one: one.stat().st_mtime)
+        for old in kept_before[:-VERSIONS]:
+            old.unlink(missing_ok=True)
 
 
 def _place(name: str, digest: str) -> Path:
