@@ -75,7 +75,10 @@ class Cause:
 
     @property
     def clause(self) -> str:
-        """The clause that is broken."""
+        """The clause that is broken; the one about large numbers where nothing else is read wrong."""
+        extremes = {_extra(one).get("extreme") for one in self.records[: self.shown_by]}
+        if len(extremes) == 1 and (extreme := extremes.pop()) is not None:
+            return str(extreme)
         return str(self.first["blamed"] or self.first["clauses"][0])
 
     @property
@@ -181,14 +184,15 @@ class _Groups:
         """Join ends of the process with the same end and words, or without words and with a request in common."""
         by_words: dict[tuple[str, ...], _Group] = {}
         wordless: dict[tuple[str, ...], list[tuple[set[str], _Group]]] = defaultdict(list)
-        for one in sorted(records, key=_size):
+        requests = frozenset({"", *(name for one in self._bad for name in _asked(one))})
+        for one in sorted(records, key=lambda one: (_group(one) not in requests, _size(one))):
             process = _process(one) or {}
             kind = CauseKind.HANG if _extra(one).get("hang") else CauseKind.DEATH
             key = kind.value, *signature(process)
             if key[-1]:
                 by_words.setdefault(key, _Group(kind)).shows.append(one)
                 continue
-            asked = set(_asked(one))
+            asked = set(_asked(one)) if _group(one) in requests or not wordless[key] else set()
             for common, group in wordless[key]:
                 if common & asked or not asked:
                     common &= asked or common
@@ -310,6 +314,8 @@ def _keys(record: Record) -> list[tuple[object, ...]]:
     if kind is CauseKind.HANG:
         return [(kind, place[0], record["blamed"]) if COMBINED.search(record["case"]) else (kind, place[0])]
     found: list[tuple[object, ...]] = [(kind, record["blamed"], place)]
+    if "extreme" in _extra(record):
+        found.append((kind, _extra(record)["extreme"]))
     number = re.fullmatch(r"(\d+)", str(record["got"]).split(";")[0].strip())
     if number and int(number[1]) >= LARGE and place[1]:
         found.append((kind, place, number[1]))
@@ -336,7 +342,11 @@ def _meet(one: tuple[str, str] | None, other: tuple[str, str] | None) -> bool:
 
 def _is_about_its_request(record: Record) -> bool:
     """Say whether the target ended, or was silent, at the request that the case is about."""
-    return bool(record.get("group")) and record["group"] == _extra(record).get("reply_to")
+    return bool(_group(record)) and _group(record) == _extra(record).get("reply_to")
+
+
+def _group(record: Record) -> str:
+    return str(record.get("group", ""))
 
 
 def _asked(record: Record) -> frozenset[str]:

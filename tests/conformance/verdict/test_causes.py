@@ -138,6 +138,26 @@ def test_deaths_without_words_have_one_cause_while_they_have_a_request_in_common
     assert causes_of(get)[0].common == ["GET"]
 
 
+def test_a_death_without_words_in_a_case_about_no_request_has_the_cause_of_others() -> None:
+    raw = died("raw", asked="QUERY", group="ROBUSTNESS", sent=1)
+
+    assert grouped(raw, died("a", asked="LIST", group="LIST")) == [["a", "raw"]]
+
+
+def test_a_death_is_shown_by_a_case_about_the_request_at_which_it_happened() -> None:
+    small = died("small", frame="f", place=("GET", ""), group="LIST")
+
+    assert grouped(small, died("about", frame="f", place=("GET", ""), group="GET", sent=99)) == [["about", "small"]]
+
+
+def test_large_numbers_that_are_read_wrong_are_one_cause_and_break_the_clause_about_them() -> None:
+    extreme = {"extreme": "C-9"}
+    large = [made("a", extra=extreme), made("b", blamed="C-2", place=("GET", "ttl"), extra=extreme)]
+
+    assert [one.clause for one in causes_of(large)] == ["C-9"]
+    assert [one.clause for one in causes_of([*large, made("c")])] == ["C-1"]
+
+
 def test_what_is_held_back_follows_the_death() -> None:
     held = made("h", "untestable", place=None, exchange=[], step=None, extra={"held_back": "a"})
 
