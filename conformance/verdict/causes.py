@@ -221,13 +221,26 @@ class _Groups:
         self._groups += groups.values()
 
     def _combinations(self) -> None:
-        """Let groups of combinations alone follow from what stopped at the same place."""
-        for one in [group for group in self._groups if group.kind is CauseKind.FAILURE and group.combined]:
-            places = {_place(record) for record in one.shows} - {None}
-            found = self._at(places, but=one)
-            if found is not None:
+        """Let combinations follow from what stopped at the same place, or from a request that is never answered."""
+        for one in [group for group in self._groups if group.combined and group.kind is not CauseKind.DEATH]:
+            found = self._at({_place(record) for record in one.shows}, but=one)
+            fails = one.kind is CauseKind.FAILURE
+            if not (fails and found is not None and not found.combined):
+                one.shows = [record for record in one.shows if not self._unanswered(record)]
+            if fails and found is not None:
                 found.take(one)
+            if not one.shows or (fails and found is not None):
                 self._groups.remove(one)
+
+    def _unanswered(self, record: Record) -> bool:
+        """Let a play follow from a request that it uses and that another case finds unanswered; say whether."""
+        asked = _asked(record)
+        for group in self._groups:
+            silent = group.kind is CauseKind.HANG and not group.combined
+            if silent and any((_place(one) or ("", ""))[0] in asked for one in group.shows):
+                group.follow.append(record)
+                return True
+        return False
 
     def _at(self, places: set[tuple[str, str] | None], *, but: _Group | None = None) -> _Group | None:
         """Return the group with most plays that has one at such a place, those of one case before combinations.
@@ -251,6 +264,8 @@ class _Groups:
             found = self._at({place}) if kind is CauseKind.PRECONDITION and place is not None else None
             if found is not None:
                 found.follow.append(one)
+                continue
+            if kind is CauseKind.PRECONDITION and self._unanswered(one):
                 continue
             key = (kind, place) if place is not None and kind is CauseKind.PRECONDITION else (kind, _plain(one["got"]))
             apart.setdefault(key, _Group(kind)).shows.append(one)

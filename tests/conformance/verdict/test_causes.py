@@ -141,7 +141,7 @@ def test_deaths_without_words_have_one_cause_while_they_have_a_request_in_common
 def test_a_death_without_words_in_a_case_about_no_request_has_the_cause_of_others() -> None:
     raw = died("raw", asked="QUERY", group="ROBUSTNESS", sent=1)
 
-    assert grouped(raw, died("a", asked="LIST", group="LIST")) == [["a", "raw"]]
+    assert grouped(raw, died("a", place=("LIST", ""), asked="LIST", group="LIST")) == [["a", "raw"]]
 
 
 def test_a_death_is_shown_by_a_case_about_the_request_at_which_it_happened() -> None:
@@ -162,6 +162,15 @@ def test_what_is_held_back_follows_the_death() -> None:
     held = made("h", "untestable", place=None, exchange=[], step=None, extra={"held_back": "a"})
 
     assert grouped(held, died("a"), died("b", sent=11)) == [["a", "b", "h"]]
+
+
+def test_a_combination_that_uses_a_request_which_is_never_answered_follows_it() -> None:
+    hang = made("stat", "hang", place=("STAT", ""), asked="STAT")
+    shifted = made("b/pairs-1", "hang", blamed="C-2", place=("WHOAMI", ""), asked="STAT WHOAMI")
+    shifted_too = made("b/pairs-2", blamed="C-2", place=("WHOAMI", ""), asked="STAT WHOAMI")
+    other = made("b/pairs-3", "hang", blamed="C-2", place=("WHOAMI", ""), asked="WHOAMI")
+
+    assert grouped(hang, shifted, other, shifted_too) == [["stat", "b/pairs-1", "b/pairs-2"], ["b/pairs-3"]]
 
 
 def test_a_hang_of_the_whole_server_is_a_hang_with_its_cpu() -> None:
