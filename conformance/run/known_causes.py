@@ -22,6 +22,8 @@ ENOUGH = 3
 """Cases known to end the server in one way that sent the same, after which others that send it are held back."""
 SPENT = 4
 """The part of all restarts that one cause may take: one of so many."""
+HUNG = 4
+"""How many deaths a hang counts as: each costs twice the time to wait for an answer."""
 Signature = tuple[str, str]
 """How a process ended, and the words that are the same each time."""
 
@@ -68,11 +70,12 @@ class KnownCauses:
         """What is sent by cases that passed -> how many of them."""
         self._sent: dict[str, frozenset[str]] = {}
 
-    def died(self, signature: Signature, told: str) -> None:
-        """Note that a restart is needed because of a death."""
+    def died(self, signature: Signature, told: str, *, hung: bool = False) -> None:
+        """Note that a restart is needed because of a death, or of a hang, which costs more time."""
         one = self._causes.setdefault(signature, DeathCause(told))
         one.restarts += 1
-        one.spent = one.restarts >= max(2 * ENOUGH, self._most // SPENT)
+        most = self._most // (HUNG * SPENT if hung else SPENT)
+        one.spent = one.restarts >= max(2 * ENOUGH, most)
 
     def passed(self, case: Case) -> None:
         """Note a case that passed."""

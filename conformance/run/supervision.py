@@ -323,7 +323,7 @@ class SupervisedScheduler(CaseScheduler):
             counted = self.known.restarts()
             self.gone = self.gone or f"died once more after {self._most} restarts (--restarts {self._most}): {counted}"
         else:
-            self.known.died(self._signature(death), self._told(death))
+            self.known.died(self._signature(death), self._told(death), hung=self._server.given_up)
             self._restarts += 1
             await self._start(f"after it {death}")
         return not self.gone

@@ -10,8 +10,9 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 
-BUSY, IDLE = 0.5, 0.05
-"""Seconds of CPU in a second from which a process is busy, and below which it waits."""
+BUSY, IDLE = 0.2, 0.05
+"""Seconds of CPU in a second from which a process is busy, where others want the processor, too, and below which it
+waits."""
 SHOWN = 20
 """Cases named where many were under way; the record's `extra` has them all."""
 

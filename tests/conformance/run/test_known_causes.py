@@ -57,6 +57,16 @@ def test_a_cause_that_took_a_quarter_of_the_restarts_holds_back_what_fits_best()
     assert known.would_do_it(sends("QUERY", id="made/right")) is None
 
 
+def test_hangs_are_spent_sooner_than_deaths() -> None:
+    known = KnownCauses(100)
+    known.passed(sends("PURGE", id="made/passes"))
+    for number in range(6):
+        known.died(DEATH, TOLD, hung=True)
+        known.found(DEATH, TOLD, sends("PURGE", id=f"made/{number}"))
+
+    assert known.would_do_it(sends("PURGE", id="made/other")) is not None
+
+
 def test_what_fits_what_ended_the_server_is_suspected_first() -> None:
     known = after(KnownCauses(40), 1, "PURGE")
 
