@@ -249,3 +249,15 @@ def test_a_driver_that_ends_while_it_closes_is_a_crash() -> None:
         return act.Died("gone") if closing else honest(action)
 
     assert play(case(ASK), answers)[0].verdict is Verdict.CRASH
+
+
+def test_an_api_that_reports_nothing_of_a_status_is_judged_by_its_bytes() -> None:
+    status = case({"ask": {"QUERY": {"key": "k"}}, "answer": "refused"})
+    more = case(
+        {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": 1, "ttl_type": "seconds", "ttl": 2}}}
+    )
+    nothing = instead(act.AwaitReport, DriverAnswer(9, {}))
+
+    outcome, _ = play(status, nothing)
+    assert (outcome.verdict, outcome.observed) == (Verdict.PASS, "reports nothing")
+    assert play(more, nothing)[0].verdict is Verdict.FAIL
