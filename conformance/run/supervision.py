@@ -44,6 +44,8 @@ ALONE = 3
 """Number of the attempt that is made alone, on a fresh process."""
 QUOTED = 3
 """Last lines of the server shown with the verdict; the record's `extra` has more."""
+FEW = 8
+"""How many cases are looked at one by one after a death like one whose case was not found before."""
 TRIES = 2
 """How many of the cases that were put off may end the server before the rest is held back."""
 REPORT = 400
@@ -65,6 +67,8 @@ class SupervisedScheduler(CaseScheduler):
         self._restarts = 0
         self._hang: Hang | None = None
         self.known = KnownCauses(restarts)
+        self._in_vain: set[Signature] = set()
+        """Ends whose case was looked for and not found."""
         self._put_off: list[Case] = []
         """Cases that might end the server as others did; they are played last, until some of them did."""
 
@@ -218,8 +222,11 @@ class SupervisedScheduler(CaseScheduler):
         suspects, waiting = batch.suspects(self.known.suspicion)
         under_way = [one.case.id for one in (*suspects, *waiting)]
         self.deaths.append(Death(death, under_way, self._evidence(death)))
+        signs = self._signature(death)
         await self._start_again(death)
-        tried, guilty = await self._try(suspects)
+        tried, guilty = await self._try(suspects[:FEW] if signs in self._in_vain else suspects)
+        if guilty is None:
+            self._in_vain.add(signs)
         for played in tried:
             if played[0] is not guilty:
                 self.report_or_retry(*played)
@@ -227,8 +234,8 @@ class SupervisedScheduler(CaseScheduler):
         left = [one for one in suspects if id(one.case) not in done]
         if guilty is not None or self.gone:
             return [[*self._cleared([*left, *waiting]), *batch.left]]
-        half = len(waiting) // 2
-        return [[one.case for one in waiting[:half]], [one.case for one in waiting[half:]], batch.left]
+        half, again = len(waiting) // 2, self._cleared(left)
+        return [again, [one.case for one in waiting[:half]], [one.case for one in waiting[half:]], batch.left]
 
     async def _try(self, suspects: Sequence[Suspect]) -> tuple[list[Played], Case | None]:
         """Play suspects alone until one ends the server, and report that one; return who was tried and the guilty."""

@@ -306,5 +306,8 @@ def sent_by(case: Case) -> frozenset[str]:
         if isinstance(one, SymbolicMessage | Said):
             found.add(one.name)
             fields = one.fields.items() if isinstance(one.fields, dict) else ()
-            found.update(f"{one.name}.{name}={value}" for name, value in fields if isinstance(value, str | int))
+            named = {
+                name: case.variables.get(str(value), value) for name, value in fields if isinstance(value, str | int)
+            }
+            found.update(f"{one.name}.{name}={value}" for name, value in named.items())
     return frozenset(found)

@@ -285,6 +285,22 @@ def test_what_was_held_back_for_nothing_is_played_after_all() -> None:
     assert others(records) == {"pass"}
 
 
+def test_after_a_death_that_was_looked_for_in_vain_every_case_still_has_a_verdict() -> None:
+    ended: list[int] = []
+
+    def ends(driver: FakeDriver, case: str) -> bool:
+        if len(driver.playing) > 20 and len(ended) < 3:
+            ended.append(len(driver.order))
+            return True
+        return False
+
+    records, _ = run(some(200), ends, jobs=40)
+
+    assert crashes(records) == {STAYS_UP.id}
+    assert others(records) == {"pass"}
+    assert len(records[STAYS_UP.id]["extra"]["ends"]) == 3
+
+
 def test_when_the_restarts_run_out_the_option_and_the_causes_are_named() -> None:
     records, _ = run(some(40), lambda _, case: True, restarts=6)
     got = next(one["got"] for one in records.values() if one["verdict"] == "untestable")
