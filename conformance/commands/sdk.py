@@ -18,20 +18,22 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from wireproof.conformance.report.claim import claimed, replace_older
-from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_failures, summary_table
+from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run.selection import SelectionError, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, load_sdk_suite, play_cases
 from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
 from wireproof.conformance.suite.cases import Case, CaseError
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.crashes import ended_early
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol, protocol_names
 
 Report = Callable[[Record, Outcome], object]
+LOG = "driver.log"
 
 
 @click.command(context_settings={"show_default": True})
@@ -44,6 +46,9 @@ Report = Callable[[Record, Outcome], object]
 )
 @click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
+@click.option(
+    "--restarts", type=click.IntRange(0), default=RESTARTS, help="How often the driver is restarted after it died."
+)
 @click.option("--slow", is_flag=True, help="Also play the cases that wait for many seconds.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
@@ -125,7 +130,7 @@ class _SdkTest:
 
     async def _play(self, stack: ExitStack) -> Run:
         words, timeout = parse_driver(self.options["driver"]), self.options["timeout"]
-        async with DriverProcess(ProcessTransport(words), deadline=timeout) as driver:
+        async with DriverProcess(ProcessTransport(words, log=self._log()), deadline=timeout) as driver:
             hello = await driver.start()
             run = self._run = self._who(hello)
             cases = self._selected(run)
@@ -149,7 +154,7 @@ class _SdkTest:
         left = None if most is None else max(0.0, self.began + most - time.monotonic())
         try:
             async with asyncio.timeout(left) as timer:
-                await play_cases(plan, driver, report)
+                await play_cases(plan, driver, report, restarts=self.options["restarts"])
         except TimeoutError:
             if not timer.expired():
                 raise
@@ -169,6 +174,18 @@ class _SdkTest:
         run.partial += [f"--level {level.value.lower()}"] if level is not Level.MAY else []
         run.cases = len(select(self.suite, run.profile, run.variant, slow=slow)) if run.partial else len(cases)
         return cases
+
+    def _log(self) -> Path | None:
+        """Return where the driver's stderr is kept. Raises `OutputError` when it cannot be."""
+        folder = self.working
+        if folder is None:
+            return None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / LOG).open("wb").close()
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
+        return folder / LOG
 
     def _who(self, hello: Hello) -> Run:
         """Return the run: what the user named, completed by what the driver reports."""
@@ -206,7 +223,7 @@ class _SdkTest:
 
     def _report(self, run: Run, comparison: Comparison, code: int, where: Path | None) -> None:
         records = self.records
-        show_failures(self.console, records)
+        show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
         for case in comparison.stale:
             click.echo(f"stale in the baseline: {case} no longer fails", err=True)

@@ -32,7 +32,7 @@ from wireproof.conformance.report.console import (
     closing_line,
     console_of,
     segmentation_summary,
-    show_failures,
+    show_causes,
     summary_table,
     unsupported_summary,
 )
@@ -44,6 +44,7 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
@@ -301,7 +302,7 @@ class _Test:
         if plan.stopped:
             left = sum(str(one["got"]).startswith("the run ended") for one in records)
             click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
-        show_failures(self.console, records)
+        show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
         if summary := segmentation_summary(records, plan.tally):
             self.console.print(summary, soft_wrap=True)

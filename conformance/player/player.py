@@ -104,7 +104,7 @@ class Player:
             got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
         if talk.given and talk.carrier.segmentation.plain and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
-        if verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
+        elif verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
             guilty = Guilty.NOBODY
         place = Place(talk.reply_to, talk.field, frozenset(talk.asked))
         found = (verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got)

@@ -23,7 +23,7 @@ except ImportError:  # elsewhere than POSIX nothing is locked
 LOCK = ".lock"
 PARTIAL = "partial"
 RUN = "run.json"
-FILES = ("records.jsonl", JOURNAL, "target.log", RUN)
+FILES = ("records.jsonl", JOURNAL, "target.log", "driver.log", RUN)
 """What moves when a run is complete; run.json last, because it says that the others are."""
 
 

@@ -20,6 +20,7 @@ from wireproof.conformance.monitor.blame import MONITOR
 from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
+from wireproof.conformance.verdict.causes import Cause, CauseKind
 from wireproof.conformance.verdict.records import Record, Run
 
 STYLES = {
@@ -33,6 +34,10 @@ STYLES = {
     Verdict.HARNESS_ERROR: "bold white on red",
 }
 MAX_SHOWN = 25
+MAX_FOLLOWING = 6
+"""Cases named that follow from a cause."""
+MAX_CAUSE = 600
+"""Characters of one line about a cause."""
 MAX_TEXT = 300
 """Characters of an expectation or answer shown; records hold all of it."""
 WIDE = 200
@@ -93,14 +98,53 @@ class LiveProgress:
         self._progress.update(self._task, advance=1, description=shown)
 
 
-def show_failures(console: Console, records: Iterable[Record]) -> None:
-    """Print every record that neither passed nor is unsupported, with clause, byte, expectation and the last bytes."""
-    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
-    for record in bad[:MAX_SHOWN]:
-        for line in _evidence(record):
+def show_causes(console: Console, causes: Sequence[Cause], folder: object = None) -> None:
+    """Print each cause of what did not pass: in one line what it is, the smallest play that shows it, what follows.
+
+    `folder` has run.json, where there is one.
+    """
+    shown = causes[:MAX_SHOWN]
+    for number, cause in enumerate(shown, 1):
+        lines = cause_lines(cause, named_in="run.json" if folder else "the records")
+        console.print(
+            f"[bold]cause {number} of {len(causes)}[/]: {_short(lines[0], MAX_CAUSE)}", soft_wrap=True, highlight=False
+        )
+        for line in (*_evidence(cause.first), *(f"    {_short(one, MAX_CAUSE)}" for one in lines[1:])):
             console.print(line, soft_wrap=True, highlight=False)
-    if len(bad) > MAX_SHOWN:
-        console.print(f"… and {len(bad) - MAX_SHOWN} more: see records.jsonl", style="dim")
+    if len(causes) > MAX_SHOWN:
+        where = f"{folder}/run.json" if folder else "--out"
+        console.print(f"… and {len(causes) - MAX_SHOWN} more causes: see {where}", style="dim")
+
+
+def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
+    """Return what a cause is, in one line, then what all plays that show it send, and what follows from it."""
+    first, process = cause.first, cause.process
+    got = " ".join(str(first["got"]).split())
+    match cause.kind:
+        case CauseKind.DEATH | CauseKind.HANG if process:
+            what = _ended(first, process)
+        case CauseKind.DEATH | CauseKind.HANG:
+            what = got
+        case CauseKind.PRECONDITION:
+            what = f"a step that prepares failed, and no other case says why: expected {first['expected']}; got {got}"
+        case _:
+            what = f"expected {first['expected']}; got {got}"
+    lines = [f"{cause.kind} [{cause.clause}] {what[:MAX_TEXT]}"]
+    if cause.common:
+        lines.append(f"what shows it sends {' and '.join(cause.common)}")
+    if following := cause.following:
+        more = f", … (all are in {named_in})" if named_in and len(following) > MAX_FOLLOWING else ""
+        lines.append(f"{len(following)} more follow from it: {', '.join(following[:MAX_FOLLOWING])}{more}")
+    return lines
+
+
+def _ended(first: Record, process: Mapping[str, Any]) -> str:
+    """Return how a process ended, what it said, and where in its own code."""
+    if first.get("extra", {}).get("hang"):
+        return str(first["got"]).split(";")[0]
+    where = f" in {process['frame']}" if process.get("frame") else ""
+    said = f": {process['said']}" if process.get("said") else ", and said nothing"
+    return f"it {process['death']}{where}{said}"
 
 
 def _evidence(record: Record) -> Iterator[str]:

@@ -18,8 +18,9 @@ from xml.etree import ElementTree
 
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.player.concurrency import drawn
-from wireproof.conformance.report.console import differing, named, score
+from wireproof.conformance.report.console import cause_lines, differing, named, score
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.causes import Cause, CauseKind, causes_of
 from wireproof.conformance.verdict.records import Record, Run
 
 NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -106,19 +107,30 @@ def reporting_file_errors(path: object) -> Iterator[None]:
 
 
 def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
-    """Write JUnit XML: one suite, one test case a play (`case [delivery]` when not whole); a MAY is no failure."""
+    """Write JUnit XML: one suite, one test case a play (`case [delivery]` when not whole); a MAY is no failure.
+
+    The causes are properties of the suite, and the smallest play of each comes first.
+    """
     name = f"{run.protocol}.{run.profile}.{run.variant}"
     suite = ElementTree.Element("testsuite", name=name, timestamp=run.started_at, tests=str(len(records)))
     counts = {"failures": 0, "errors": 0, "skipped": 0}
-    for record in records:
+    causes = causes_of(records)
+    properties = ElementTree.SubElement(suite, "properties") if causes else suite
+    for number, cause in enumerate(causes, 1):
+        told = xml_text(_cause_text(cause))
+        ElementTree.SubElement(properties, "property", name=f"cause {number} of {len(causes)}", value=told)
+    followed = {id(record): cause for cause in causes for record in cause.records[1:]}
+    for record in _causes_first(records, causes):
         took = f"{record['duration_us'] / 1e6:.6f}"
         case = ElementTree.SubElement(
             suite, "testcase", classname=f"{name}.{record['group']}", name=named(record), time=took
         )
-        tag = _junit_tag(record)
+        tag = _junit_tag(record, causes)
         if tag:
             counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
             message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
+            if (follows := followed.get(id(record))) is not None:
+                message += f"; follows from {named(follows.first)}"
             node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
             row = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
             node.text = xml_text("\n".join([*row, _hex(record)]))
@@ -130,7 +142,17 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _junit_tag(record: Record) -> str:
+def _causes_first(records: Sequence[Record], causes: Sequence[Cause]) -> list[Record]:
+    first = [cause.first for cause in causes]
+    return [*first, *(one for one in records if all(one is not other for other in first))]
+
+
+def _junit_tag(record: Record, causes: Sequence[Cause]) -> str:
+    """Return the tag of a play that did not pass; a failed precondition that nothing explains is a failure."""
+    if record["level"] != Level.MAY and any(
+        cause.kind is CauseKind.PRECONDITION and cause.first is record for cause in causes
+    ):
+        return "failure"
     match Verdict(record["verdict"]):
         case Verdict.PASS:
             return ""
@@ -167,9 +189,16 @@ def step_summary(run: Run, records: Sequence[Record]) -> str:
     for group in groups:
         lines.append(f"| {group} | {' | '.join(_cells([one for one in records if one['group'] == group]))} |")
     bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    causes = causes_of(records)
+    if causes:
+        lines[2:2] = [*(f"{at}. {_markdown(_cause_text(one), 600)}" for at, one in enumerate(causes[:20], 1)), ""]
     if bad:
         lines += ["", "| verdict | case | clause | expected | got |", "|---|---|---|---|---|", *map(_bad_row, bad[:50])]
     return "\n".join(lines) + "\n"
+
+
+def _cause_text(cause: Cause) -> str:
+    return f"{named(cause.first)}: {'; '.join(cause_lines(cause, named_in='run.json'))}"
 
 
 def _cells(mine: Sequence[Record]) -> list[str]:

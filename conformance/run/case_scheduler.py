@@ -120,6 +120,7 @@ class CaseScheduler:
         for alone in (True, False):
             await self._all([case for case in mine if case.exclusive == alone and not case.budget])
             await self._other_segmentations(alone=alone)
+        await self.play_held_back()
         self._report_losses()
         for case in mine:
             if case.budget:
@@ -249,6 +250,9 @@ class CaseScheduler:
         played_whole = await self.play_again(whole(case), self.confirmation.attempt())
         self.confirmation.count(case, played_whole)
         return decide(outcome, Evidence(whole=played_whole))
+
+    async def play_held_back(self) -> None:
+        """Play what was put off because it might end the target as others did."""
 
     async def restart_target(self) -> None:
         """Get a target on which nothing was done yet, where that can be had."""

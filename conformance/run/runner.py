@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -36,6 +37,8 @@ LOOK = 0.25
 """Seconds between two looks at whether a run is over."""
 ENDING = 5.0
 """Seconds that plays may take to end once the run is over."""
+NUMBER = re.compile(r"(?:^|= )(\d+)$")
+"""A number as what was expected, or came, names it."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,26 @@ class Plan:
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
         """Return the record of a play that began at `began` (`time.monotonic`)."""
         took = int((time.monotonic() - began) * 1e6)
-        return record(self.run, self.suite, case, outcome, duration_us=took)
+        made = record(self.run, self.suite, case, outcome, duration_us=took)
+        if (clause := self._extremes(outcome)) is not None:
+            made["extra"]["extreme"] = clause
+        return made
+
+    def _extremes(self, outcome: Outcome) -> str | None:
+        """Return the clause about large numbers where one was expected, or came, and the other did not."""
+        numbers = self.suite.probe.get("numbers")
+        if numbers is None or outcome.place is None or not outcome.place.field:
+            return None
+        found = [NUMBER.search(str(one)) for one in (outcome.expected, outcome.got)]
+        values = [int(one[1]) for one in found if one]
+        return str(numbers["clause"]) if len(values) == len(found) and max(values) > self._half else None
+
+    @cached_property
+    def _half(self) -> int:
+        """The number from which numbers are large."""
+        run = self.run
+        known = Symbols(self._protocol, run.profile, run.variant, case="", namespace=run.namespace)
+        return int(known.number(self.suite.probe["numbers"]["half"]))
 
 
 def _unwritten(record: Record) -> None:

@@ -22,6 +22,7 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
+from wireproof.conformance.verdict.causes import causes_of
 
 RECORD_SCHEMA = "wireproof.record/1"
 RUN_SCHEMA = "wireproof.run/1"
@@ -69,10 +70,11 @@ class Run:
     started_at: str = field(default_factory=now_text)
 
     def summary(self, records: Iterable[Record], exit_code: int, *, complete: bool = True) -> dict[str, Any]:
-        """Return run.json, with cases by level and plays under other deliveries apart.
+        """Return run.json, with cases by level, plays under other deliveries apart, and what did not pass by cause.
 
         A run that is not `complete` was cut short, or is still under way.
         """
+        records = list(records)
         counts: dict[str, Counter[str]] = {}
         segmentations: dict[str, Counter[str]] = {}
         for record in records:
@@ -103,6 +105,7 @@ class Run:
             "options": dict(self.options),
             "counts": {level: dict(counts[level]) for level in Level if level in counts},
             "deliveries": {name: dict(segmentations[name]) for name in SEGMENTATIONS if name in segmentations},
+            "causes": [one.as_json() for one in causes_of(records)],
             "namespace": self.namespace,
             "exit_code": exit_code,
         }
@@ -172,6 +175,8 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
     """Return the record of one play."""
     level = level_of(case, suite, run.profile)
     verdict = weigh(outcome, level)
+    if verdict is Verdict.CRASH and "hang" in outcome.extra:
+        verdict = Verdict.HANG
     observed = outcome.observed
     if verdict is Verdict.PASS and outcome.verdict is not Verdict.PASS:
         observed = f"other: {outcome.got}"

@@ -165,6 +165,11 @@ class ServerProcess:
         code = self._family.ended() if self._family else None
         return None if code is None else self._why or exit_text(code)
 
+    @property
+    def given_up(self) -> bool:
+        """Whether wireproof ended it because it was of no use any more."""
+        return self._why is not None
+
     def give_up(self, why: str) -> None:
         """End it because it is of no use any more; `death` says `why`."""
         self._why = why

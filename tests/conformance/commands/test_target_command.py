@@ -112,11 +112,16 @@ def test_each_death_is_the_crash_of_the_case_that_did_it(
         if any(event["direction"] == "sent" and event["hex"].startswith("12") for event in one["exchange"])
     }
 
+    crashed = {name for name, one in found.items() if one["verdict"] == "crash"}
+    (cause,) = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["causes"]
+
     assert len(deadly) > 1
-    assert {name for name, one in found.items() if one["verdict"] == "crash"} == deadly
+    assert crashed | {name for name, one in found.items() if "held_back" in one["extra"]} == deadly
     assert {name for name, one in found.items() if one["verdict"] == "pass"} == set(healthy) - deadly
-    assert all(found[name]["got"].startswith(death) for name in deadly)
-    assert all(words in "".join(found[name]["extra"]["process"]["last_words"]) for name in deadly)
+    assert all(found[name]["got"].startswith(death) for name in crashed)
+    assert all(words in "".join(found[name]["extra"]["process"]["last_words"]) for name in crashed)
+    assert (cause["kind"], cause["said"], {cause["case"], *cause["following"]}) == ("death", words, deadly)
+    assert done.stdout.startswith(f"cause 1 of 1: death [{cause['clause']}] {death}")
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)
     assert f"after {death}" in (tmp_path / "target.log").read_text(encoding="utf-8")
 
@@ -130,15 +135,22 @@ def test_one_that_dies_a_little_later_is_found_all_the_same(mine: str, tmp_path:
     assert {one["verdict"] for name, one in found.items() if name.startswith("query/")} == {"pass"}
 
 
-def test_one_that_answers_nobody_any_more_is_started_again(mine: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "busy", "told"),
+    [("deaf", False, "waiting, as in a deadlock"), ("busy", True, "busy, as in an endless loop")],
+)
+def test_one_that_answers_nobody_any_more_hangs_and_is_started_again(
+    mine: str, tmp_path: Path, how: str, busy: bool, told: str
+) -> None:
     few = ("-k", "unsubscribe/not-held or query/s or query/ttl-unit", "--timeout", "0.5")
-    called("--target-command", f"{dying('deaf')} {mine}", *NAMED, *few, "--out", str(tmp_path))
+    done = called("--target-command", f"{dying(how)} {mine}", *NAMED, *few, "--out", str(tmp_path))
     found = records_in(tmp_path)
-    crashed = {name for name, one in found.items() if one["verdict"] == "crash"}
+    hangs = {name for name, one in found.items() if one["verdict"] == "hang"}
 
-    assert crashed
-    assert all(name.startswith("unsubscribe/") for name in crashed)
-    assert all("answered nobody any more" in found[name]["got"] for name in crashed)
+    assert hangs == {"unsubscribe/not-held"}
+    assert "answered nobody any more" in found["unsubscribe/not-held"]["got"]
+    assert found["unsubscribe/not-held"]["extra"]["hang"]["busy"] is busy
+    assert told in done.stdout.splitlines()[0]
     assert {one["verdict"] for name, one in found.items() if name.startswith("query/")} == {"pass"}
 
 
