@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import sys
-from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -104,8 +103,7 @@ def main() -> None:
         if error.errno not in NOT_WRITTEN or error.filename is not None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered cannot be written, either
-        with suppress(OSError):
-            click.echo(f"wireproof: cannot write to stdout: {error.strerror}", err=True)
+        click.echo(f"wireproof: cannot write to stdout: {error.strerror}", err=True)
         sys.exit(USAGE)
     except (MissingExtraError, ModuleNotFoundError) as error:
         click.echo(f"wireproof: {_advice(error)}", err=True)

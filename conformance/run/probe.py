@@ -189,6 +189,7 @@ async def _session(
     client, heard = link.client(symbols.codec), bytearray() if heard is None else heard
 
     async def ask(request: Message) -> Any:
+        """Return what comes of a request. Raises `OSError` where more comes than any answer has."""
         event: Any = NEED_DATA
         await wire.write(client.send(request), timeout)
         while event is NEED_DATA or isinstance(event, Push):

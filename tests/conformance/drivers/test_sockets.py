@@ -150,7 +150,7 @@ def test_a_connection_that_is_reset_as_it_is_made_is_an_answer(monkeypatch: pyte
 
 @pytest.mark.parametrize("number", sorted(sockets.OURS))
 def test_limits_of_this_machine_are_no_verdict(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    async def full(address: Address, timeout: float) -> Any:
+    async def full(address: Address, timeout: float, most_held: int = 0) -> Any:
         raise OSError(number, "ours")
 
     monkeypatch.setattr(sockets, "connect", full)
@@ -185,6 +185,8 @@ def test_no_connection_outlives_a_play() -> None:
 
 class _Breaks:
     """A player that opens a connection and raises."""
+
+    case = make_case(REFUSED)
 
     def play(self) -> Any:
         yield Open("a")
