@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import Counter
@@ -57,7 +58,7 @@ def _short(text: object, limit: int = MAX_TEXT) -> str:
 
 
 class LiveProgress:
-    """A progress bar with counts by verdict; where the console is no terminal, a line each `every` seconds."""
+    """A progress bar with counts by verdict; where the console is no terminal, lines on stderr, `every` seconds apart."""
 
     def __init__(self, console: Console, total: int, *, every: float = 10.0) -> None:
         self._counts: Counter[str] = Counter()
@@ -81,7 +82,7 @@ class LiveProgress:
             shown = ", ".join(f"{number} {name}" for name, number in counts.items()) or "none ended yet"
             line = f"{time.monotonic() - began:.0f} s: {sum(counts.values())} of {self._total} plays: {shown}"
             with suppress(OSError):  # whoever read this went away, or the disk is full
-                self._console.print(line, soft_wrap=True)
+                print(line, file=sys.stderr, flush=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -140,7 +141,7 @@ def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
 
 def _ended(first: Record, process: Mapping[str, Any]) -> str:
     """Return how a process ended, what it said, and where in its own code."""
-    if first.get("extra", {}).get("hang"):
+    if first.get("extra", {}).get("hang") or "death" not in process:
         return str(first["got"]).split(";")[0]
     where = f" in {process['frame']}" if process.get("frame") else ""
     said = f": {process['said']}" if process.get("said") else ", and said nothing"
