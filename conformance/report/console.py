@@ -58,7 +58,7 @@ def _short(text: object, limit: int = MAX_TEXT) -> str:
 
 
 class LiveProgress:
-    """A progress bar with counts by verdict; where the console is no terminal, lines on stderr, `every` seconds apart."""
+    """A progress bar with counts by verdict; where the console is no terminal, lines on stderr every `every` s."""
 
     def __init__(self, console: Console, total: int, *, every: float = 10.0) -> None:
         self._counts: Counter[str] = Counter()

@@ -26,6 +26,8 @@ from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, protoco
 
 AUTO = "auto"
 """In place of a profile or variant: whatever the server speaks."""
+PATIENCE = 10.0
+"""Seconds that one answer may take at most."""
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
 PAUSE = 0.5
@@ -69,8 +71,9 @@ async def ask_spoken(
 
     A server whose answer is unknown may be tested as what was named, if it answers anything at all: the answer is the
     warning. Raises `OSError` when nothing listens, `ProbeError` when the server speaks something else than was named,
-    says nothing, or says what is unknown where something is `AUTO`.
+    says nothing, or says what is unknown where something is `AUTO`. Each answer may take `timeout` seconds, 10 at most.
     """
+    timeout = min(timeout, PATIENCE)
     if AUTO not in (profile, variant):
         named = Spoken(profile, variant)
         return named, await _check_named(suite, address, named, timeout)

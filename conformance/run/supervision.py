@@ -128,7 +128,7 @@ class SupervisedScheduler(CaseScheduler):
                 tries[held.cause.case] += death is not None
                 self.report(case, outcome, began)
                 if death is not None:
-                    self.known.found(self._signature(death), self._told(death), case)
+                    self.known.found(self._signature(death), self._last_words(death), case)
                     await self._start_again(death)
         self._put_off = []
         await self._all(free)
@@ -259,7 +259,7 @@ class SupervisedScheduler(CaseScheduler):
             known = self.known.is_known(self._signature(death))
             guilty = played if known else await self._confirmed(played, tried, death)
             if guilty is not None:
-                self.known.found(self._signature(death), self._told(death), guilty[0])
+                self.known.found(self._signature(death), self._last_words(death), guilty[0])
                 self.report(*guilty)
                 await self._start_again(death)
                 return tried, guilty[0]
@@ -322,7 +322,7 @@ class SupervisedScheduler(CaseScheduler):
     def _signature(self, death: str) -> Signature:
         return signature(self._evidence(death))
 
-    def _told(self, death: str) -> str:
+    def _last_words(self, death: str) -> str:
         """Return how it died, with what it said and where, as in "it ..."."""
         found = self._evidence(death)
         where = f" in {found['frame']}" if found.get("frame") else ""
@@ -334,7 +334,7 @@ class SupervisedScheduler(CaseScheduler):
             counted = self.known.restarts()
             self.lose(f"died once more after {self._most} restarts (--restarts {self._most}): {counted}")
         else:
-            self.known.died(self._signature(death), self._told(death), hung=self._server.given_up)
+            self.known.died(self._signature(death), self._last_words(death), hung=self._server.given_up)
             self._restarts += 1
             await self._start(f"after it {death}")
         return not self.gone
