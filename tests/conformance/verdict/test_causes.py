@@ -62,6 +62,10 @@ def test_the_smallest_play_comes_first_and_consequences_follow() -> None:
     assert (cause.kind, cause.clause, cause.common) == (CauseKind.FAILURE, "C-1", ["INSERT", "QUERY"])
 
 
+def test_what_may_be_is_no_first_example_of_what_must_be() -> None:
+    assert grouped(made("may", level="MAY", sent=1), made("must")) == [["must", "may"]]
+
+
 def test_a_consequence_of_a_consequence_is_in_the_group_of_both() -> None:
     pairs = made("a/pairs-1", blamed="C-2", place=("QUERY", ""))
     high = made("high", "untestable", extra={"rests_on": "a/pairs-1"})
