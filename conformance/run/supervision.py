@@ -252,10 +252,10 @@ class SupervisedScheduler(CaseScheduler):
             if death is None:
                 tried.append(played)
                 continue
-            known = self.known.is_known(self._signature(death))
-            guilty = played if known else await self._confirmed(played, tried, death)
+            signs, told = self._signature(death), self._told(death)
+            guilty = await self._confirmed(played, tried, death)
             if guilty is not None:
-                self.known.found(self._signature(death), self._told(death), guilty[0])
+                self.known.found(signs, told, guilty[0])
                 self.report(*guilty)
                 await self._start_again(death)
                 return tried, guilty[0]
