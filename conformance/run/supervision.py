@@ -120,7 +120,7 @@ class SupervisedScheduler(CaseScheduler):
             elif self.gone or tries[held.cause.case] >= TRIES:
                 self.report(case, held.outcome, began)
             else:
-                outcome, death = await self._alone(case)
+                outcome, death = await self._alone(case, LATE)
                 tries[held.cause.case] += death is not None
                 self.report(case, outcome, began)
                 if death is not None:
