@@ -40,6 +40,8 @@ LATE = 1.0
 PREDECESSORS = 3
 """How many cases before that next one are looked at."""
 TICK = 0.02
+LOOKS = 4
+"""How often it is looked at whether a server that answers nobody wants the processor."""
 ALONE = 3
 """Number of the attempt that is made alone, on a fresh process."""
 QUOTED = 3
@@ -135,8 +137,15 @@ class SupervisedScheduler(CaseScheduler):
         """See `CaseScheduler`; measure what a server does that answers nobody."""
         began, before = time.monotonic(), self._server.usage().cpu
         serves = await super()._serves()
-        self._hang = None if serves else Hang(self._server.usage().cpu - before, time.monotonic() - began)
-        return serves
+        if serves:
+            self._hang = None
+            return True
+        used, seconds, looks = self._server.usage().cpu - before, time.monotonic() - began, []
+        for _ in range(LOOKS):
+            await asyncio.sleep(TICK)
+            looks.append(self._server.runs())
+        self._hang = Hang(used, seconds, all(looks))
+        return False
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
