@@ -40,6 +40,8 @@ LATE = 1.0
 PREDECESSORS = 3
 """How many cases before that next one are looked at."""
 TICK = 0.02
+LOOKS = 4
+"""How often it is looked at whether a server that answers nobody wants the processor."""
 ALONE = 3
 """Number of the attempt that is made alone, on a fresh process."""
 QUOTED = 3
@@ -124,7 +126,7 @@ class SupervisedScheduler(CaseScheduler):
             elif self.gone or tries[held.cause.case] >= TRIES:
                 self.report(case, held.outcome, began)
             else:
-                outcome, death = await self._alone(case)
+                outcome, death = await self._alone(case, LATE)
                 tries[held.cause.case] += death is not None
                 self.report(case, outcome, began)
                 if death is not None:
@@ -139,8 +141,15 @@ class SupervisedScheduler(CaseScheduler):
         """See `CaseScheduler`; measure what a server does that answers nobody."""
         began, before = time.monotonic(), self._server.usage().cpu
         serves = await super()._serves()
-        self._hang = None if serves else Hang(self._server.usage().cpu - before, time.monotonic() - began)
-        return serves
+        if serves:
+            self._hang = None
+            return True
+        used, seconds, looks = self._server.usage().cpu - before, time.monotonic() - began, []
+        for _ in range(LOOKS):
+            await asyncio.sleep(TICK)
+            looks.append(self._server.runs())
+        self._hang = Hang(used, seconds, all(looks))
+        return False
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
@@ -256,10 +265,10 @@ class SupervisedScheduler(CaseScheduler):
             if death is None:
                 tried.append(played)
                 continue
-            known = self.known.is_known(self._signature(death))
-            guilty = played if known else await self._confirmed(played, tried, death)
+            signs, told = self._signature(death), self._last_words(death)
+            guilty = await self._confirmed(played, tried, death)
             if guilty is not None:
-                self.known.found(self._signature(death), self._last_words(death), guilty[0])
+                self.known.found(signs, told, guilty[0])
                 self.report(*guilty)
                 await self._start_again(death)
                 return tried, guilty[0]

@@ -156,7 +156,10 @@ class _Group:
 
     def cause(self) -> Cause:
         ends = self.kind in (CauseKind.DEATH, CauseKind.HANG)
-        shows = sorted(self.shows, key=lambda one: (ends and not _is_about_its_request(one), _size(one)))
+        shows = sorted(
+            self.shows,
+            key=lambda one: (one["level"] == Level.MAY, ends and not _is_about_its_request(one), _size(one)),
+        )
         follow = sorted(self.follow, key=_size)
         return Cause(self.kind, (*shows, *follow), len(shows))
 

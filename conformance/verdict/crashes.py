@@ -25,14 +25,19 @@ class Hang:
     """Seconds of CPU that it used while nobody was answered."""
     seconds: float
     """How long that was."""
+    runs: bool = False
+    """It wanted the processor each time that it was looked at, whether it got it or not."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it did something all the time."""
+        return self.runs or self.cpu >= BUSY * self.seconds
 
     @property
     def used(self) -> str:
         """What it did, as in "it ..."."""
         share = self.cpu / self.seconds if self.seconds else 0.0
-        how = (
-            "busy, as in an endless loop" if share >= BUSY else "waiting, as in a deadlock" if share < IDLE else "slow"
-        )
+        how = "busy, as in an endless loop" if self.busy else "waiting, as in a deadlock" if share < IDLE else "slow"
         return f"used {self.cpu:.1f} s of CPU in {self.seconds:.1f} s ({how})"
 
     @property
@@ -43,7 +48,7 @@ class Hang:
     @property
     def extra(self) -> Mapping[str, Any]:
         """What a record has of it."""
-        return {"cpu": round(self.cpu, 3), "seconds": round(self.seconds, 3), "busy": self.cpu >= BUSY * self.seconds}
+        return {"cpu": round(self.cpu, 3), "seconds": round(self.seconds, 3), "busy": self.busy}
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,14 @@ class Family:
                 cpu += sum(one.cpu_times()[:4])
         return Usage(memory, descriptors, cpu)
 
+    def runs(self) -> bool:
+        """Say whether any of it wants the processor now, and waits for nothing else."""
+        found = False
+        for one in self.members():
+            with suppress(psutil.Error):
+                found |= one.status() == psutil.STATUS_RUNNING
+        return found
+
     def end(self, grace: float = GRACE) -> None:
         """End every process: SIGTERM, then SIGKILL after `grace` seconds, or at once when interrupted."""
         try:

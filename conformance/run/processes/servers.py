@@ -184,6 +184,10 @@ class ServerProcess:
         """Return what it and its children take now."""
         return self._family.usage() if self._family else Usage(0, 0, 0.0)
 
+    def runs(self) -> bool:
+        """Say whether it, or a child, wants the processor now, and waits for nothing else."""
+        return self._family is not None and self._family.runs()
+
     def end(self) -> None:
         """End it and everything it started."""
         if self._family is not None:

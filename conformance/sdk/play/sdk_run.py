@@ -179,7 +179,7 @@ class CasesInTurn:
         outcome, stuck = await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=self._closes)
         if outcome.extra.get("closing"):
             outcome = self._closing(case, outcome)
-        elif outcome.verdict is Verdict.CRASH and not self._known.is_known(signature_of(outcome) or ("", "")):
+        elif outcome.verdict is Verdict.CRASH and not self._is_known(signature_of(outcome)):
             outcome, stuck = await self._whose(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
@@ -190,6 +190,10 @@ class CasesInTurn:
         if not ends and (stuck or self._driver.death is not None):
             await self._again(f"after {case.id}", signs or (str(self._driver.death), ""), told_of(outcome))
         return ends
+
+    def _is_known(self, signs: Signature | None) -> bool:
+        """Say whether the driver died in these words before, of the case that was played."""
+        return signs is not None and bool(signs[1]) and self._known.is_known(signs)
 
     def _closing(self, case: Case, outcome: Outcome) -> Outcome:
         """Return the crash of a case whose steps were all right, once for each way to die at the end.

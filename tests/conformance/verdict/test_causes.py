@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from wireproof.conformance.verdict.causes import CauseKind, causes_of
+from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.records import Record
 
 
@@ -60,6 +61,10 @@ def test_the_smallest_play_comes_first_and_consequences_follow() -> None:
     assert [one["case"] for one in cause.records] == ["low", "same", "high"]
     assert cause.following == ["same", "high"]
     assert (cause.kind, cause.clause, cause.common) == (CauseKind.FAILURE, "C-1", ["INSERT", "QUERY"])
+
+
+def test_what_may_be_is_no_first_example_of_what_must_be() -> None:
+    assert grouped(made("may", level="MAY", sent=1), made("must")) == [["must", "may"]]
 
 
 def test_a_consequence_of_a_consequence_is_in_the_group_of_both() -> None:
@@ -197,3 +202,14 @@ def test_every_bad_record_is_in_exactly_one_cause() -> None:
     found = [one["case"] for cause in causes_of(records) for one in cause.records]
 
     assert sorted(found) == sorted(one["case"] for one in records)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "runs", "told"),
+    [(4.9, False, "busy"), (0.1, True, "busy"), (0.0, False, "waiting"), (0.5, False, "slow")],
+)
+def test_a_hang_is_busy_where_it_used_or_always_wanted_the_processor(cpu: float, runs: bool, told: str) -> None:
+    hang = Hang(cpu, 5.0, runs)
+
+    assert hang.told.startswith(f"hangs: it answers nobody, and used {cpu:.1f} s of CPU in 5.0 s ({told}")
+    assert hang.busy is (told == "busy")
