@@ -1,6 +1,7 @@
 """Which clauses speak of which field of a message: those whose text names it, first those of the message's own group.
 
-`unseen.yaml` of a protocol's mutants names what nobody can notice: `MESSAGE.field:operator`, with `*` for any of them.
+`unseen.yaml` of a protocol's mutants names what nobody can notice: `MESSAGE.field:operator`, with `*` for any of them,
+and why; `{why, profiles}` where that is so under some profiles only.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class ClausesOfFields:
 
     def __init__(self, protocol: str) -> None:
         self._clauses: list[Mapping[str, Any]] = list(_read(VECTORS / protocol / "clauses.yaml").get("clauses", ()))
-        self._unseen: Mapping[str, str] = _read(MUTANTS / protocol / "unseen.yaml")
+        self._unseen: Mapping[str, str | Mapping[str, Any]] = _read(MUTANTS / protocol / "unseen.yaml")
 
     @cache  # noqa: B019 - one for each protocol, as long as the process
     def of(self, groups: tuple[str, ...], field: str, profiles: tuple[str, ...]) -> tuple[str, ...]:
@@ -41,9 +42,10 @@ class ClausesOfFields:
         found = dict.fromkeys(str(one["id"]) for one in (*(it for it in naming if it in own), *own, *naming, *related))
         return tuple(found) or tuple(str(one["id"]) for one in known[:1])
 
-    def is_unseen(self, name: str) -> bool:
-        """Say whether a reason is given why the mutant `name` cannot be noticed."""
-        return any(fnmatchcase(name, one) for one in self._unseen)
+    def is_unseen(self, name: str, profile: str) -> bool:
+        """Say whether a reason is given why the mutant `name` cannot be noticed under a profile."""
+        reasons = (reason for one, reason in self._unseen.items() if fnmatchcase(name, one))
+        return any(isinstance(reason, str) or profile in reason["profiles"] for reason in reasons)
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -108,7 +108,8 @@ class _Maker:
         self, message: type[Message], field: str, operator: str, said: str, where: Where, patch: Mapping[str, Any]
     ) -> Iterator[Mutant]:
         name = f"{message.NAME}.{field}:{operator}"
-        if self._clauses.is_unseen(name):
+        where = {profile: found for profile, found in where.items() if not self._clauses.is_unseen(name, profile)}
+        if not where:
             return
         variants = tuple(dict.fromkeys(one for some in where.values() for one in some))
         yield self._class(

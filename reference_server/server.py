@@ -14,9 +14,11 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from wireproof.reference_server.clock import Clock, LoopClock
 from wireproof.reference_server.datagrams import DatagramProtocol
+from wireproof.reference_server.log_limiter import LogLimiter
 from wireproof.reference_server.service import Limits, Service
 from wireproof.reference_server.streams import StreamConnections
 from wireproof.reference_server.tls import server_context
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 BACKLOG = 4096
 PORTS_TRIED = 16
 """The most free ports tried to find one that is free for both TCP and UDP."""
+NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 SPARE_FILES = 64
 """Descriptors reserved for everything but connections."""
 
@@ -59,6 +62,7 @@ async def serve(
     """
     context = server_context(*endpoints.tls) if endpoints.tls is not None else None
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_exception_handler(AcceptErrors())
     for signum in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signum, stop.set)
     files = raise_file_limit()
@@ -77,6 +81,24 @@ async def serve(
     connections.cut()
     await asyncio.sleep(0)
     log.info("stopped")
+
+
+class AcceptErrors:
+    """Takes what goes wrong in the loop: that no descriptor is left is logged once in a while, all else as ever.
+
+    asyncio reports it for each connection that it could not accept, thousands of times a second.
+    """
+
+    def __init__(self) -> None:
+        self._limiter = LogLimiter(log)
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Handle one error, as `loop.set_exception_handler` says."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in NO_ROOM and "accept" in str(context.get("message")):
+            self._limiter.warn(f"no connection can be accepted now: {os.strerror(error.errno or 0)}")
+        else:
+            loop.default_exception_handler(context)
 
 
 def raise_file_limit() -> int:

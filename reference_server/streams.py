@@ -33,6 +33,7 @@ import ssl
 from dataclasses import replace
 from typing import cast
 
+from wireproof.reference_server.log_limiter import LogLimiter
 from wireproof.reference_server.service import Limits, Peer, Service, Session, Write
 from wireproof.reference_server.tls import ServerTls, TlsError
 
@@ -51,6 +52,7 @@ class StreamConnections:
         self.limits = limits
         self.maximum = maximum
         self.open: dict[StreamProtocol, None] = {}
+        self.rejections = LogLimiter(log)
 
     def protocol(self) -> StreamProtocol:
         """Return the protocol of a new connection; the factory for `create_server`."""
@@ -90,7 +92,7 @@ class StreamProtocol(asyncio.Protocol):
         self.transport = transport = cast(asyncio.Transport, transport)
         connections = self._connections
         if len(connections.open) >= connections.maximum:
-            log.warning("rejected a connection: %d are open", len(connections.open))
+            connections.rejections.warn(f"rejected a connection: {len(connections.open)} are open")
             self._closing = True
             transport.abort()
             return

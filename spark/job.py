@@ -140,11 +140,13 @@ def _collect(session: SparkSession, files: Sequence[Path], parquet: Path) -> Col
     from wireproof.spark.matrix import Collected
 
     lines = t.classified(read_lines(session, files)).persist()
-    counts = [{**row, "source": _shown(path_of(row["source"]))} for row in _rows(t.line_counts(lines))]
+    by_source = _rows(t.line_counts(lines))
+    counts = [{**row, "source": _shown(path_of(row["source"]))} for row in by_source]
+    cut_short = sorted({row["source"] for row in by_source if is_incomplete(path_of(row["source"]))})
     records = t.accepted(lines)
     if not any(row["kind"] == "record" for row in counts):
         raise RefusedError(_nothing_to_fold(counts))
-    runs = _written(t.runs_of(records).coalesce(1), parquet / "runs")
+    runs = _written(t.runs_of(records, cut_short).coalesce(1), parquet / "runs")
     latest = _written(t.without_repeats(t.latest_records(records, runs)), parquet / "latest_records")
     lines.unpersist()
     tables = {
@@ -208,8 +210,13 @@ def summary(document: Json) -> list[str]:
     lines = [
         f"read {inputs['lines']} lines of {len(inputs['files'])} files: {inputs['records']} records, "
         f"{inputs['corrupt']} corrupt, {inputs['foreign']} foreign",
-        f"kept {kept} of {len(runs)} runs (the latest of each implementation, version, profile and variant)",
+        f"kept {kept} of {len(runs)} runs (the latest complete one of each version, profile and variant)",
     ]
+    for run in runs:
+        if run.get("partial"):
+            what = "kept, because none is complete" if run["kept"] else "left out: a complete or later one counts"
+            name = f"{run['implementation']} {run['implementation_version']} {run['profile']} {run['variant']}"
+            lines.append(f"  {name}: run {run['run_id']} is partial ({run['partial']}), {what}")
     if inputs["repeated"]:
         lines.append(f"{inputs['repeated']} records occur more than once and count once")
     for file in inputs["files"]:

@@ -121,7 +121,8 @@ def _groups(group_rows: Mapping[Key, Cells], clause_rows: Mapping[Key, Cells]) -
 
 
 def _column(run: Row) -> Json:
-    return {name: run[name] for name in (*COLUMN, "run_id", "run_started_at", "records")}
+    named = {name: run[name] for name in (*COLUMN, "run_id", "run_started_at", "records")}
+    return {**named, "partial": run.get("partial")}
 
 
 def _links(evidence: Rows, *more: str) -> dict[Key, str]:

@@ -67,6 +67,8 @@ RECORD: Final = StructType(
         StructField("got", _text),
         StructField("exchange", ArrayType(EXCHANGE)),
         StructField("duration_us", _number),
+        StructField("run_cases", _number),
+        StructField("partial", _text),
         StructField("extra", MapType(_text, _text)),
     ]
 )

@@ -7,6 +7,8 @@ segmentations counts once, with its worst verdict.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
 from pyspark.sql.types import ArrayType, StructField, StructType
@@ -37,6 +39,8 @@ FOREIGN_REASONS = (
     "run_started_at is not RFC 3339 in UTC",
 )
 EXAMPLE_CHARACTERS = 160
+CUT_SHORT = "it was cut short, or is under way"
+"""What a run is whose journal is still there."""
 UTC = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
@@ -96,15 +100,30 @@ def accepted(lines: DataFrame) -> DataFrame:
     return lines.where(F.col("kind") == "record").drop("kind", "reason", "example")
 
 
-def runs_of(records: DataFrame) -> DataFrame:
-    """Return every run with its number of records; `kept` marks the latest of each COLUMN_KEY (ties: highest id)."""
+def runs_of(records: DataFrame, cut_short: Sequence[str] = ()) -> DataFrame:
+    """Return every run with its number of records; `kept` marks one of each COLUMN_KEY: the latest that is complete.
+
+    `partial` says why a run is not: what its records say, that its file is one of `cut_short` (values of `source`), or
+    that there are records of fewer cases than they say. Only where no run is complete the latest partial one is kept.
+    Ties: highest id.
+    """
     runs = records.groupBy(*COLUMN_KEY, "run_id").agg(
         F.max("started").alias("started"),
         F.max("run_started_at").alias("run_started_at"),
         F.count("*").alias("records"),
+        F.max("partial").alias("said"),
+        F.max(F.col("source").isin(*cut_short)).alias("cut_short"),
+        F.count_distinct("case").alias("cases"),
+        F.max("run_cases").alias("planned"),
     )
-    latest_first = Window.partitionBy(*COLUMN_KEY).orderBy(F.desc("started"), F.desc("run_id"))
-    return runs.withColumn("kept", F.row_number().over(latest_first) == 1).drop("started")
+    counted = F.concat_ws(" ", "cases", F.lit("of"), "planned", F.lit("cases"))
+    partial = F.coalesce(
+        "said", F.when(F.col("cut_short"), F.lit(CUT_SHORT)), F.when(F.col("cases") < F.col("planned"), counted)
+    )
+    complete_first = (F.col("partial").isNotNull(), F.desc("started"), F.desc("run_id"))
+    latest = Window.partitionBy(*COLUMN_KEY).orderBy(*complete_first)
+    marked = runs.withColumn("partial", partial).withColumn("kept", F.row_number().over(latest) == 1)
+    return marked.drop("started", "said", "cut_short", "cases", "planned")
 
 
 def latest_records(records: DataFrame, runs: DataFrame) -> DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import sys
 from importlib import import_module
@@ -50,6 +52,8 @@ EXTRAS = {
 }
 """Module -> the extra that installs it."""
 USAGE = 2
+NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EPIPE, errno.EFBIG, errno.EDQUOT)
+"""Errors of a standard output that takes no more."""
 
 
 class LazyGroup(click.Group):
@@ -95,6 +99,12 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         command.main(args=sys.argv[1:], prog_name="wireproof")
+    except OSError as error:
+        if error.errno not in NOT_WRITTEN or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still buffered cannot be written, either
+        click.echo(f"wireproof: cannot write to stdout: {error.strerror}", err=True)
+        sys.exit(USAGE)
     except (MissingExtraError, ModuleNotFoundError) as error:
         click.echo(f"wireproof: {_advice(error)}", err=True)
         sys.exit(USAGE)

@@ -58,7 +58,7 @@ class Contestant:
 @click.option("--no-matrix", is_flag=True, help="Stop after the runs (no Spark, no Java).")
 @click.option("--simulate", is_flag=True, help="Play the reference servers in simulation: no sockets, no mutants.")
 @click.option(
-    "--sample", is_flag=True, help="One mutant, and each variant under one profile; what is left out is printed."
+    "--sample", is_flag=True, help="One mutant, and each profile under one variant; what is left out is printed."
 )
 @click.pass_context
 def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, simulate: bool, sample: bool) -> None:
@@ -113,7 +113,7 @@ def _contestants() -> list[Contestant]:
 
 
 def _sampled(contestants: list[Contestant]) -> list[Contestant]:
-    """Return of each protocol one mutant, every variant under one profile, in turn, and every profile."""
+    """Return of each protocol one mutant, and every profile under one variant, in turn."""
     found: list[Contestant] = []
     for one in contestants:
         profiles = protocol(one.protocol).profiles
@@ -121,7 +121,7 @@ def _sampled(contestants: list[Contestant]) -> list[Contestant]:
         if one.mutant is not None:
             wanted = not any(other.mutant for other in found if other.protocol == one.protocol)
         else:
-            wanted = one.variant in (variants[turn :: len(profiles)] or variants[:1])
+            wanted = one.variant == variants[(turn + 1) % len(variants)]
         if wanted:
             found.append(one)
     return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,20 +12,28 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
-from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_failures, summary_table
+from wireproof.conformance.report.claim import claimed, replace_older
+from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
+from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run.selection import SelectionError, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, load_sdk_suite, play_cases
+from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, load_sdk_suite, play_cases
 from wireproof.conformance.sdk.transports import DriverStartError, ProcessTransport, parse_driver
-from wireproof.conformance.suite.cases import CaseError
-from wireproof.conformance.verdict.records import Record, Run
+from wireproof.conformance.suite.cases import Case, CaseError
+from wireproof.conformance.verdict.causes import causes_of
+from wireproof.conformance.verdict.crashes import ended_early
+from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol, protocol_names
+
+Report = Callable[[Record, Outcome], object]
+LOG = "driver.log"
 
 
 @click.command(context_settings={"show_default": True})
@@ -36,6 +46,9 @@ from wireproof.protocols import protocol, protocol_names
 )
 @click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
+@click.option(
+    "--restarts", type=click.IntRange(0), default=RESTARTS, help="How often the driver is restarted after it died."
+)
 @click.option("--slow", is_flag=True, help="Also play the cases that wait for many seconds.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
@@ -44,19 +57,24 @@ from wireproof.protocols import protocol, protocol_names
 )
 @click.option("--implementation", "--name", help="Name of the SDK in records and matrix.  [default: what hello says]")
 @click.option("--implementation-version", help="Its version.  [default: what hello says]")
+@click.option(
+    "--max-time", type=click.FloatRange(1.0), metavar="SECONDS", help="End the run after so many seconds, as partial."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
 @click.pass_context
 def command(context: click.Context, /, name: str, **options: Any) -> None:
     """Play every case for SDKs of PROTOCOL: listen, command the driver, judge what the SDK sends and reports.
 
     Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or a driver that does not answer, 3
-    wireproof's own fault, 4 the baseline lists cases that no longer fail, 130 interrupted.
+    only wireproof's own fault, 4 the baseline lists cases that no longer fail, 130 interrupted.
 
     \b
     wireproof test-sdk throttr --driver 'node driver.js' --profile 7.3.2 --variant uint16 --out runs/mine
     """
+    began = time.monotonic()
     try:
-        code = _SdkTest(name, options, console_of(quiet=options["quiet"])).run()
+        with claimed(options["out"]) as working, ended_by_signals():
+            code = _SdkTest(name, options, working, began).run()
     except (DriverStartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
@@ -72,10 +90,13 @@ def command(context: click.Context, /, name: str, **options: Any) -> None:
 class _SdkTest:
     """One call of the command."""
 
-    def __init__(self, name: str, options: dict[str, Any], console: Console) -> None:
+    def __init__(self, name: str, options: dict[str, Any], working: Path | None, began: float) -> None:
+        """`working`: where the files of the run are written; `began`: when the command was called (monotonic)."""
         self.protocol = protocol(name)
         self.options = options
-        self.console = console
+        self.working = working
+        self.began = began
+        self.console: Console = console_of(quiet=options["quiet"])
         self.suite = load_sdk_suite(name)
         self.records: list[Record] = []
         self._run: Run | None = None
@@ -94,32 +115,28 @@ class _SdkTest:
             code = self._code(comparison)
             if self._folder:
                 self._folder.finish(run.summary(self.records, code))
-        self._report(run, comparison, code)
+        where = replace_older(self.options["out"], self.working) if self.working else None
+        self._report(run, comparison, code, where)
         return code
 
     def _interrupted(self) -> int:
         where = ""
         if self._run and self._folder:
+            self._run.partial.append(WAS_INTERRUPTED)
             self._folder.finish(self._run.summary(self.records, INTERRUPTED, complete=False))
-            where = f"; records in {self.options['out']}"
+            where = f"; records in {self.working}"
         click.echo(f"wireproof: interrupted: {len(self.records)} cases played{where}", err=True)
         return INTERRUPTED
 
     async def _play(self, stack: ExitStack) -> Run:
         words, timeout = parse_driver(self.options["driver"]), self.options["timeout"]
-        async with DriverProcess(ProcessTransport(words), deadline=timeout) as driver:
+        async with DriverProcess(ProcessTransport(words, log=self._log()), deadline=timeout) as driver:
             hello = await driver.start()
             run = self._run = self._who(hello)
-            cases = select(
-                self.suite,
-                run.profile,
-                run.variant,
-                expression=self.options["expression"],
-                level=Level(self.options["level"].upper()),
-                slow=self.options["slow"],
-            )
-            out = self.options["out"]
-            folder = self._folder = stack.enter_context(RunFolder(out)) if out else None
+            cases = self._selected(run)
+            folder = self._folder = stack.enter_context(RunFolder(self.working)) if self.working else None
+            if folder:
+                folder.begin(run.summary((), INTERRUPTED))
             with LiveProgress(self.console, len(cases)) as progress:
 
                 def report(record: Record, outcome: Outcome) -> None:
@@ -128,8 +145,47 @@ class _SdkTest:
                     if folder:
                         folder.add(record)
 
-                await play_cases(SdkPlan(run, self.suite, cases, timeout), driver, report)
+                await self._play_in_time(SdkPlan(run, self.suite, cases, timeout), driver, report)
         return run
+
+    async def _play_in_time(self, plan: SdkPlan, driver: DriverProcess, report: Report) -> None:
+        """Play until all is played or the time is over; what is left then is recorded as untestable."""
+        most = self.options["max_time"]
+        left = None if most is None else max(0.0, self.began + most - time.monotonic())
+        try:
+            async with asyncio.timeout(left) as timer:
+                await play_cases(plan, driver, report, restarts=self.options["restarts"])
+        except TimeoutError:
+            if not timer.expired():
+                raise
+            why = f"the time for it is over (--max-time {most:g})"
+            plan.run.partial.append(why)
+            played = {one["case"] for one in self.records}
+            for case in (unplayed := [case for case in plan.cases if case.id not in played]):
+                outcome = ended_early(why)
+                report(record(plan.run, plan.suite, case, outcome, duration_us=0), outcome)
+            click.echo(f"wireproof: the run ended: {why}; {len(unplayed)} cases not played", err=True)
+
+    def _selected(self, run: Run) -> list[Case]:
+        """Return the cases to play, and note in the run what they leave out."""
+        expression, level, slow = self.options["expression"], Level(self.options["level"].upper()), self.options["slow"]
+        cases = select(self.suite, run.profile, run.variant, expression=expression, level=level, slow=slow)
+        run.partial += [f"-k {expression.strip()}"] if expression.strip() else []
+        run.partial += [f"--level {level.value.lower()}"] if level is not Level.MAY else []
+        run.cases = len(select(self.suite, run.profile, run.variant, slow=slow)) if run.partial else len(cases)
+        return cases
+
+    def _log(self) -> Path | None:
+        """Return where the driver's stderr is kept. Raises `OutputError` when it cannot be."""
+        folder = self.working
+        if folder is None:
+            return None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / LOG).open("wb").close()
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error.strerror or error}") from None
+        return folder / LOG
 
     def _who(self, hello: Hello) -> Run:
         """Return the run: what the user named, completed by what the driver reports."""
@@ -159,15 +215,15 @@ class _SdkTest:
         )
 
     def _code(self, comparison: Comparison) -> int:
-        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in self.records):
-            return HARNESS
         if comparison.new:
             return FAILURES
+        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in self.records):
+            return HARNESS
         return STALE if comparison.stale else PASSED
 
-    def _report(self, run: Run, comparison: Comparison, code: int) -> None:
+    def _report(self, run: Run, comparison: Comparison, code: int, where: Path | None) -> None:
         records = self.records
-        show_failures(self.console, records)
+        show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
         for case in comparison.stale:
             click.echo(f"stale in the baseline: {case} no longer fails", err=True)
@@ -175,4 +231,4 @@ class _SdkTest:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
         bad = len(failing(records))
-        click.echo(closing_line(RESULTS[code], records, bad, run.namespace, self.options["out"]))
+        click.echo(closing_line(RESULTS[code], records, bad, run, where))

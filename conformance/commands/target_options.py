@@ -107,9 +107,11 @@ def target_of(text: str | None, options: Mapping[str, Any]) -> Iterator[Target]:
     if command is None and options["budgets"]:
         raise TargetError("--resource-limits: only a server that wireproof starts can be measured (--target-command)")
     if command is None:
-        yield Target(str(text), None if text == SIMULATION else parse_address(str(text)))
+        address = None if text == SIMULATION else parse_address(str(text))
+        with ended_by_signals():
+            yield Target(str(text), address)
         return
-    with _ended_by_signals(), ExitStack() as stack:
+    with ended_by_signals(), ExitStack() as stack:
         server = _server(command, options)
         yield Target(command, stack.enter_context(server).address, server)
 
@@ -126,12 +128,16 @@ def _server(command: str, options: Mapping[str, Any]) -> ServerProcess:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP do what Ctrl-C does, so that the server is ended, too."""
+def ended_by_signals() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP do what Ctrl-C does: the server is ended, too, and run.json written.
+
+    One that is ignored when wireproof starts (`nohup`) stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {one: signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT)) for one in ENDING}
+    heard = [one for one in ENDING if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {one: signal.signal(one, lambda *_: signal.raise_signal(signal.SIGINT)) for one in heard}
     try:
         yield
     finally:

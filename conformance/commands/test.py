@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import time
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,26 +23,28 @@ from wireproof.conformance.commands.target_options import (
     tls_of,
 )
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.drivers.sockets import connect
-from wireproof.conformance.model.targets import Address, TargetError
+from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import (
     LiveProgress,
     closing_line,
     console_of,
     segmentation_summary,
-    show_failures,
+    show_causes,
     summary_table,
     unsupported_summary,
 )
+from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run import reference_target
-from wireproof.conformance.run.probe import ProbeError, Spoken, detect, is_fresh_server, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, parse, select
-from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
+from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
@@ -76,6 +79,12 @@ INTERRUPTED = 130
 @click.option(
     "--implementation-version", help="Its version; asked from the target where the protocol has a request for it."
 )
+@click.option(
+    "--max-time",
+    type=click.FloatRange(1.0),
+    metavar="SECONDS",
+    help="End the run after so many seconds, as partial.  [default: after 30 in which next to nothing passes]",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print the last line only.")
 @target_options
 @click.pass_context
@@ -83,7 +92,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     """Play every case of PROTOCOL against TARGET (tcp://HOST:PORT, unix:///PATH, or simulation), or against a server
     that wireproof starts (--target-command).
 
-    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or no target, 3 wireproof's own fault,
+    Exit codes: 0 every MUST and SHOULD passes, 1 some do not, 2 usage or no target, 3 only wireproof's own fault,
     4 the baseline lists cases that no longer fail, 130 interrupted. DIR/records.jsonl holds one JSON line a play.
 
     \b
@@ -91,9 +100,10 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     wireproof test throttr tcp://127.0.0.1:9000 --profile 7.3.2 --variant uint16 -k "insert and not ttl"
     wireproof test throttr --target-command "my-server --port {port}" --out runs/mine
     """
+    began = time.monotonic()
     try:
-        with target_of(target, options) as found:
-            code = _Test(name, found, options, console_of(quiet=options["quiet"])).run()
+        with claimed(options["out"]) as working, target_of(target, {**options, "out": working}) as found:
+            code = _Test(name, found, options, working, began).run()
     except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
@@ -109,11 +119,14 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
 class _Test:
     """One call of the command."""
 
-    def __init__(self, name: str, target: Target, options: dict[str, Any], console: Console) -> None:
+    def __init__(self, name: str, target: Target, options: dict[str, Any], working: Path | None, began: float) -> None:
+        """`working`: where the files of the run are written; `began`: when the command was called (monotonic)."""
         self.protocol = protocol(name)
         self.target = target
         self.options = options
-        self.console = console
+        self.working = working
+        self.began = began
+        self.console: Console = console_of(quiet=options["quiet"])
         self.address = target.address
         self.suite: Suite = load_suite(name)
         if options["slow"]:
@@ -136,22 +149,16 @@ class _Test:
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
         plan = Plan(self._who(), self.suite, (), self.settings)
         run = plan.run
-        everything = self.options["slow"]
-        plan.cases = select(
-            self.suite,
-            run.profile,
-            run.variant,
-            expression=expression,
-            level=level,
-            slow=everything or self.address is None,
-            heavy=everything,
-            budget=self.options["budgets"],
-        )
+        plan.cases = self._selected(run, expression, level)
         left_out = self._leave_out(plan)
+        self._bound(plan, expression, level, left_out)
+        where = self.working
         with ExitStack() as stack:
-            folder = stack.enter_context(RunFolder(self.options["out"])) if self.options["out"] else None
+            folder = stack.enter_context(RunFolder(where)) if where else None
             verdicts = Verdicts(self.suite, plan.cases, folder.add if folder else _unwritten)
             plan.journal = folder.note if folder else _unwritten
+            if folder:
+                folder.begin(run.summary((), INTERRUPTED))
             try:
                 self._play(plan, verdicts)
             except KeyboardInterrupt:
@@ -161,14 +168,49 @@ class _Test:
             code = self._code(records, comparison)
             if folder:
                 folder.finish(run.summary(records, code))
+        if where:
+            where = replace_older(self.options["out"], where)
         if left_out:
             message = f"{left_out} cases not played: they require a fresh server (restart it to play them)"
             self.console.print(message, soft_wrap=True)
-        self._report(plan, records, comparison, code)
+        self._report(plan, records, comparison, code, where)
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
         return code
+
+    def _selected(self, run: Run, expression: str = "", level: Level = Level.MAY) -> list[Case]:
+        everything = self.options["slow"]
+        return select(
+            self.suite,
+            run.profile,
+            run.variant,
+            expression=expression,
+            level=level,
+            slow=everything or self.address is None,
+            heavy=everything,
+            budget=self.options["budgets"],
+        )
+
+    def _bound(self, plan: Plan, expression: str, level: Level, left_out: int) -> None:
+        """Say what the run leaves out, how long it may take, and who is told when the target is lost."""
+        run, most = plan.run, self.options["max_time"]
+        run.partial += [f"-k {expression.strip()}"] if expression.strip() else []
+        run.partial += [f"--level {level.value.lower()}"] if level is not Level.MAY else []
+        run.cases = len(self._selected(run)) if run.partial else len(plan.cases)
+        if most is not None:
+            plan.bounds.until, plan.bounds.max_time = self.began + most, most
+        plan.announce = partial(self._lost, plan)
+
+    def _lost(self, plan: Plan, why: str) -> None:
+        """Say at once that the target is gone: since when, after what, and how to go on."""
+        bounds = plan.bounds
+        after = f", after {bounds.ended} plays, {bounds.last} the last that passed" if bounds.last else ""
+        clock, spent = time.strftime("%H:%M:%S"), time.monotonic() - bounds.began
+        message = f"the target {why}: {clock}, {spent:.1f} s after the first case began{after}"
+        if self.target.server is None:
+            message += "; start it again and run again, or let wireproof start it (--target-command)"
+        click.echo(f"wireproof: {message}; the cases that are left are untestable", err=True)
 
     def _leave_out(self, plan: Plan) -> int:
         """Drop the cases that require a fresh server when this one already holds records; return how many."""
@@ -184,9 +226,10 @@ class _Test:
         return len(needy)
 
     def _interrupted(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> int:
+        plan.run.partial.append(WAS_INTERRUPTED)
         if folder:
             folder.finish(plan.run.summary(records, INTERRUPTED, complete=False))
-        where = f"; records in {self.options['out']}" if folder else ""
+        where = f"; records in {self.working}" if folder else ""
         played = len({one["case"] for one in records})
         click.echo(f"wireproof: interrupted: {played} of {len(plan.cases)} cases played{where}", err=True)
         return INTERRUPTED
@@ -220,17 +263,12 @@ class _Test:
             pairs = zip((profile, variant), default, strict=True)
             return Spoken(*(fallback if given == "auto" else given for given, fallback in pairs))
         try:
-            if "auto" not in (profile, variant):
-                asyncio.run(_reachable(self.address, self.settings.timeout))
-                return Spoken(profile, variant)
-            found = asyncio.run(detect(self.suite, self.address, self.settings.timeout))
+            asking = ask_spoken(self.suite, self.address, self.settings.timeout, profile, variant)
+            found, warning = asyncio.run(asking)
         except OSError as error:
-            raise TargetError(f"nothing to test at {self.address}: {_reason(error)}") from None
-        for given, has, what in ((profile, found.profile, "profile"), (variant, found.variant, "variant")):
-            if given not in ("auto", has):
-                raise ProbeError(
-                    f"{self.address} speaks {what} {has}, not {given}: name profile and variant to test it anyway"
-                )
+            raise TargetError(f"nothing to test at {self.address}: {no_connection(error)}") from None
+        if warning:
+            click.echo(f"wireproof: {warning}", err=True)
         return found
 
     def _version(self, spoken: Spoken) -> str:
@@ -257,15 +295,18 @@ class _Test:
         )
 
     def _code(self, records: list[Record], comparison: Comparison) -> int:
-        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in records):
-            return HARNESS
         if comparison.new:
             return FAILURES
+        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in records):
+            return HARNESS
         return STALE if comparison.stale else PASSED
 
-    def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int) -> None:
+    def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int, where: Path | None) -> None:
         run = plan.run
-        show_failures(self.console, records)
+        if plan.stopped:
+            left = sum(str(one["got"]).startswith("the run ended") for one in records)
+            click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
+        show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
         if summary := segmentation_summary(records, plan.tally):
             self.console.print(summary, soft_wrap=True)
@@ -273,8 +314,7 @@ class _Test:
             click.echo(f"stale in the baseline: {case} no longer fails", err=True)
         bad = len({one["case"] for one in failing(records)})
         if bad > len({one["case"] for one in records}) // 2 and self.address is not None:
-            hint = f"most cases fail: does the target speak {run.profile} {run.variant}? '--profile auto' asks it"
-            self.console.print(hint, soft_wrap=True)
+            self.console.print(f"most cases fail as {run.profile} {run.variant}", soft_wrap=True)
         faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
         if faulty:
             click.echo(
@@ -283,22 +323,11 @@ class _Test:
             )
         if unsupported := unsupported_summary(records):
             self.console.print(unsupported, soft_wrap=True)
-        click.echo(closing_line(RESULTS[code], records, bad, run.namespace, self.options["out"]))
+        click.echo(closing_line(RESULTS[code], records, bad, run, where))
 
 
 def _unwritten(record: Record) -> None:
     """Keep no file of a record."""
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer to connect"
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-
-
-async def _reachable(address: Address, timeout: float) -> None:
-    wire = await connect(address, timeout)
-    await wire.close()
 
 
 def _run_loop(main: Any) -> None:

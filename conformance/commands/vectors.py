@@ -106,7 +106,7 @@ def show(identifier: str, profile: str | None, variant: str | None) -> None:
                     click.echo(json.dumps(vector, indent=2))
                     found += 1
     if not found:
-        raise click.ClickException(f"no vector {identifier!r}; ids look like topic/name, with .value for each foreach")
+        raise click.UsageError(f"no vector {identifier!r}; ids look like topic/name, with .value for each foreach")
 
 
 def _vectors(name: str, profile: str, variant: str, identifier: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -43,7 +43,7 @@ import msgspec
 from wireproof.conformance.drivers.datagrams import Datagrams, open_datagrams
 from wireproof.conformance.drivers.io_audit import IoAuditError, misdelivered
 from wireproof.conformance.drivers.limiter import Limiter
-from wireproof.conformance.drivers.streams import Wire, connect
+from wireproof.conformance.drivers.streams import HELD, HELD_HEAVY, Wire, connect
 from wireproof.conformance.drivers.tcp_segments import Cuts, evidence, missed
 from wireproof.conformance.drivers.tls import client_context
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
@@ -60,6 +60,8 @@ OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno
 PATIENCE = 8
 """Connects without an answer, one after the other, after which `IMPATIENT` seconds are enough for each."""
 IMPATIENT = 0.2
+SHARE = 512 * 1024
+"""Bytes that each play may receive; those that receive more do so one after the other, so that memory is bounded."""
 
 
 class SocketDriver:
@@ -84,6 +86,8 @@ class SocketDriver:
         self.usage = usage
         self.unanswered = 0
         """Connects in a row that were neither taken nor refused."""
+        self.large = asyncio.Semaphore(1)
+        """The place of the one play that may receive more than `SHARE`."""
         self._tls = tls
         self._host = ""
         """Where the last stream was really connected to: names have several addresses."""
@@ -93,14 +97,14 @@ class SocketDriver:
         """What is spoken where TLS is begun."""
         return self._tls or client_context()
 
-    async def connect(self, *, unread: bool = False) -> Wire:
+    async def connect(self, most_held: int = HELD, *, unread: bool = False) -> Wire:
         """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more.
 
         `unread`: as `Open.unread`.
         """
         timeout = self.timeout if self.unanswered < PATIENCE else min(self.timeout, IMPATIENT)
         try:
-            wire = await connect(self.address, timeout, unread=unread)
+            wire = await connect(self.address, timeout, most_held, unread=unread)
         except TimeoutError:
             self.unanswered += 1
             raise
@@ -126,7 +130,7 @@ class SocketDriver:
 
     async def play(self, player: Player) -> Outcome:
         """Run one case to its outcome; no connection outlives it. Raises `OSError` for this machine's own limits."""
-        sockets = PlaySockets(self)
+        sockets = PlaySockets(self, HELD_HEAVY if player.case.heavy else HELD)
         try:
             return sockets.witnessed(await sockets.run(player.play()))
         except IoAuditError as error:
@@ -146,8 +150,12 @@ class SocketDriver:
 class PlaySockets:
     """The sockets of one play; whoever makes one ends it with `close`."""
 
-    def __init__(self, driver: SocketDriver) -> None:
+    def __init__(self, driver: SocketDriver, most_held: int = HELD) -> None:
         self._driver = driver
+        self._most_held = most_held
+        self._received = 0
+        self._is_large = False
+        """Whether this is the one play that may receive more than `SHARE`."""
         self._wires: dict[str, Wire | Datagrams] = {}
         self._cuts: list[Cuts] = []
         self._began = time.monotonic()
@@ -175,7 +183,10 @@ class PlaySockets:
                 return wire.audit.checked(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
             case Read(name, timeout):
                 wire = self._wires[name]
-                return wire.audit.checked(action, self._answer(*await wire.read(timeout)))
+                await self._share()
+                kind, data = await wire.read(timeout)
+                self._received += len(data) if kind is Kind.RECEIVED else 0
+                return wire.audit.checked(action, self._answer(kind, data))
             case Shut(name, how):
                 return await self._shut(name, how)
             case Secure(name, timeout):
@@ -186,6 +197,15 @@ class PlaySockets:
             case ReadUsage():
                 usage = self._driver.usage
                 return self._answer(Kind.MEASURED, msgspec.json.encode(usage()) if usage else b"")
+
+    async def _share(self) -> None:
+        """Wait until no other play receives more than `SHARE`, if this one does; the play's clock stands meanwhile."""
+        if self._received <= SHARE or self._is_large:
+            return
+        before = time.monotonic()
+        await self._driver.large.acquire()
+        self._is_large = True
+        self._began += time.monotonic() - before
 
     async def _sleep(self, seconds: float) -> None:
         limiter = self._driver.limiter
@@ -202,7 +222,8 @@ class PlaySockets:
     async def _open(self, name: str, *, is_stream: bool, unread: bool) -> Answer:
         wire: Wire | Datagrams
         try:
-            wire = await (self._driver.connect(unread=unread) if is_stream else self._driver.datagrams())
+            opening = self._driver.connect(self._most_held, unread=unread) if is_stream else self._driver.datagrams()
+            wire = await opening
         except OSError as error:
             if error.errno in OURS:
                 raise
@@ -239,5 +260,8 @@ class PlaySockets:
 
     def close(self) -> None:
         """Cut every connection that is left."""
+        if self._is_large:
+            self._is_large = False
+            self._driver.large.release()
         for wire in self._wires.values():
             wire.cut()

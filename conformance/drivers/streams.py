@@ -16,12 +16,14 @@ from wireproof.conformance.drivers.tls import ClientTls, TlsError
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
 
-HELD = 16 * 1024 * 1024
+HELD = 256 * 1024
 """Bytes kept for a reader; beyond, the target is not read from."""
 UNREAD_WINDOW = 2048
 """Bytes the system is asked to keep for a connection that is not read."""
 UNREAD_SEGMENT = 536
 """Bytes of a segment there: a system that sizes a sender's buffer by segments then keeps little on that side, too."""
+HELD_HEAVY = 16 * 1024 * 1024
+"""The same in a case that is about megabytes."""
 LINGER_RESET = struct.pack("ii", 1, 0)
 
 
@@ -30,13 +32,15 @@ class Wire(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, *, unread: bool = False) -> None:
+    def __init__(self, most_held: int = HELD, *, unread: bool = False) -> None:
+        """Beyond `most_held` bytes that are kept for a reader, the target is not read from; `unread`: `Open.unread`."""
         self._loop = asyncio.get_running_loop()
         self._unread = unread
         """Bytes are taken only while `read` waits for them."""
         self._small = unread
         self._chunks: list[bytes] = []
         self._held = 0
+        self._most_held = most_held
         self._writable = True
         self._awake: asyncio.Future[None] | None = None
         self.ended: Kind | None = None
@@ -63,7 +67,7 @@ class Wire(asyncio.Protocol):
             self.audit.came(data)
             self._chunks.append(data)
             self._held += len(data)
-            if self._held > HELD:
+            if self._held > self._most_held:
                 self.transport.pause_reading()
         self._wake()
 
@@ -145,7 +149,7 @@ class Wire(asyncio.Protocol):
             self._chunks.clear()
             if self._small and len(data) >= UNREAD_WINDOW // 2:
                 self._widen()
-            if self._held > HELD and not self.lost and not self._unread:
+            if self._held > self._most_held and not self.lost and not self._unread:
                 self.transport.resume_reading()
             self._held = 0
             return Kind.RECEIVED, data
@@ -229,15 +233,15 @@ class Wire(asyncio.Protocol):
         self.transport.abort()
 
 
-async def connect(address: Address, timeout: float, *, unread: bool = False) -> Wire:
+async def connect(address: Address, timeout: float, most_held: int = HELD, *, unread: bool = False) -> Wire:
     """Connect; raises `OSError`, which `TimeoutError` is one of. `unread`: as `Open.unread`."""
-    loop = asyncio.get_running_loop()
+    loop, wire = asyncio.get_running_loop(), partial(Wire, most_held)
     async with asyncio.timeout(timeout):
         if unread:
             return await _unread(address)
         if address.scheme == "unix":
-            return (await loop.create_unix_connection(Wire, address.path))[1]
-        return (await loop.create_connection(Wire, address.host, address.port))[1]
+            return (await loop.create_unix_connection(wire, address.path))[1]
+        return (await loop.create_connection(wire, address.host, address.port))[1]
 
 
 async def _unread(address: Address) -> Wire:

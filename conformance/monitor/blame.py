@@ -44,7 +44,8 @@ def _with(outcome: Outcome, report: MonitorReport, intended: IntendedByConnectio
     if first is not None:
         return _our_fault(outcome, first) if first.side is Guilty.HARNESS else outcome
     undecided = any(one.undecided and intended[one.opened].refused for one in report.connections)
-    if undecided and outcome.verdict is Verdict.FAIL:
+    prepared = outcome.verdict is Verdict.UNTESTABLE and outcome.guilty is Guilty.TARGET
+    if undecided and (prepared or outcome.verdict is Verdict.FAIL):
         got = f"{outcome.got}; what came can be read in another way, too"
         return replace(outcome, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY, got=got)
     return outcome

@@ -67,9 +67,12 @@ class InProcessTransport:
     def ended(self) -> None:
         """It has no process of its own."""
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = 20) -> list[str]:
         """Its stderr is ours."""
         return []
+
+    def cpu(self) -> None:
+        """It is no process of its own."""
 
     async def end(self) -> None:
         """Leave it; what of it waits for ever is given up."""

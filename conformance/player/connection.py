@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from wireproof.conformance.model.intended import Intended
+from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.noop_requests import NoopRequests
 from wireproof.conformance.suite.field_boundaries import BoundaryReader
 from wireproof.conformance.suite.symbols import Symbols
+from wireproof.protocols import LocalProtocolError
 
 
 class CaseConnection:
@@ -38,3 +44,17 @@ class CaseConnection:
     def is_stream(self) -> bool:
         """Whether bytes come in order, with an end; otherwise each message is a datagram."""
         return self.link.transport == "stream"
+
+    @contextmanager
+    def needed_open(self) -> Iterator[None]:
+        """Raise `Stopped` where the codec refuses to go on because the target closed the connection.
+
+        `LocalProtocolError` leaves as it is where the target did not.
+        """
+        try:
+            yield
+        except LocalProtocolError as error:
+            if self.ended is None:
+                raise
+            detail = f"the target closed the connection ({self.ended})"
+            raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0) from error

@@ -51,9 +51,13 @@ from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemotePro
 from wireproof.reference_server.model import Window
 
 Result = TypeVar("Result")
+FLOOD = "flood"
+"""What the record of a play keeps in which the target sent more than any server has to say."""
 ActionGenerator = Generator[Action, Answer, Result]
 SETTLED = 0.02
 """Seconds in which a datagram that was sent before another came is there, too."""
+MOST, MOST_OF_TABLES, MOST_HEAVY = 1 << 20, 16 << 20, 40 << 20
+"""Bytes that a target may send in one play: in any, in one that reads whole tables, in one about megabytes."""
 LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
 
@@ -68,7 +72,9 @@ class CaseConnections:
         segmentation: Segmentation,
         timeout: float,
         on_step: Callable[[StepEvent], None] | None,
+        most: int = MOST,
     ) -> None:
+        """`most`: how many bytes the target may send on all connections together."""
         self.symbols = symbols
         self.timeout = timeout
         self.trace = Trace()
@@ -95,6 +101,7 @@ class CaseConnections:
         self.judge: DocumentJudge | None = None
         """The model that judges replies, in a case that leaves that to the document."""
         self._ended_early: list[CaseConnection] = []
+        self._left = most
         self._on_step = on_step
 
     def do(self, action: Action, connection: str = "", data: bytes = b"") -> ActionGenerator[Answer]:
@@ -190,7 +197,8 @@ class CaseConnections:
             yield from self._datagrams(line, meant)
             return
         if self.carrier.segmentation.joins:
-            meant = self._joined(line, meant)
+            with line.needed_open():
+                meant = self._joined(line, meant)
         messages = tuple(one.message for one in meant if one.message is not None)
         data = b"".join(one.data for one in meant)
         self.note("send", line.name, data=data, messages=messages)
@@ -204,7 +212,8 @@ class CaseConnections:
         if answer.kind is Kind.SILENT:
             raise Stopped(Verdict.HANG, "the target reads what it is sent", f"it read nothing in {self.timeout:g} s")
         if self.asks_no_more and self.carrier.segmentation.half_closes:
-            line.codec.end_requests()
+            with line.needed_open():
+                line.codec.end_requests()
             yield from self.shut(line.name, "half")
             self.carrier.changes += 1
             self._ended_early.append(line)
@@ -235,7 +244,8 @@ class CaseConnections:
     def noops_before(self, line: CaseConnection) -> list[IntendedFrame]:
         """Return what a write begins with: the request that the delivery puts before the case's own, if any."""
         joins = self.carrier.segmentation.joins and line.is_stream and line.ended is None and not line.half_closed
-        return line.noops.before(len(self.trace)) if joins else []
+        with line.needed_open():
+            return line.noops.before(len(self.trace)) if joins else []
 
     def event(self, line: CaseConnection, seconds: float) -> ActionGenerator[Message | EndOfStream | None]:
         """Return the next message, `EndOfStream`, or None when no whole message came in `seconds`."""
@@ -248,12 +258,20 @@ class CaseConnections:
         while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
             answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
             if answer.kind is Kind.RECEIVED:
+                self._count(answer.data)
                 line.received += answer.data
                 line.codec.receive_data(answer.data)
             elif answer.kind is not Kind.SILENT:
                 line.ended = answer.kind
                 line.codec.receive_data(b"")
         return event or (EndOfStream(0) if line.ended else None)
+
+    def _count(self, data: bytes) -> None:
+        """Raise `Stopped` where the target sends more than any server has to say."""
+        self._left -= len(data)
+        if self._left < 0:
+            self.extra[FLOOD] = "1"
+            raise Stopped(Verdict.FAIL, "an answer that ends", "the target sends without end", byte=0)
 
     def _own(self, line: CaseConnection) -> Message | EndOfStream | None:
         """Return the next message that does not answer a no-op request."""

@@ -29,10 +29,10 @@ from dataclasses import replace
 from wireproof.conformance.model.outcome import Outcome, Place, StepEvent, Stopped, harness_error
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
-from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
+from wireproof.conformance.player.connections import MOST, MOST_HEAVY, MOST_OF_TABLES, ActionGenerator, CaseConnections
 from wireproof.conformance.player.modelled import allowed, judge_of, settle_pushes
 from wireproof.conformance.player.steps import play_step
-from wireproof.conformance.suite.case_traits import last_request
+from wireproof.conformance.suite.case_traits import last_request, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
@@ -52,7 +52,8 @@ class Player:
         on_step: Callable[[StepEvent], None] | None = None,
     ) -> None:
         self.case = case
-        self.talk = CaseConnections(symbols, segmentation=segmentation, timeout=timeout, on_step=on_step)
+        most = MOST_HEAVY if case.heavy else MOST_OF_TABLES if reads_tables(case) else MOST
+        self.talk = CaseConnections(symbols, segmentation=segmentation, timeout=timeout, on_step=on_step, most=most)
         self._step = 0
 
     def play(self) -> ActionGenerator[Outcome]:
@@ -103,7 +104,7 @@ class Player:
             got += f" (asked {talk.now - talk.latest:.3f} s too late to tell)"
         if talk.given and talk.carrier.segmentation.plain and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
-        if verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
+        elif verdict is Verdict.UNTESTABLE and guilty is not Guilty.HARNESS:
             guilty = Guilty.NOBODY
         place = Place(talk.reply_to, talk.field, frozenset(talk.asked))
         found = (verdict, talk.trace, guilty, talk.clause, self._step, stop.byte, stop.expected, got)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from wireproof.conformance.model.intended import IntendedFrame
-from wireproof.conformance.model.outcome import Stopped
-from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.suite.symbols import SymbolError
@@ -20,7 +18,7 @@ from wireproof.conformance.suite.values import (
     SymbolicMessage,
 )
 from wireproof.conformance.suite.written import as_written
-from wireproof.protocols import LocalProtocolError, Message, Request, Role
+from wireproof.protocols import Message, Request, Role
 from wireproof.protocols.dissect import Dissection
 
 __all__ = ["Variables", "encoded", "for_each", "send"]
@@ -72,13 +70,8 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
 
 def encoded(talk: CaseConnections, line: CaseConnection, message: Message) -> IntendedFrame:
     """Return the frame of a message. Raises `Stopped` if the target closed the connection."""
-    try:
+    with line.needed_open():
         return IntendedFrame(len(talk.trace), line.codec.send(message), message)
-    except LocalProtocolError as error:
-        if line.ended is None:
-            raise
-        detail = f"the target closed the connection ({line.ended})"
-        raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0) from error
 
 
 def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFrame:
@@ -89,7 +82,8 @@ def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFram
         raise SymbolError(f"as: expected a request, got {request.NAME}")
     line.by_hand |= not _is_one(talk, line, data, request)
     if request is not None:
-        line.codec.await_reply(request)
+        with line.needed_open():
+            line.codec.await_reply(request)
         talk.asked.add(request.NAME)
     else:
         line.framed = False

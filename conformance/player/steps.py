@@ -308,7 +308,8 @@ def _half_close(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     line = yield from talk.line(talk.symbols.filled(name))
     if not line.is_stream:
         raise SymbolError(f"half_close: {line.name} speaks in datagrams, which have no end")
-    line.codec.end_requests()
+    with line.needed_open():
+        line.codec.end_requests()
     talk.note("half_close", line.name)
     yield from talk.shut(line.name, "half")
 

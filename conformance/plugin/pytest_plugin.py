@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 SIMULATION = "simulation"
 WHOLE = "whole"
+AUTO = "auto"
+SPOKEN = pytest.StashKey[tuple[str, str, str]]()
 OPTIONS = {
     "--wireproof-target": (None, "server to test: tcp://HOST:PORT, unix:///PATH or simulation"),
     "--wireproof-protocol": (None, "protocol whose cases are played (default: the first that wireproof has)"),
-    "--wireproof-profile": (None, "profile the server speaks (default: the protocol's first)"),
-    "--wireproof-variant": (None, "variant the server speaks (default: the protocol's usual one)"),
+    "--wireproof-profile": (None, "profile the server speaks (default: what --wireproof-target says when asked)"),
+    "--wireproof-variant": (None, "variant the server speaks (default: what --wireproof-target says when asked)"),
     "--wireproof-level": ("may", "lowest level to play: must, should or may"),
     "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
     "--wireproof-feature": ("", "features the server has, with commas between; cases that need others are skipped"),
@@ -52,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if any(
         _option(config, name.removeprefix("--wireproof-")) != (default or "") for name, (default, _) in OPTIONS.items()
     ):
-        _spoken(config)
+        _named(config)
         _timeout(config)
         _level(config)
         _choice(config)
@@ -61,11 +63,21 @@ def pytest_configure(config: pytest.Config) -> None:
             _address(target)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Ask a target that is named what it speaks, before anything is collected: one that does not answer ends it all."""
+    if _option(session.config, "target"):
+        _spoken(session.config)
+
+
 class Session:
     """What the cases of one pytest session share; `check` plays one case and fails with its evidence."""
 
     def __init__(self, config: pytest.Config, target: str) -> None:
+        """Raises `ProbeError` when the target speaks something else than the cases, `OSError` when nobody is there."""
         from wireproof.conformance.run import reference_target
+        from wireproof.conformance.run.bounds import MANY, Bounds
+        from wireproof.conformance.run.probe import ask_spoken
         from wireproof.conformance.run.runner import Plan, Settings
         from wireproof.conformance.suite.cases import load_suite
         from wireproof.conformance.suite.declared import reached
@@ -75,6 +87,11 @@ class Session:
         self._address = _address(target)
         self._run = Run(name, profile, variant, target, implementation=target)
         suite = load_suite(name)
+        if self._address is not None:
+            asyncio.run(ask_spoken(suite, self._address, _timeout(config), profile, variant))
+        self._bounds = Bounds(MANY)
+        self._over = ""
+        """Why no case is played any more."""
         features = _features(config) or (frozenset() if self._address else reference_target.features(name))
         features |= reached(self._address.scheme, suite.features) if self._address else frozenset()
         self._settings = Settings(timeout=_timeout(config), features=features)
@@ -95,8 +112,16 @@ class Session:
             return self._plan.record(case, self._outcome(case, attempt), began)
 
     def check(self, case: Case) -> dict[str, Any]:
-        """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be judged. Returns the record."""
+        """Play one case; `pytest.fail` unless it passes, `pytest.skip` when it cannot be judged. Returns the record.
+
+        A target that is gone, or passes next to nothing for long, fails every case that is left, at once.
+        """
+        self._over = self._over or self._bounds.over()
+        if self._over:
+            pytest.fail(f"not played: {self._over}", pytrace=False)
         record = self.play(case)
+        if self._over:
+            pytest.fail(f"{self._over}\n{explain(record)}", pytrace=False)
         if case.segmentation != WHOLE and (why := self._not_judged(case, record)):
             pytest.skip(why)
         if record["verdict"] in ("unsupported", "untestable"):
@@ -126,12 +151,24 @@ class Session:
         if (undeclared := self._plan.undeclared(case)) is not None:
             return undeclared
         if self._address is not None:
-            return asyncio.run(SocketDriver(self._address, timeout=self._settings.timeout).play(player))
+            outcome = asyncio.run(SocketDriver(self._address, timeout=self._settings.timeout).play(player))
+            self._bounds.count(case.id, outcome)
+            if outcome.verdict in ("hang", "crash", "untestable") and not self._serves(self._address):
+                self._over = f"the target answers nobody since {case.id}"
+            return outcome
 
         def service(clock: Any) -> Any:
             return reference_target.service(run.protocol, profile=run.profile, variant=run.variant, clock=clock)
 
         return SimulationDriver(service).play(player)
+
+    def _serves(self, address: Address) -> bool:
+        """Say whether a new client gets an answer."""
+        from wireproof.conformance.run.probe import Spoken, reply_to
+
+        run, timeout = self._run, self._settings.timeout
+        asking = reply_to(self._plan.suite, address, Spoken(run.profile, run.variant), None, timeout)
+        return asyncio.run(asking) is not None
 
     @contextmanager
     def _turn(self, *, exclusive: bool) -> Iterator[None]:
@@ -222,6 +259,38 @@ def _protocol(config: pytest.Config) -> str:
 
 
 def _spoken(config: pytest.Config) -> tuple[str, str, str]:
+    """Return protocol, profile and variant of the cases; asked once from a target that is named as an option."""
+    if SPOKEN not in config.stash:
+        config.stash[SPOKEN] = _asked(config)
+    return config.stash[SPOKEN]
+
+
+def _asked(config: pytest.Config) -> tuple[str, str, str]:
+    from wireproof.conformance.run.probe import ProbeError, ask_spoken
+    from wireproof.conformance.suite.cases import load_suite
+
+    name, profile, variant = _named(config)
+    target = _option(config, "target")
+    address = _address(target) if target else None
+    wanted = [_option(config, what) or AUTO for what in ("profile", "variant")]
+    if address is None or AUTO not in wanted:
+        return name, profile, variant
+    try:
+        spoken, _ = asyncio.run(ask_spoken(load_suite(name), address, _timeout(config), *wanted))
+    except (ProbeError, OSError) as error:
+        raise pytest.UsageError(f"wireproof: {_reason(error, target)}") from None
+    return name, spoken.profile, spoken.variant
+
+
+def _reason(error: Exception, target: str) -> str:
+    """Return in one line why a target cannot be tested."""
+    from wireproof.conformance.run.probe import no_connection
+
+    return f"nothing to test at {target}: {no_connection(error)}" if isinstance(error, OSError) else str(error)
+
+
+def _named(config: pytest.Config) -> tuple[str, str, str]:
+    """Return protocol, profile and variant as they were named, else the usual ones."""
     from wireproof.protocols import protocol
 
     name = _protocol(config)
@@ -229,10 +298,10 @@ def _spoken(config: pytest.Config) -> tuple[str, str, str]:
         spoken = protocol(name)
     except KeyError as error:
         raise pytest.UsageError(f"--wireproof-protocol: {error.args[0]}") from None
-    profile = _option(config, "profile") or spoken.default_profile
+    profile = _option(config, "profile").replace(AUTO, "") or spoken.default_profile
     if profile not in spoken.profiles:
         raise pytest.UsageError(f"--wireproof-profile: expected {', '.join(spoken.profiles)}; got {profile!r}")
-    variant = _option(config, "variant") or spoken.default_variant
+    variant = _option(config, "variant").replace(AUTO, "") or spoken.default_variant
     variants = spoken.profiles[profile].variants
     if variant not in variants:
         raise pytest.UsageError(f"--wireproof-variant: expected {', '.join(variants)}; got {variant!r}")
@@ -276,5 +345,11 @@ def wireproof_target(pytestconfig: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def wireproof(pytestconfig: pytest.Config, wireproof_target: str) -> Session:
-    """Return the session that plays cases against the target."""
-    return Session(pytestconfig, wireproof_target)
+    """Return the session that plays cases against the target; one that cannot be tested is an error of each case."""
+    from wireproof.conformance.run.probe import ProbeError
+
+    try:
+        return Session(pytestconfig, wireproof_target)
+    except (ProbeError, OSError) as error:
+        why = _reason(error, wireproof_target)
+    pytest.fail(f"wireproof: {why}", pytrace=False)

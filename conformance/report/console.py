@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -17,6 +21,7 @@ from wireproof.conformance.monitor.blame import MONITOR
 from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
+from wireproof.conformance.verdict.causes import Cause, CauseKind
 from wireproof.conformance.verdict.records import Record, Run
 
 STYLES = {
@@ -30,6 +35,10 @@ STYLES = {
     Verdict.HARNESS_ERROR: "bold white on red",
 }
 MAX_SHOWN = 25
+MAX_FOLLOWING = 6
+"""Cases named that follow from a cause."""
+MAX_CAUSE = 600
+"""Characters of one line about a cause."""
 MAX_TEXT = 300
 """Characters of an expectation or answer shown; records hold all of it."""
 WIDE = 200
@@ -49,21 +58,38 @@ def _short(text: object, limit: int = MAX_TEXT) -> str:
 
 
 class LiveProgress:
-    """A progress bar with counts by verdict; prints nothing when the console is not a terminal."""
+    """A progress bar with counts by verdict; where the console is no terminal, lines on stderr every `every` s."""
 
-    def __init__(self, console: Console, total: int) -> None:
+    def __init__(self, console: Console, total: int, *, every: float = 10.0) -> None:
         self._counts: Counter[str] = Counter()
+        self._console, self._total, self._every = console, total, every
+        self._over = threading.Event()
+        self._lines = threading.Thread(target=self._print_lines, daemon=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
         self._task = self._progress.add_task("", total=total)
 
     def __enter__(self) -> LiveProgress:
         self._progress.start()
+        if not self._console.is_terminal and not self._console.quiet:
+            self._lines.start()
         return self
+
+    def _print_lines(self) -> None:
+        began = time.monotonic()
+        while not self._over.wait(self._every):
+            counts = dict(self._counts)
+            shown = ", ".join(f"{number} {name}" for name, number in counts.items()) or "none ended yet"
+            line = f"{time.monotonic() - began:.0f} s: {sum(counts.values())} of {self._total} plays: {shown}"
+            with suppress(OSError):  # whoever read this went away, or the disk is full
+                print(line, file=sys.stderr, flush=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over.set()
+        if self._lines.is_alive():
+            self._lines.join()
         self._progress.stop()
 
     def __call__(self, record: Record) -> None:
@@ -73,14 +99,53 @@ class LiveProgress:
         self._progress.update(self._task, advance=1, description=shown)
 
 
-def show_failures(console: Console, records: Iterable[Record]) -> None:
-    """Print every record that neither passed nor is unsupported, with clause, byte, expectation and the last bytes."""
-    bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
-    for record in bad[:MAX_SHOWN]:
-        for line in _evidence(record):
+def show_causes(console: Console, causes: Sequence[Cause], folder: object = None) -> None:
+    """Print each cause of what did not pass: in one line what it is, the smallest play that shows it, what follows.
+
+    `folder` has run.json, where there is one.
+    """
+    shown = causes[:MAX_SHOWN]
+    for number, cause in enumerate(shown, 1):
+        lines = cause_lines(cause, named_in="run.json" if folder else "the records")
+        console.print(
+            f"[bold]cause {number} of {len(causes)}[/]: {_short(lines[0], MAX_CAUSE)}", soft_wrap=True, highlight=False
+        )
+        for line in (*_evidence(cause.first), *(f"    {_short(one, MAX_CAUSE)}" for one in lines[1:])):
             console.print(line, soft_wrap=True, highlight=False)
-    if len(bad) > MAX_SHOWN:
-        console.print(f"… and {len(bad) - MAX_SHOWN} more: see records.jsonl", style="dim")
+    if len(causes) > MAX_SHOWN:
+        where = f"{folder}/run.json" if folder else "--out"
+        console.print(f"… and {len(causes) - MAX_SHOWN} more causes: see {where}", style="dim")
+
+
+def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
+    """Return what a cause is, in one line, then what all plays that show it send, and what follows from it."""
+    first, process = cause.first, cause.process
+    got = " ".join(str(first["got"]).split())
+    match cause.kind:
+        case CauseKind.DEATH | CauseKind.HANG if process:
+            what = _ended(first, process)
+        case CauseKind.DEATH | CauseKind.HANG:
+            what = got
+        case CauseKind.PRECONDITION:
+            what = f"a step that prepares failed, and no other case says why: expected {first['expected']}; got {got}"
+        case _:
+            what = f"expected {first['expected']}; got {got}"
+    lines = [f"{cause.kind} [{cause.clause}] {what[:MAX_TEXT]}"]
+    if cause.common:
+        lines.append(f"what shows it sends {' and '.join(cause.common)}")
+    if following := cause.following:
+        more = f", … (all are in {named_in})" if named_in and len(following) > MAX_FOLLOWING else ""
+        lines.append(f"{len(following)} more follow from it: {', '.join(following[:MAX_FOLLOWING])}{more}")
+    return lines
+
+
+def _ended(first: Record, process: Mapping[str, Any]) -> str:
+    """Return how a process ended, what it said, and where in its own code."""
+    if first.get("extra", {}).get("hang") or "death" not in process:
+        return str(first["got"]).split(";")[0]
+    where = f" in {process['frame']}" if process.get("frame") else ""
+    said = f": {process['said']}" if process.get("said") else ", and said nothing"
+    return f"it {process['death']}{where}{said}"
 
 
 def _evidence(record: Record) -> Iterator[str]:
@@ -195,12 +260,18 @@ def segmentation_summary(records: Iterable[Record], tally: Tally) -> str:
     return "; ".join(part for part, number in parts.items() if number)
 
 
-def closing_line(result: str, records: Sequence[Record], failed: int, namespace: str, folder: object) -> str:
-    """Return the last line of a run: result, cases, plays, MUST and SHOULD failures, namespace, where records are."""
+def closing_line(result: str, records: Sequence[Record], failed: int, run: Run, folder: object) -> str:
+    """Return the last line of a run: result, cases, plays, MUST and SHOULD failures, namespace, where records are.
+
+    A harness error beside failures of the target is counted, too; so is why a run is partial.
+    """
     cases = len({one["case"] for one in records})
     unsupported = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
     counted = f"{cases} cases" + (f" ({unsupported} unsupported)" if unsupported else "")
     if others := len(records) - cases:
         counted += f", {others} more plays under other segmentations"
     where = f"; records in {folder}" if folder else ""
-    return f"{result}: {counted}; {failed} MUST or SHOULD failed; namespace {namespace}{where}"
+    ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
+    faulty = f"; {ours} harness error{'s' if ours > 1 else ''}" if ours else ""
+    partial = f"; partial: {'; '.join(run.partial)}" if run.partial else ""
+    return f"{result}: {counted}; {failed} MUST or SHOULD failed{faulty}; namespace {run.namespace}{partial}{where}"

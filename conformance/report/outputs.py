@@ -18,8 +18,9 @@ from xml.etree import ElementTree
 
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.player.concurrency import drawn
-from wireproof.conformance.report.console import differing, named, score
+from wireproof.conformance.report.console import cause_lines, differing, named, score
 from wireproof.conformance.suite.segmentation import WHOLE
+from wireproof.conformance.verdict.causes import Cause, CauseKind, causes_of
 from wireproof.conformance.verdict.records import Record, Run
 
 NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -27,6 +28,8 @@ NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
 
 
 JOURNAL = "pending.jsonl"
+UNFINISHED = "it is under way, or was killed"
+INTERRUPTED = "it was interrupted"
 
 
 class OutputError(RuntimeError):
@@ -34,14 +37,14 @@ class OutputError(RuntimeError):
 
 
 class RunFolder:
-    """DIR/records.jsonl, DIR/pending.jsonl until the run is complete, and DIR/run.json at the end.
+    """DIR/records.jsonl, DIR/pending.jsonl until the run is complete, and DIR/run.json, which says so until then.
 
     Lines are flushed one by one, so that a run that is killed keeps what it had.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with _reporting_file_errors(folder):
+        with reporting_file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._journal = _lines_to(folder / JOURNAL)
             self._records = _lines_to(folder / "records.jsonl")
@@ -65,11 +68,15 @@ class RunFolder:
         """Write a record of a play whose verdict may still change into the journal. Raises `OutputError`."""
         _write(self._journal, record)
 
+    def begin(self, summary: dict[str, Any]) -> None:
+        """Write run.json of a run that is under way: whoever kills it leaves that behind. Raises `OutputError`."""
+        self.finish({**summary, "finished_at": None, "partial": [*summary["partial"], UNFINISHED]})
+
     def finish(self, summary: dict[str, Any]) -> None:
         """Write run.json, and remove the journal of a run that was not cut short. Raises `OutputError`."""
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
-        with _reporting_file_errors(path):
+        with reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             if summary.get("finished_at") is not None:
                 (self.folder / JOURNAL).unlink(missing_ok=True)
@@ -85,13 +92,14 @@ def _lines_to(path: Path) -> TextIO:
 
 
 def _write(file: TextIO, record: Record) -> None:
-    with _reporting_file_errors(file.name):
+    with reporting_file_errors(file.name):
         file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
         file.flush()
 
 
 @contextmanager
-def _reporting_file_errors(path: object) -> Iterator[None]:
+def reporting_file_errors(path: object) -> Iterator[None]:
+    """Raise `OutputError` in place of the `OSError` of a block that writes to a path."""
     try:
         yield
     except OSError as error:
@@ -99,31 +107,52 @@ def _reporting_file_errors(path: object) -> Iterator[None]:
 
 
 def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
-    """Write JUnit XML: one suite, one test case a play (`case [delivery]` when not whole); a MAY is no failure."""
+    """Write JUnit XML: one suite, one test case a play (`case [delivery]` when not whole); a MAY is no failure.
+
+    The causes are properties of the suite, and the smallest play of each comes first.
+    """
     name = f"{run.protocol}.{run.profile}.{run.variant}"
     suite = ElementTree.Element("testsuite", name=name, timestamp=run.started_at, tests=str(len(records)))
     counts = {"failures": 0, "errors": 0, "skipped": 0}
-    for record in records:
+    causes = causes_of(records)
+    properties = ElementTree.SubElement(suite, "properties") if causes else suite
+    for number, cause in enumerate(causes, 1):
+        told = xml_text(_cause_text(cause))
+        ElementTree.SubElement(properties, "property", name=f"cause {number} of {len(causes)}", value=told)
+    followed = {id(record): cause for cause in causes for record in cause.records[1:]}
+    for record in _causes_first(records, causes):
         took = f"{record['duration_us'] / 1e6:.6f}"
         case = ElementTree.SubElement(
             suite, "testcase", classname=f"{name}.{record['group']}", name=named(record), time=took
         )
-        tag = _junit_tag(record)
+        tag = _junit_tag(record, causes)
         if tag:
             counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
             message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
+            if (follows := followed.get(id(record))) is not None:
+                message += f"; follows from {named(follows.first)}"
             node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
             row = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
             node.text = xml_text("\n".join([*row, _hex(record)]))
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")
     root.append(suite)
-    with _reporting_file_errors(path):
+    with reporting_file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _junit_tag(record: Record) -> str:
+def _causes_first(records: Sequence[Record], causes: Sequence[Cause]) -> list[Record]:
+    first = [cause.first for cause in causes]
+    return [*first, *(one for one in records if all(one is not other for other in first))]
+
+
+def _junit_tag(record: Record, causes: Sequence[Cause]) -> str:
+    """Return the tag of a play that did not pass; a failed precondition that nothing explains is a failure."""
+    if record["level"] != Level.MAY and any(
+        cause.kind is CauseKind.PRECONDITION and cause.first is record for cause in causes
+    ):
+        return "failure"
     match Verdict(record["verdict"]):
         case Verdict.PASS:
             return ""
@@ -160,9 +189,16 @@ def step_summary(run: Run, records: Sequence[Record]) -> str:
     for group in groups:
         lines.append(f"| {group} | {' | '.join(_cells([one for one in records if one['group'] == group]))} |")
     bad = [one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)]
+    causes = causes_of(records)
+    if causes:
+        lines[2:2] = [*(f"{at}. {_markdown(_cause_text(one), 600)}" for at, one in enumerate(causes[:20], 1)), ""]
     if bad:
         lines += ["", "| verdict | case | clause | expected | got |", "|---|---|---|---|---|", *map(_bad_row, bad[:50])]
     return "\n".join(lines) + "\n"
+
+
+def _cause_text(cause: Cause) -> str:
+    return f"{named(cause.first)}: {'; '.join(cause_lines(cause, named_in='run.json'))}"
 
 
 def _cells(mine: Sequence[Record]) -> list[str]:
@@ -193,5 +229,5 @@ def write_step_summary(run: Run, records: Iterable[Record]) -> None:
     """Append the summary to the file a CI job names in GITHUB_STEP_SUMMARY, when it does."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        with _reporting_file_errors(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with reporting_file_errors(path), Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(step_summary(run, list(records)))

@@ -7,6 +7,8 @@ digest of everything that the cases of the protocol say, and of the version that
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
@@ -22,6 +24,7 @@ from wireproof.conformance.suite.documents import keep, kept, vectors_root
 from wireproof.protocols import protocol
 
 FOLDER = "derived"
+_suite: Suite
 
 
 def derived_folder(name: str) -> Path:
@@ -68,15 +71,28 @@ def _digest(name: str) -> str:
 def derive(suite: Suite) -> dict[str, Document]:
     """Return topic -> the file of that topic, for every profile and variant, each checked with the published schema.
 
-    Raises `DeriveError` if a case or frame cannot be derived, or a file would not follow the schema.
+    Configurations are derived side by side, in as many processes as there are cores. Raises `DeriveError` if a case or
+    frame cannot be derived, or a file would not follow the schema.
     """
     topics: dict[str, dict[str, Document]] = {}
-    for letter, (profile, variant) in configurations(protocol(suite.protocol)).items():
-        for topic, document in Deriver(suite, profile, variant).documents().items():
-            topics.setdefault(topic, {})[letter] = document
+    chosen = configurations(protocol(suite.protocol))
+    with multiprocessing.get_context("fork").Pool(os.cpu_count(), _keep_suite, (suite,)) as pool:
+        for letter, documents in zip(chosen, pool.imap(_documents, chosen.values()), strict=True):
+            for topic, document in documents.items():
+                topics.setdefault(topic, {})[letter] = document
     ids = [*(frame.id for frame in suite.frames), *(case.id for case in suite.cases)]
     order = {identifier: place for place, identifier in enumerate(ids)}
     return {topic: checked(merged(documents, order)) for topic, documents in topics.items()}
+
+
+def _keep_suite(suite: Suite) -> None:
+    """Keep the suite in a worker, which is forked and so need not be sent it."""
+    global _suite
+    _suite = suite
+
+
+def _documents(configuration: tuple[str, str]) -> dict[str, Document]:
+    return Deriver(_suite, *configuration).documents()
 
 
 def checked(document: Document) -> Document:

@@ -65,7 +65,7 @@ from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_table
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
-from wireproof.conformance.verdict.crashes import Death, not_played, unexplained
+from wireproof.conformance.verdict.crashes import Death, ended_early, not_played, unexplained
 from wireproof.conformance.verdict.pipeline import Evidence, decide
 from wireproof.conformance.verdict.records import Record
 
@@ -77,6 +77,8 @@ DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
 """What a target that fails under another segmentation may do to concurrent cases."""
 QUIET_ENOUGH = 5
 """How often in a row the target must be quiet so that nobody asks again: a wrong server fails many cases."""
+ASKED, ASKED_AGAIN = 3, 0.2
+"""How often a target that refused a connection is asked for another before it counts as gone, and seconds between."""
 HEAD_START = 1.0
 """Seconds by which a case that looks at tables counts as longer."""
 
@@ -107,6 +109,12 @@ class CaseScheduler:
         """How often in a row nobody else used the target after a case did not pass."""
         self._lost: list[tuple[Case, Outcome, float]] = []
         """Cases that lost the target while others were under way, and could not be retried."""
+        self._reported: set[str] = set()
+        """Cases that have the record of their whole play."""
+        self._told = False
+        """Whether it was said that the target is gone."""
+        self._asking: asyncio.Task[bool] | None = None
+        """Under way to find out whether the target takes anybody's connection."""
 
     async def run(self) -> None:
         """Play everything."""
@@ -114,6 +122,7 @@ class CaseScheduler:
         for alone in (True, False):
             await self._all([case for case in mine if case.exclusive == alone and not case.budget])
             await self._other_segmentations(alone=alone)
+        await self.play_held_back()
         self._report_losses()
         for case in mine:
             if case.budget:
@@ -215,6 +224,8 @@ class CaseScheduler:
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
         self.confirmation.note(case, outcome)
+        if case.segmentation == WHOLE.name:
+            self._reported.add(case.id)
         if self.plan.keeps(case, outcome):
             self._report(self.plan.record(case, outcome, began))
 
@@ -242,6 +253,9 @@ class CaseScheduler:
         self.confirmation.count(case, played_whole)
         return decide(outcome, Evidence(whole=played_whole))
 
+    async def play_held_back(self) -> None:
+        """Play what was put off because it might end the target as others did."""
+
     async def restart_target(self) -> None:
         """Get a target on which nothing was done yet, where that can be had."""
 
@@ -250,7 +264,7 @@ class CaseScheduler:
         outcome = await self.play(case, attempt)
         lost = outcome.verdict is Verdict.CRASH or outcome.unreachable
         if lost and not self.gone and not await self._serves():
-            self.gone = f"answers nobody since {case.id}"
+            self.lose(f"answers nobody since {case.id}")
         return outcome
 
     async def play(self, case: Case, attempt: int = 0, player: Player | None = None) -> Outcome:
@@ -261,6 +275,7 @@ class CaseScheduler:
             return undeclared
         began, player = time.monotonic(), player or self.plan.player(case, attempt)
         outcome = await self._played(case, player)
+        self.plan.bounds.count(case.id, outcome)
         if self.holds_passes or outcome.verdict is not Verdict.PASS:
             self.plan.note(case, outcome, began)
         return outcome
@@ -277,11 +292,37 @@ class CaseScheduler:
             self._others_ended = time.monotonic() if other else self._others_ended
         if _is_unanswered(outcome) and not await self._serves():
             return self.serves_nobody(case, outcome)
+        if outcome.unreachable and not self._told and not await self._takes_connections():
+            self._tell(f"takes no connection since {case.id}")
         return outcome
+
+    async def _takes_connections(self) -> bool:
+        """Say whether the target takes anybody's connection, asked some times; one case asks for all that wonder."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_again())
+        return await asyncio.shield(self._asking)
+
+    async def _ask_again(self) -> bool:
+        passed = self.plan.bounds.passed
+        for _ in range(ASKED):
+            if await self._serves():
+                return True
+            await asyncio.sleep(ASKED_AGAIN)
+        return self.plan.bounds.passed > passed
+
+    def lose(self, why: str) -> None:
+        """Note that no case can be played any more, and say so at once; `why` as in "it ..."."""
+        self.gone = self.gone or why
+        self._tell(why)
+
+    def _tell(self, why: str) -> None:
+        if not self._told:
+            self._told = True
+            self.plan.announce(why)
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """Return what to make of a case that is not answered, and nobody else is either."""
-        self.gone = self.gone or f"answers nobody since {case.id}"
+        self.lose(f"answers nobody since {case.id}")
         return decide(outcome, Evidence(serves_nobody=True))
 
     async def _serves(self) -> bool:
@@ -298,6 +339,21 @@ class CaseScheduler:
         found = await use_by_others(self.plan.suite, self.driver.address, Spoken(run.profile, run.variant), timeout)
         self._quiet = 0 if found else self._quiet + 1
         return found
+
+    def stop(self, why: str) -> None:
+        """Report what was not played to its end, once the run was ended before its cases were; `why` as `Bounds.over`.
+
+        What was seen and should have been seen again blames nobody.
+        """
+        outcome, deaths = ended_early(why), [one for one in self.deaths if self.guilty.isdisjoint(one.cases)]
+        if self.plan.stays_up is not None and deaths:
+            self.report(self.plan.stays_up, unexplained(deaths), time.monotonic())
+        for case, first, began in (*self._doubtful, *self._lost):
+            if case.segmentation == WHOLE.name and case.id not in self._reported:
+                self.report(case, ended_early(why, first), began)
+        for case in self.plan.cases:
+            if case.id not in self._reported:
+                self.report(case, outcome, time.monotonic())
 
     def _report_losses(self) -> None:
         """Report the cases that lost the target while others were under way; a single one did it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from wireproof.conformance.model.outcome import Outcome
@@ -68,11 +68,16 @@ class Batch:
             if one.outcome is not None:
                 yield one.case, one.outcome, one.began
 
-    def suspects(self) -> tuple[list[Suspect], list[Suspect]]:
+    def suspects(self, suspicion: Callable[[Case], float] = lambda _: 0.0) -> tuple[list[Suspect], list[Suspect]]:
         """Return those to be looked at one by one, likely ones first, and those that only waited, several or none.
 
-        Whom the death cut short is likelier than who had passed, and then who sent last.
+        Whom the death cut short is likelier than who had passed, then who sends what ended the server before
+        (`suspicion`, from 0 to 1), and then who sent last.
         """
-        found = sorted((*self.ended, *self.cut), key=lambda one: (one.asleep, one.passed, -one.sent))
+
+        def order(one: Suspect) -> tuple[bool, bool, float, float]:
+            return one.asleep, one.passed, -suspicion(one.case), -one.sent
+
+        found = sorted((*self.ended, *self.cut), key=order)
         waiting = [one for one in found if one.asleep]
         return (found, []) if len(waiting) < 2 else ([one for one in found if not one.asleep], waiting)

@@ -6,6 +6,8 @@ One write whose answer has another length under every profile and variant, so no
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -22,12 +24,23 @@ from wireproof.conformance.suite.symbolic import message_of, pattern_of, value_o
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, protocol
 
+AUTO = "auto"
+"""In place of a profile or variant: whatever the server speaks."""
+PATIENCE = 10.0
+"""Seconds that one answer may take at most."""
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
 PAUSE = 0.5
 """Seconds in which others are watched."""
+CONFIRMED = 0.05
+"""The same where as many bytes came as were expected."""
+CLOSING = 1.0
+"""Seconds that a connection may take to close."""
+ENDS = {Kind.ENDED: ", then it closed the connection", Kind.RESET: ", then it reset the connection"}
 LARGEST = 64 * 1024
 """Bytes beyond which an answer is none of a known profile."""
+LARGEST_SESSION = 1024 * 1024
+"""Bytes beyond which nothing more is read of a connection that asks one thing or two."""
 
 
 class ProbeError(RuntimeError):
@@ -48,54 +61,149 @@ def _symbols(suite: Suite, profile: str, variant: str) -> Symbols:
 
 async def detect(suite: Suite, address: Address, timeout: float) -> Spoken:
     """Return profile and variant; raises `OSError` when nothing listens and `ProbeError` when the answer is unknown."""
+    return (await _detected(suite, address, timeout))[0]
+
+
+async def ask_spoken(
+    suite: Suite, address: Address, timeout: float, profile: str = AUTO, variant: str = AUTO
+) -> tuple[Spoken, str]:
+    """Ask a server what it speaks, whatever was named; return that, and what to warn of, mostly "".
+
+    A server whose answer is unknown may be tested as what was named, if it answers anything at all: the answer is the
+    warning. Raises `OSError` when nothing listens, `ProbeError` when the server speaks something else than was named,
+    says nothing, or says what is unknown where something is `AUTO`. Each answer may take `timeout` seconds, 10 at most.
+    """
+    timeout = min(timeout, PATIENCE)
+    if AUTO not in (profile, variant):
+        named = Spoken(profile, variant)
+        return named, await _check_named(suite, address, named, timeout)
+    found = await _detected(suite, address, timeout)
+    fitting = [one for one in found if profile in (AUTO, one.profile) and variant in (AUTO, one.variant)]
+    if not fitting:
+        raise ProbeError(_mismatch(address, found[0], profile, variant))
+    return fitting[0], ""
+
+
+async def _detected(suite: Suite, address: Address, timeout: float) -> list[Spoken]:
+    answer, end = await _answer_to_probe(suite, address, timeout)
+    found = _speakers(suite, answer)
+    if not found:
+        unknown = _unknown(suite, address, answer, end)
+        raise ProbeError(f"{unknown}; name the profile and variant with --profile and --variant")
+    return found
+
+
+async def _check_named(suite: Suite, address: Address, named: Spoken, timeout: float) -> str:
+    answer, end = await _answer_to_probe(suite, address, timeout, named)
+    found = _speakers(suite, answer)
+    if named in found:
+        return ""
+    if found:
+        raise ProbeError(_mismatch(address, found[0], named.profile, named.variant))
+    heard = bytearray(answer)
+    await reply_to(suite, address, named, None, timeout, heard)
+    if not heard:
+        raise ProbeError(f"nothing to test at {address}: asked twice, {_what_came(answer, end)}")
+    return f"{_unknown(suite, address, answer, end)}; it is tested as {named.profile} {named.variant} all the same"
+
+
+def _mismatch(address: Address, found: Spoken, profile: str, variant: str) -> str:
+    """Return what a server speaks that is not what was named."""
+    both = (("profile", found.profile, profile), ("variant", found.variant, variant))
+    other = [one for one in both if one[2] not in (AUTO, one[1])]
+    spoken = " and ".join(f"{what} {has}" for what, has, _ in other)
+    return f"{address} speaks {spoken}, not {' and '.join(given for _, _, given in other)}"
+
+
+def no_connection(error: OSError) -> str:
+    """Return in words why a target took no connection."""
+    if isinstance(error, TimeoutError):
+        return "no answer to connect"
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+
+
+def _speakers(suite: Suite, answer: bytes) -> list[Spoken]:
+    """Return what a server may speak that answers so; the first is what it is taken for when nothing is named."""
+    known = suite.probe["answers"]
+    return [Spoken(str(one["profile"]), str(one["variant"])) for one in known if one["bytes"] == len(answer)]
+
+
+def _unknown(suite: Suite, address: Address, answer: bytes, end: str) -> str:
+    return f"{address} speaks no known profile of {suite.protocol}: {_what_came(answer, end)}"
+
+
+def _what_came(answer: bytes, end: str) -> str:
+    shown = f" ({describe(answer[:32])})" if answer else ""
+    return f"{len(answer)} byte{'' if len(answer) == 1 else 's'} came{shown}{end}"
+
+
+async def _answer_to_probe(
+    suite: Suite, address: Address, timeout: float, named: Spoken | None = None
+) -> tuple[bytes, str]:
+    """Return the answer to the question for profile and variant, and how it ended, in words. Raises `OSError`."""
     spoken = protocol(suite.protocol)
     symbols = _symbols(suite, spoken.default_profile, spoken.default_variant)
     wire = await connect(address, timeout)
     try:
-        answer = await _ask(wire, symbols.data(value_of(suite.probe["send"])), timeout)
-        for known in suite.probe["answers"]:
-            if known["bytes"] == len(answer):
-                if "cleanup" in suite.probe:
-                    await _ask(wire, symbols.data(value_of(suite.probe["cleanup"])), timeout, enough=1)
-                return Spoken(str(known["profile"]), str(known["variant"]))
+        expected = [one["bytes"] for one in suite.probe["answers"] if named in _speakers(suite, bytes(one["bytes"]))]
+        answer, end = await _ask(
+            wire, symbols.data(value_of(suite.probe["send"])), timeout, expected=expected[0] if expected else -1
+        )
+        if "cleanup" in suite.probe and _speakers(suite, answer):
+            await _ask(wire, symbols.data(value_of(suite.probe["cleanup"])), timeout, enough=1)
     finally:
-        await wire.close(timeout)
-    raise ProbeError(
-        f"{address} speaks no known profile of {suite.protocol}: {len(answer)} bytes came ({describe(answer[:32])}); "
-        "name the profile and variant with --profile and --variant"
-    )
+        await wire.close(min(timeout, CLOSING))
+    return answer, end
 
 
-async def _ask(wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST) -> bytes:
-    """Write, then read until the peer is quiet or ends, `enough` came, or `timeout` seconds are over."""
-    await wire.write(data, timeout)
+async def _ask(
+    wire: Wire, data: bytes, timeout: float, *, enough: int = LARGEST, expected: int = -1
+) -> tuple[bytes, str]:
+    """Write, then read until the peer is quiet or ends, `enough` came, or `timeout` seconds are over.
+
+    Return what came, and how it ended, in words. After `expected` bytes a short time is quiet.
+    """
+    written, _ = await wire.write(data, timeout)
     answer, deadline = b"", time.monotonic() + timeout
-    kind, chunk = await wire.read(timeout)
+    kind, chunk = await wire.read(timeout if written is Kind.SENT else QUIET)
     while kind is Kind.RECEIVED:
         answer += chunk
-        if len(answer) >= enough or time.monotonic() > deadline:
-            break
-        kind, chunk = await wire.read(QUIET)
-    return answer
+        if len(answer) >= enough:
+            return answer, ", and more"
+        if time.monotonic() > deadline:
+            return answer, f", still coming after {timeout:g} s"
+        kind, chunk = await wire.read(CONFIRMED if len(answer) == expected else QUIET)
+    if written is Kind.SILENT:
+        return answer, f", and it read nothing in {timeout:g} s"
+    return answer, ENDS.get(kind, f", and nothing more in {QUIET:g} s" if answer else f" in {timeout:g} s")
 
 
 @asynccontextmanager
-async def _session(symbols: Symbols, address: Address, timeout: float) -> AsyncIterator[Callable[[Message], Any]]:
+async def _session(
+    symbols: Symbols, address: Address, timeout: float, heard: bytearray | None = None
+) -> AsyncIterator[Callable[[Message], Any]]:
     """Open a connection and finish its handshake; yields what sends a request and returns what comes of it, no push.
+
+    `heard` takes all bytes that come.
 
     Raises `OSError` (`TimeoutError` among them: all of it takes at most `timeout` seconds) and `ProtocolError`.
     """
     link = symbols.protocol.link
-    client = link.client(symbols.codec)
+    client, heard = link.client(symbols.codec), bytearray() if heard is None else heard
 
     async def ask(request: Message) -> Any:
+        """Return what comes of a request. Raises `OSError` where more comes than any answer has."""
         event: Any = NEED_DATA
         await wire.write(client.send(request), timeout)
         while event is NEED_DATA or isinstance(event, Push):
             event = client.next_event()
             if event is NEED_DATA:
                 kind, data = await wire.read(timeout)
-                client.receive_data(data if kind is Kind.RECEIVED else b"")
+                data = data if kind is Kind.RECEIVED else b""
+                heard.extend(data)
+                if len(heard) > LARGEST_SESSION:
+                    raise OSError(errno.EMSGSIZE, "the server sends more than any answer has")
+                client.receive_data(data)
         return event
 
     async with asyncio.timeout(timeout):
@@ -108,15 +216,18 @@ async def _session(symbols: Symbols, address: Address, timeout: float) -> AsyncI
             await wire.close()
 
 
-async def reply_to(suite: Suite, address: Address, spoken: Spoken, request: Any, timeout: float) -> Message | None:
+async def reply_to(
+    suite: Suite, address: Address, spoken: Spoken, request: Any, timeout: float, heard: bytearray | None = None
+) -> Message | None:
     """Return what a new client is answered to one request; None when nothing that can be read comes in time.
 
-    `request` is a symbolic message, or None for the one that any server of the protocol answers at once.
+    `request` is a symbolic message, or None for the one that any server of the protocol answers at once. `heard` takes
+    all bytes that come.
     """
     symbols = _symbols(suite, spoken.profile, spoken.variant)
     message = symbols.protocol.link.sync_request() if request is None else symbols.message(message_of(request))
     try:
-        async with _session(symbols, address, timeout) as ask:
+        async with _session(symbols, address, timeout, heard) as ask:
             event = await ask(message)
     except (OSError, ProtocolError):
         return None
@@ -162,7 +273,8 @@ async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout:
             seen.append(await ask(request))
     except (OSError, ProtocolError):
         return ""
-    if not all(isinstance(one, Message) for one in seen):
+    names = (spec["counts"], *spec["stays"])
+    if not all(isinstance(one, Message) and all(hasattr(one, name) for name in names) for one in seen):
         return ""
     first, second, last = (getattr(one, spec["counts"]) for one in seen)
     found = [f"{last - second - (second - first)} requests"] if last - second > second - first else []

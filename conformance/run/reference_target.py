@@ -10,7 +10,6 @@ from typing import Any
 from wireproof.conformance.model.expressions import Number
 from wireproof.conformance.suite.declared import load_parameters
 from wireproof.conformance.suite.documents import CaseError, read_document, vectors_root
-from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.certificates import self_signed
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.registry import create_service, options_of
@@ -64,6 +63,8 @@ def service(
 
     Raises ValueError as `create_service`.
     """
+    from wireproof.mutants.registry import server_patch
+
     given = parameters or {}
     limits = {option: given[name] for name, (option, _) in _settable(protocol).items() if name in given}
     given_options, ids = {**options(protocol), **limits}, seeded_ids(seed)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import ssl
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +17,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.bounds import Bounds
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
 from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
@@ -22,6 +25,7 @@ from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
+from wireproof.conformance.verdict.crashes import ended_early
 from wireproof.conformance.verdict.pipeline import undeclared
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
@@ -29,6 +33,12 @@ from wireproof.protocols import protocol
 __all__ = ["Plan", "Settings", "play_all", "simulate"]
 
 DEFAULT_RESTARTS = 100
+LOOK = 0.25
+"""Seconds between two looks at whether a run is over."""
+ENDING = 5.0
+"""Seconds that plays may take to end once the run is over."""
+NUMBER = re.compile(r"(?:^|= )(\d+)$")
+"""A number as what was expected, or came, names it."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,11 @@ class Plan:
         self.settings = settings
         self._protocol = protocol(run.protocol)
         self.tally = Tally()
+        self.bounds = Bounds()
+        self.announce: Callable[[str], None] = _unsaid
+        """Takes at once why no case can be played any more, as in "it ..."."""
+        self.stopped = ""
+        """Why the run ended before its cases did."""
         self.journal: Report = _unwritten
         """Takes the record of a play at once, where its verdict may still change before it is reported."""
 
@@ -124,6 +139,11 @@ class Plan:
         """Count a play, and say whether it has a record: if not whole, only if it adds something."""
         return case.segmentation == WHOLE.name or self.tally.keeps(outcome)
 
+    def stop(self, why: str) -> None:
+        """Note that the run ends before its cases do: what is recorded from now on says so."""
+        self.stopped = why
+        self.run.partial.append(why)
+
     def note(self, case: Case, outcome: Outcome, began: float) -> None:
         """Write a play into the journal. Raises what `journal` raises."""
         self.journal(self.record(case, outcome, began))
@@ -131,11 +151,34 @@ class Plan:
     def record(self, case: Case, outcome: Outcome, began: float) -> Record:
         """Return the record of a play that began at `began` (`time.monotonic`)."""
         took = int((time.monotonic() - began) * 1e6)
-        return record(self.run, self.suite, case, outcome, duration_us=took)
+        made = record(self.run, self.suite, case, outcome, duration_us=took)
+        if (clause := self._extremes(outcome)) is not None:
+            made["extra"]["extreme"] = clause
+        return made
+
+    def _extremes(self, outcome: Outcome) -> str | None:
+        """Return the clause about large numbers where one was expected, or came, and the other did not."""
+        numbers = self.suite.probe.get("numbers")
+        if numbers is None or outcome.place is None or not outcome.place.field:
+            return None
+        found = [NUMBER.search(str(one)) for one in (outcome.expected, outcome.got)]
+        values = [int(one[1]) for one in found if one]
+        return str(numbers["clause"]) if len(values) == len(found) and max(values) > self._half else None
+
+    @cached_property
+    def _half(self) -> int:
+        """The number from which numbers are large."""
+        run = self.run
+        known = Symbols(self._protocol, run.profile, run.variant, case="", namespace=run.namespace)
+        return int(known.number(self.suite.probe["numbers"]["half"]))
 
 
 def _unwritten(record: Record) -> None:
     """Keep no journal."""
+
+
+def _unsaid(why: str) -> None:
+    """Say nothing."""
 
 
 def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
@@ -156,10 +199,17 @@ def simulate(plan: Plan, factory: ServiceFactory, report: Report) -> None:
         if plan.keeps(case, outcome):
             report(plan.record(case, outcome, began))
 
-    for case in plan.cases:
+    plan.bounds.begin(len(plan.cases))
+    for number, case in enumerate(plan.cases):
+        if why := plan.bounds.over():
+            plan.stop(why)
+            for left in plan.cases[number:]:
+                report(plan.record(left, ended_early(why), time.monotonic()))
+            return
         play(case)
     for case in plan.others(frozenset(passed)):
-        play(case)
+        if not plan.bounds.over():
+            play(case)
 
 
 async def play_all(
@@ -181,9 +231,31 @@ async def play_all(
             plan, SocketDriver(target, timeout=timeout, limiter=limiter, tls=plan.settings.tls), report
         )
     try:
-        await scheduler.run()
+        await _bounded(plan, scheduler)
     except BaseExceptionGroup as group:
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         raise error from None
+
+
+async def _bounded(plan: Plan, scheduler: CaseScheduler) -> None:
+    """Run a scheduler until it is done or the run's bounds are reached. Raises what the scheduler raises."""
+    plan.bounds.begin(len(plan.cases))
+    playing = asyncio.create_task(scheduler.run())
+    try:
+        while not playing.done() and not (why := plan.bounds.over()):
+            await asyncio.wait({playing}, timeout=LOOK)
+        if playing.done():
+            await playing
+            return
+        playing.cancel()
+        await asyncio.wait({playing}, timeout=ENDING)
+        if playing.done() and not playing.cancelled() and (error := playing.exception()) is not None:
+            raise error
+        plan.stop(why)
+        scheduler.stop(why)
+    finally:
+        if not playing.done():
+            playing.cancel()
+            await asyncio.gather(playing, return_exceptions=True)

@@ -77,6 +77,8 @@ class DriverProcess:
         """What it said of itself when it was started last."""
         self.death: str | None = None
         """How it ended, as in "the driver died of SIGSEGV"; None while it runs."""
+        self.gone = ""
+        """Why it is not started again; "" while it is."""
         self.wrong_lines: list[str] = []
         """What it wrote that is no message, or answers nothing, since it was started."""
         self.transcript: deque[str] = deque(maxlen=REMEMBERED)
@@ -181,9 +183,13 @@ class DriverProcess:
                 raise NoAnswerError(f"it answered `quit` and did not end in {seconds:g} s") from None
         return self.death or "the driver ended"
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = 20) -> list[str]:
         """Return the last lines of its stderr since it was started."""
-        return self._wires.last_words()
+        return self._wires.last_words(count)
+
+    def cpu(self) -> float | None:
+        """Return the seconds of CPU that it used so far; None where that cannot be known."""
+        return self._wires.cpu()
 
     async def end(self) -> None:
         """End it with everything it started; it can be started again."""

@@ -56,8 +56,11 @@ class DriverTransport(Protocol):
     def ended(self) -> str | None:
         """Return how the process ended, as in "it ..."; None while it runs or is not ours."""
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = 20) -> list[str]:
         """Return the last lines of its stderr."""
+
+    def cpu(self) -> float | None:
+        """Return the seconds of CPU that it used so far; None where that cannot be known."""
 
     async def end(self) -> None:
         """End it with everything it started."""
@@ -102,9 +105,13 @@ class ProcessTransport:
         """The exit code of the process, below 0 the signal it died of; None while it runs."""
         return self._family.ended() if self._family else None
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = 20) -> list[str]:
         """Return the last lines of its stderr since it was started."""
-        return self._log.last_lines(20)
+        return self._log.last_lines(count)
+
+    def cpu(self) -> float | None:
+        """Return the seconds of CPU that it and its children used so far."""
+        return self._family.usage().cpu if self._family else None
 
     async def end(self) -> None:
         """End the process and everything it started."""
@@ -165,9 +172,12 @@ class FifoTransport:
     def ended(self) -> None:
         """Nobody told us how it ended."""
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = 20) -> list[str]:
         """Its stderr is the author's."""
         return []
+
+    def cpu(self) -> None:
+        """It is not ours to be measured."""
 
     async def end(self) -> None:
         """It is the author's to end; it sees the end of its stdin."""

@@ -17,6 +17,7 @@ from wireproof.conformance.suite.pattern_types import (
     PatternTimes,
     RowPattern,
 )
+from wireproof.conformance.suite.sdk_steps import AskStep, Said
 from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.steps import (
     AnyStep,
@@ -295,3 +296,18 @@ def _asked(item: MessageItem) -> Iterator[str]:
             for one in options.values():
                 for each in one if isinstance(one, tuple) else (one,):
                     yield from _asked(each)
+
+
+def sent_by(case: Case) -> frozenset[str]:
+    """Return what a case sends, or asks an SDK to send: names of messages, and their plain fields as `NAME.field=1`."""
+    found: set[str] = set()
+    asked = tuple(one.ask for one in parts(case.script) if isinstance(one, AskStep))
+    for one in parts((case.steps, asked)):
+        if isinstance(one, SymbolicMessage | Said):
+            found.add(one.name)
+            fields = one.fields.items() if isinstance(one.fields, dict) else ()
+            named = {
+                name: case.variables.get(str(value), value) for name, value in fields if isinstance(value, str | int)
+            }
+            found.update(f"{one.name}.{name}={value}" for name, value in named.items())
+    return frozenset(found)

@@ -18,6 +18,8 @@ import msgspec
 Kept = TypeVar("Kept")
 FORMAT = "9"
 """Part of every digest; another one when what is kept changes."""
+VERSIONS = 8
+"""Protocols have files of the same name, and a machine has checkouts of several ages."""
 
 
 class CaseError(ValueError):

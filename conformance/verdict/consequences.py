@@ -46,7 +46,7 @@ from wireproof.conformance.verdict.records import Record
 __all__ = ["BY_ITSELF", "Consequences", "FailedPlay", "explained"]
 
 BY_ITSELF = frozenset({Verdict.FAIL, Verdict.LENIENT, Verdict.HANG})
-"""Verdicts that may be the consequence of another failure; a crash never is."""
+"""Verdicts that may be the consequence of another failure; a crash never is, nor a hang in which nobody is served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Consequences:
         if record["delivery"] != WHOLE.name:
             return [record]
         name = record["case"]
-        if record["verdict"] not in BY_ITSELF or "asked" not in record["extra"]:
+        if record["verdict"] not in BY_ITSELF or "asked" not in record["extra"] or "hang" in record["extra"]:
             return [record, *self._decided(name)]
         failure = FailedPlay(record["record_id"], self._cases[name], Place.of(record["extra"]), record["blamed"])
         waits_for = {other for other, case in self._open.items() if self._order.may_explain(case, failure)}

@@ -10,8 +10,45 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 
+BUSY, IDLE = 0.2, 0.05
+"""Seconds of CPU in a second from which a process is busy, where others want the processor, too, and below which it
+waits."""
 SHOWN = 20
 """Cases named where many were under way; the record's `extra` has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """A process that runs and answers nobody: what it did meanwhile."""
+
+    cpu: float
+    """Seconds of CPU that it used while nobody was answered."""
+    seconds: float
+    """How long that was."""
+    runs: bool = False
+    """It wanted the processor each time that it was looked at, whether it got it or not."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it did something all the time."""
+        return self.runs or self.cpu >= BUSY * self.seconds
+
+    @property
+    def used(self) -> str:
+        """What it did, as in "it ..."."""
+        share = self.cpu / self.seconds if self.seconds else 0.0
+        how = "busy, as in an endless loop" if self.busy else "waiting, as in a deadlock" if share < IDLE else "slow"
+        return f"used {self.cpu:.1f} s of CPU in {self.seconds:.1f} s ({how})"
+
+    @property
+    def told(self) -> str:
+        """What is wrong, as in "it ..."."""
+        return f"hangs: it answers nobody, and {self.used}"
+
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        """What a record has of it."""
+        return {"cpu": round(self.cpu, 3), "seconds": round(self.seconds, 3), "busy": self.busy}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +62,8 @@ class ProcessEnd:
     clause: str
     """Blamed where the case blames none: the first of the case."""
     extra: Mapping[str, Any]
+    hang: Hang | None = None
+    """It ran on and answered nobody, until wireproof ended it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +81,35 @@ def not_played(why: str) -> Outcome:
     return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
 
 
+def ended_early(why: str, first: Outcome | None = None) -> Outcome:
+    """Return the outcome of a case that a run ended before; `first` is what came of it, and should be seen again."""
+    got = f"the run ended: {why}"
+    if first is not None:
+        got = f"it was not played again, {got}; the first time: {first.verdict}, {first.got}"
+    return Outcome(
+        Verdict.UNTESTABLE, first.trace if first else Trace(), Guilty.NOBODY, expected="a run to the end", got=got
+    )
+
+
+def held_back(cause: str, told: str, sends: str) -> Outcome:
+    """Return the outcome of a case that was not begun: it sends what ended the target in the case `cause`."""
+    got = f"it was not played: it sends {sends}, and so did what ended the target before; in {cause} it {told}"
+    expected = "a target that serves"
+    extra = {"held_back": cause, "sends": sends}
+    return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected=expected, got=got, extra=extra)
+
+
 def ended_the_process(outcome: Outcome, end: ProcessEnd) -> Outcome:
     """Return the crash of a case that ended the server it had for itself."""
     words = " | ".join(end.last_words)
-    got = [f"it {end.how}", *([outcome.got] if outcome.got else []), *([f"its last words: {words}"] if words else [])]
+    how = end.how if end.hang is None else f"{end.hang.told}; it {end.how}"
+    where = f" in {end.extra['frame']}" if end.extra.get("frame") else ""
+    got = [
+        f"it {how}{where}",
+        *([outcome.got] if outcome.got else []),
+        *([f"its last words: {words}"] if words else []),
+    ]
+    hang = {} if end.hang is None else {"hang": end.hang.extra}
     return replace(
         outcome,
         verdict=Verdict.CRASH,
@@ -53,7 +117,7 @@ def ended_the_process(outcome: Outcome, end: ProcessEnd) -> Outcome:
         blamed=outcome.blamed or end.clause,
         expected=outcome.expected or "a target that stays up",
         got="; ".join(got),
-        extra={**outcome.extra, "process": end.extra},
+        extra={**outcome.extra, "process": end.extra, **hang},
     )
 
 

@@ -22,11 +22,14 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
+from wireproof.conformance.verdict.causes import causes_of
 
 RECORD_SCHEMA = "wireproof.record/1"
 RUN_SCHEMA = "wireproof.run/1"
 SHOWN_BYTES = 4096
 """Bytes of one event kept in a record; what is longer is cut and says so in its text."""
+SHOWN_OF_PLAY = 1 << 20
+"""Bytes of all events together that are kept; of those that come after them, only how long they were."""
 SHOWN_EVENTS = 4000
 """Events of one play kept in a record; of more, the first, the last and all figures are, and a line that says so."""
 DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
@@ -58,15 +61,20 @@ class Run:
     implementation_version: str = "unknown"
     role: str = "server"
     options: Mapping[str, Any] = field(default_factory=dict)
+    partial: list[str] = field(default_factory=list)
+    """Why the run does not hold all cases, as far as it is known yet: a selection, an end before the last case."""
+    cases: int | None = None
+    """How many cases a complete run has, played whole; None where nobody counted."""
     namespace: str = field(default_factory=lambda: secrets.token_hex(3))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     started_at: str = field(default_factory=now_text)
 
     def summary(self, records: Iterable[Record], exit_code: int, *, complete: bool = True) -> dict[str, Any]:
-        """Return run.json, with cases by level and plays under other deliveries apart.
+        """Return run.json, with cases by level, plays under other deliveries apart, and what did not pass by cause.
 
-        A run that is not `complete` was cut short.
+        A run that is not `complete` was cut short, or is still under way.
         """
+        records = list(records)
         counts: dict[str, Counter[str]] = {}
         segmentations: dict[str, Counter[str]] = {}
         for record in records:
@@ -78,6 +86,8 @@ class Run:
             "run_id": self.run_id,
             "started_at": self.started_at,
             "finished_at": now_text() if complete else None,
+            "partial": list(self.partial),
+            "cases": self.cases,
             "wireproof_version": wireproof_version(),
             "implementation": self.implementation,
             "implementation_version": self.implementation_version,
@@ -95,6 +105,7 @@ class Run:
             "options": dict(self.options),
             "counts": {level: dict(counts[level]) for level in Level if level in counts},
             "deliveries": {name: dict(segmentations[name]) for name in SEGMENTATIONS if name in segmentations},
+            "causes": [one.as_json() for one in causes_of(records)],
             "namespace": self.namespace,
             "exit_code": exit_code,
         }
@@ -127,27 +138,36 @@ def record_id(case: str, segmentation: str, profile: str, variant: str) -> str:
 def _exchange(trace: Trace) -> list[dict[str, Any]]:
     half, left = SHOWN_EVENTS // 2, len(trace) - SHOWN_EVENTS
     if left <= 0:
-        return [_event(one) for one in trace]
-    gap = {**_event(trace[half]), "connection": "", "direction": "event", "hex": "", "text": f"{left} events left out"}
+        return _events(trace)
+    gap = {**_event(trace[half], 0), "connection": "", "direction": "event", "text": f"{left} events left out"}
     figures = [one for one in trace[half:-half] if one.kind is Kind.MEASURED]
-    return [*map(_event, trace[:half]), gap, *map(_event, [*figures, *trace[-half:]])]
+    return [*_events(trace[:half]), gap, *_events([*figures, *trace[-half:]])]
 
 
-def _event(event: TraceEvent) -> dict[str, Any]:
+def _events(events: Iterable[TraceEvent]) -> list[dict[str, Any]]:
+    shown, left = [], SHOWN_OF_PLAY
+    for one in events:
+        most = min(SHOWN_BYTES, left)
+        left -= min(most, len(one.data)) if one.kind in DIRECTIONS else 0
+        shown.append(_event(one, most))
+    return shown
+
+
+def _event(event: TraceEvent, most: int) -> dict[str, Any]:
     link = {"link": event.link} if event.link else {}
     return {
         "at_us": event.at_us,
         "connection": event.connection,
         "direction": DIRECTIONS.get(event.kind, "event"),
-        "hex": event.data[:SHOWN_BYTES].hex() if event.kind in DIRECTIONS else "",
-        "text": _event_text(event.kind, event.data),
+        "hex": event.data[:most].hex() if event.kind in DIRECTIONS else "",
+        "text": _event_text(event.kind, event.data, most),
         **link,
     }
 
 
-def _event_text(kind: Kind, data: bytes) -> str:
+def _event_text(kind: Kind, data: bytes, most: int) -> str:
     if kind in DIRECTIONS:
-        return f"{len(data)} bytes, {SHOWN_BYTES} shown" if len(data) > SHOWN_BYTES else ""
+        return f"{len(data)} bytes, {most} shown" if len(data) > most else ""
     return f"{kind}: {data.decode(errors='replace')}" if data else str(kind)
 
 
@@ -155,6 +175,8 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
     """Return the record of one play."""
     level = level_of(case, suite, run.profile)
     verdict = weigh(outcome, level)
+    if verdict is Verdict.CRASH and "hang" in outcome.extra:
+        verdict = Verdict.HANG
     observed = outcome.observed
     if verdict is Verdict.PASS and outcome.verdict is not Verdict.PASS:
         observed = f"other: {outcome.got}"
@@ -185,5 +207,7 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "got": outcome.got,
         "exchange": _exchange(outcome.trace),
         "duration_us": duration_us,
+        "run_cases": run.cases,
+        "partial": "; ".join(run.partial) or None,
         "extra": {**(outcome.place.fields if outcome.place else {}), **outcome.extra},
     }

@@ -69,7 +69,7 @@ def command(context: click.Context, /, name: str, targets: tuple[str, ...], **op
     A TARGET is tcp://HOST:PORT, unix:///PATH or simulation (the reference server in this process). What the protocol's
     document leaves open is learnt first and listed apart, as known quirks.
 
-    Exit codes: 0 no difference, 1 differences, 2 usage or a server cannot be reached, 130 interrupted.
+    Exit codes: 0 no difference, 1 differences, 2 usage or a server that serves nobody, 130 interrupted.
 
     \b
     wireproof fuzz diff PROTOCOL tcp://127.0.0.1:9000 --target-command "my-server --port {port}" --time 60
@@ -161,7 +161,13 @@ def _report(name: str, servers: Sequence[ComparedServer], options: Options) -> i
     why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
     flaky = f", {sum(campaign.flaky.values())} not reproduced" if campaign.flaky else ""
     click.echo(f"{why}{campaign.progress}, {len(campaign.quirks)} quirks{flaky}")
-    return FOUND if campaign.found else INTERRUPTED if interrupted else QUIET
+    return _code(campaign, interrupted=interrupted)
+
+
+def _code(campaign: DiffCampaign, *, interrupted: bool) -> int:
+    if campaign.found or interrupted:
+        return FOUND if campaign.found else INTERRUPTED
+    return USAGE if campaign.lost else QUIET
 
 
 def _table(title: str, clusters: Iterable[Cluster], servers: Sequence[ComparedServer]) -> Table:

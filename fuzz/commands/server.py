@@ -14,7 +14,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.target_options import Target, target_of
 from wireproof.conformance.model.targets import Address, TargetError
-from wireproof.conformance.run.probe import ProbeError, Spoken, detect, version_of
+from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.features import FEATURES, declared
@@ -63,7 +63,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     Valid conversations are mutated and played; scripts that show new behaviour are mutated further. A failure is
     reduced, replayed three times and kept. The data of the server may be lost.
 
-    Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
+    Exit codes: 0 nothing found, 1 something found, 2 usage or a server that serves nobody, 130 interrupted.
 
     \b
     wireproof fuzz server PROTOCOL --target-command "my-server --port {port}" --time 60
@@ -106,21 +106,21 @@ def _is_loopback(host: str) -> bool:
 
 
 def spoken_by(name: str, address: Address, profile: str, variant: str) -> Spoken:
-    """Return the profile and variant of the target, detected where `auto`. Raises `TargetError`, `ProbeError`."""
+    """Return the profile and variant of the target, asked for even where they are named.
+
+    Raises `TargetError` when nothing listens or a name is unknown, `ProbeError` when something else is spoken.
+    """
     profiles = protocol(name).profiles
     if profile != "auto" and profile not in profiles:
         raise TargetError(f"--profile: expected auto, {', '.join(profiles)}; got {profile!r}")
-    if "auto" not in (profile, variant):
-        if variant not in profiles[profile].variants:
-            raise TargetError(f"--variant: expected auto, {', '.join(profiles[profile].variants)}; got {variant!r}")
-        return Spoken(profile, variant)
+    if "auto" not in (profile, variant) and variant not in profiles[profile].variants:
+        raise TargetError(f"--variant: expected auto, {', '.join(profiles[profile].variants)}; got {variant!r}")
     try:
-        found = asyncio.run(detect(load_suite(name), address, TIMEOUT))
+        found, warning = asyncio.run(ask_spoken(load_suite(name), address, TIMEOUT, profile, variant))
     except OSError as error:
-        raise TargetError(f"nothing to fuzz at {address}: {error.strerror or error or 'no answer'}") from None
-    given = (profile, variant)
-    if any(one not in ("auto", has) for one, has in zip(given, (found.profile, found.variant), strict=True)):
-        raise ProbeError(f"{address} speaks {found.profile} {found.variant}: give --profile and --variant to override")
+        raise TargetError(f"nothing to fuzz at {address}: {no_connection(error)}") from None
+    if warning:
+        click.echo(f"wireproof: {warning}", err=True)
     return found
 
 
@@ -157,7 +157,9 @@ class _ServerFuzzing:
             interrupted = True
         why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
         click.echo(f"{why}{campaign.progress}")
-        return FOUND if found else INTERRUPTED if interrupted else QUIET
+        if found or interrupted:
+            return FOUND if found else INTERRUPTED
+        return USAGE if campaign.lost else QUIET
 
     def _keep(self, one: CampaignFinding) -> None:
         options = self.options

@@ -88,6 +88,8 @@ class DiffCampaign:
     flaky: Counter[str] = field(default_factory=Counter)
     """Shape -> how often it was not reproduced."""
     stopped: str = ""
+    lost: bool = False
+    """Whether a server serves nobody any more and cannot be restarted: nothing can be compared."""
 
     def __post_init__(self) -> None:
         self._context: FuzzContext = self.servers[0].context
@@ -105,12 +107,13 @@ class DiffCampaign:
         A difference that also occurs where nothing is left open is no quirk.
         """
         for source in self._sources:
-            for found in self._differences(source.script) if source.optional else ():
+            for found in self._differences(source.script) if source.optional and not self.stopped else ():
                 if source.leaves_open(found) and found.shape not in self.quirks:
                     why = BY_DOCUMENT if self._by_document(found, source.script) else LEFT_OPEN
                     self.quirks[found.shape] = self._cluster(found, source.script, source.clauses, why)
         for source in self._quick[:: len(self._quick) // MOST_DOUBTS + 1]:
-            if source.requests & {one.difference.request for one in self.quirks.values() if one.why == LEFT_OPEN}:
+            left_open = {one.difference.request for one in self.quirks.values() if one.why == LEFT_OPEN}
+            if source.requests & left_open and not self.stopped:
                 for found in self._differences(source.script):
                     if source.leaves_open(found) is False and self._is_wrong(found, source.script):
                         del self.quirks[found.shape]
@@ -122,7 +125,8 @@ class DiffCampaign:
 
     def _differences(self, script: Script) -> list[AnswerDifference]:
         played = with_fresh_canaries(script)
-        return list(differences([server.play(played, HURRIED) for server in self.servers]))
+        plays = [server.play(played, HURRIED) for server in self.servers]
+        return list(differences(plays)) if self._all_serve(plays) else []
 
     def run(self) -> Iterator[Cluster]:
         """Compare until a limit is reached; yield each finding."""
@@ -164,12 +168,21 @@ class DiffCampaign:
         self.progress.executions += 1
         if self._seen.is_new(line for play in plays for line in play.lines):
             self._pool.append((script, clauses))
-        for server, play in zip(self.servers, plays, strict=True):
-            if not _is_served(server, play) and not server.restart("it served nobody"):
-                self.stopped = f"{server.label} no longer serves anybody and cannot be restarted from here"
+        self._all_serve(plays)
         if self.progress.executions % REST == 0:
             self._restart_all("to empty it")
         return list(differences(plays))
+
+    def _all_serve(self, plays: Sequence[Play]) -> bool:
+        """Restart the servers that serve nobody after a play; return whether none had to be."""
+        served = True
+        for server, play in zip(self.servers, plays, strict=True):
+            if not _is_served(server, play):
+                served = False
+                if not server.restart("it served nobody"):
+                    self.lost = True
+                    self.stopped = f"{server.label} no longer serves anybody and cannot be restarted from here"
+        return served
 
     def _restart_all(self, why: str) -> bool:
         """Restart all servers; return whether all of them could be restarted."""

@@ -123,6 +123,8 @@ class Campaign:
         self._known: dict[tuple[str, str, str], int] = {}
         self.progress = CampaignProgress()
         self.stopped = ""
+        self.lost = False
+        """Whether the server serves nobody any more and cannot be restarted."""
         """Why it ended early; "" if it did not."""
 
     @property
@@ -199,6 +201,7 @@ class Campaign:
             self._restart(f"it {play.death}")
         elif not play.serves:
             if not self._restart("it served nobody") and not self._is_served():
+                self.lost = True
                 self.stopped = "the server no longer serves anybody and cannot be restarted from here"
         elif self.progress.executions % REST == 0:
             self._restart("to empty it")

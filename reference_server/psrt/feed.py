@@ -25,6 +25,7 @@ class Feed:
         """`timeout_s` is the client's timeout; half of it, at least half a second, is between beacons (P18)."""
         self._state, self._write, self._too_slow = state, write, too_slow
         self._most: int = state.options["data_queue"]
+        self._most_bytes = state.limits.push_limit
         self._high_water = state.limits.high_water
         self._beacon = state.codec.encode(Beacon())
         self.interval_ns = self.interval(timeout_s)
@@ -40,10 +41,13 @@ class Feed:
         return max(timeout_s, 1) * HALF_SECOND_NS
 
     def push(self, frame: bytes) -> None:
-        """Queue a message; it is written once the current request is answered. A reader that is too slow is closed."""
+        """Queue a message; it is written once the current request is answered.
+
+        A reader behind which too many messages or bytes wait is closed; a single message may have any size.
+        """
         if self._is_over:
             return
-        if len(self._waiting) >= self._most:
+        if len(self._waiting) >= self._most or (self._waiting and self._size + len(frame) > self._most_bytes):
             self.flush()
             if self._waiting:
                 self._too_slow()

@@ -28,5 +28,5 @@ OPTIONS = (
     Option("acl", "file", None, "Rights (YAML): login -> {sub: [masks], pub: [masks], admin: bool, replicator: bool}."),
     Option("keys", "file", None, "Keys of encrypted datagrams (YAML): login -> 64 hexadecimal digits."),
 )
-LIMITS = ("high_water", "max_connections", "linger")
+LIMITS = ("high_water", "push_limit", "max_connections", "linger")
 """Fields of `Limits` that apply."""

@@ -107,6 +107,8 @@ class PsrtSession(Session):
         if self.closed:
             return
         self.closed = True
+        self.connection, self._first = None, b""
+        self._out.clear()
         del self.state.sessions[self]
         self._deadline.clear()
         client = self.client
@@ -238,7 +240,7 @@ class PsrtSession(Session):
 
     def too_slow(self) -> None:
         """Close a data socket that reads too slowly; its client may attach another one."""
-        log.warning("%s: %d messages wait for a data socket, closing it", self.peer, self.state.options["data_queue"])
+        log.warning("%s: too much waits for a data socket, closing it", self.peer)
         self.end()
 
     def too_late(self) -> None:

@@ -26,11 +26,17 @@ def leave() -> None:
     os._exit(70)
 
 
+def spin() -> None:
+    while True:
+        pass
+
+
 WAYS: Mapping[str, Callable[[], None]] = {
     "segfault": segfault,
     "exit": leave,
     "late": lambda: asyncio.get_running_loop().call_later(0.1, leave) and None,
     "deaf": lambda: time.sleep(3600),
+    "busy": spin,
 }
 
 

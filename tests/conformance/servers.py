@@ -17,6 +17,8 @@ from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Limits
 from wireproof.reference_server.streams import StreamConnections
 
+PROBED = 60
+"""The question for profile and width has one byte more."""
 Handle = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -86,6 +88,27 @@ async def never_answers(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
             pass
     finally:
         writer.close()
+
+
+async def falls_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer the question for profile and width as Throttr 7.1.0 uint16 does, and nothing else."""
+    if len(await reader.read(65536)) > PROBED:
+        writer.write(bytes(481))
+    await never_answers(reader, writer)
+
+
+async def sends_for_ever(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send at full speed, without end, a value whose length is enormous."""
+    while True:
+        writer.write(b"\x01" * 65536)
+        await writer.drain()
+
+
+async def drips(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send a byte each tenth of a second, whatever is asked."""
+    while True:
+        writer.write(b"\x01")
+        await asyncio.sleep(0.1)
 
 
 async def never_reads(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

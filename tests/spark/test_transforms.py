@@ -115,6 +115,33 @@ def test_the_higher_run_id_wins_among_runs_of_the_same_instant(records: Records)
     assert rows(runs, "run_id", "kept") == [("a", False), ("b", True)]
 
 
+def test_a_partial_run_never_replaces_a_complete_one(records: Records) -> None:
+    days = [f"2026-01-0{day}T10:00:00.000Z" for day in range(1, 6)]
+    frame = records(
+        {"run_id": "whole", "run_started_at": days[0], "run_cases": 2},
+        {"run_id": "whole", "run_started_at": days[0], "run_cases": 2, "case": "another"},
+        {"run_id": "filtered", "run_started_at": days[1], "run_cases": 2, "partial": "-k insert"},
+        {"run_id": "torn", "run_started_at": days[2], "run_cases": 2},
+        {"run_id": "only", "run_started_at": days[3], "run_cases": 9, "variant": "uint8"},
+    )
+
+    assert rows(transforms.runs_of(frame), "run_id", "partial", "kept") == [
+        ("filtered", "-k insert", False),
+        ("only", "1 of 9 cases", True),
+        ("torn", "1 of 2 cases", False),
+        ("whole", None, True),
+    ]
+
+
+def test_a_run_whose_journal_is_there_is_partial(records: Records) -> None:
+    frame = records({"run_id": "a"}, {"run_id": "b", "run_started_at": "2026-01-09T10:00:00.000Z"})
+    (source,) = {row["source"] for row in frame.where("run_id = 'b'").collect()}
+
+    runs = transforms.runs_of(frame, [source])
+
+    assert {row["partial"] for row in runs.collect()} == {transforms.CUT_SHORT}
+
+
 def test_a_repeated_record_counts_once_with_its_worst_verdict(records: Records) -> None:
     frame = records({}, {"verdict": "fail"}, {"verdict": "lenient"}, {"delivery": "bytes"})
 

@@ -115,8 +115,9 @@ class _Play:
             detail = f"the target closed the connection ({line.ended})"
             raise Stopped(Verdict.FAIL, "an open connection", detail, byte=0)
         self._history.sent(line.name, requests, len(talk.trace))
-        meant = talk.noops_before(line)
-        meant += [IntendedFrame(len(talk.trace), line.codec.send(one), one) for one in requests]
+        with line.needed_open():
+            meant = talk.noops_before(line)
+            meant += [IntendedFrame(len(talk.trace), line.codec.send(one), one) for one in requests]
         yield from talk.write(line, meant)
 
     def _read_all(self) -> ActionGenerator[None]:

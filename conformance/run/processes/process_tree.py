@@ -18,6 +18,8 @@ from typing import IO
 
 import psutil
 
+from wireproof.conformance.run.processes.reaper import OWNER, owned
+
 MARK = "WIREPROOF_TARGET"
 GRACE = 3.0
 """Seconds from being asked to end until being killed."""
@@ -46,13 +48,14 @@ class Family:
         `piped`: stdin and stdout are pipes, whose ends here are `pipes`, and only stderr goes to `output`.
         """
         self._mark = secrets.token_hex(8)
+        owner = {OWNER: owned()}
         self._leader = subprocess.Popen(
             command,
             stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
             stdout=subprocess.PIPE if piped else output,
             stderr=output,
             start_new_session=True,
-            env={**environment, MARK: self._mark},
+            env={**environment, **owner, MARK: self._mark},
             bufsize=0,
         )
         self.pid = self._leader.pid
@@ -91,6 +94,14 @@ class Family:
                 descriptors += one.num_fds()
                 cpu += sum(one.cpu_times()[:4])
         return Usage(memory, descriptors, cpu)
+
+    def runs(self) -> bool:
+        """Say whether any of it wants the processor now, and waits for nothing else."""
+        found = False
+        for one in self.members():
+            with suppress(psutil.Error):
+                found |= one.status() == psutil.STATUS_RUNNING
+        return found
 
     def end(self, grace: float = GRACE) -> None:
         """End every process: SIGTERM, then SIGKILL after `grace` seconds, or at once when interrupted."""

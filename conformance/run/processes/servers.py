@@ -165,6 +165,11 @@ class ServerProcess:
         code = self._family.ended() if self._family else None
         return None if code is None else self._why or exit_text(code)
 
+    @property
+    def given_up(self) -> bool:
+        """Whether wireproof ended it because it was of no use any more."""
+        return self._why is not None
+
     def give_up(self, why: str) -> None:
         """End it because it is of no use any more; `death` says `why`."""
         self._why = why
@@ -178,6 +183,10 @@ class ServerProcess:
     def usage(self) -> Usage:
         """Return what it and its children take now."""
         return self._family.usage() if self._family else Usage(0, 0, 0.0)
+
+    def runs(self) -> bool:
+        """Say whether it, or a child, wants the processor now, and waits for nothing else."""
+        return self._family is not None and self._family.runs()
 
     def end(self) -> None:
         """End it and everything it started."""

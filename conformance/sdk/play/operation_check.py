@@ -18,6 +18,7 @@ __all__ = [
     "error_text",
     "event_differs",
     "report_differs",
+    "reports_nothing",
     "shown",
     "unlike",
 ]
@@ -85,6 +86,16 @@ def report_differs(expected: Mapping[str, object], answer: DriverAnswer, place: 
             return ReportDifference("", f"results with at least {place + 1} of them", f"{_short(got)}")
         got = results[place]
     return _first(differences(expected, got), expected, got)
+
+
+def reports_nothing(answer: DriverAnswer, place: int | None) -> bool:
+    """Say whether an answer, or result number `place` of a batch, is `{}`: of an API that returns nothing."""
+    if answer.error is not None:
+        return False
+    results = answer.result.get("results")
+    if place is None:
+        return not answer.result
+    return isinstance(results, list) and place < len(results) and results[place] == {}
 
 
 def event_differs(

@@ -75,6 +75,10 @@ class SdkPlayer:
         self.connections = SdkConnections(self.operations)
         self._step = 0
         self._given = False
+        self.closes = True
+        """Whether the driver is told to close what is left open at the end."""
+        self.closing = False
+        """Every step was right, and what is left open is being closed."""
 
     def play(self) -> Playing:
         """Run every step, see that nothing is left over, and return the outcome. Raises nothing of its own."""
@@ -88,6 +92,7 @@ class SdkPlayer:
                 yield from self._play(step)
             self.operations.clause = self.case.clauses[0]
             self.operations.patience = None
+            self.closing = True
             yield from self._finish(judged=True)
         except Stopped as stop:
             outcome = self._stopped(stop)
@@ -190,12 +195,7 @@ class SdkPlayer:
         for name, held in list(self.connections.held.items()):
             if held.is_due:
                 yield act.End(name, whole=True)
-            try:
-                call = yield from self.operations.begin("close", name, {})
-                yield from self.operations.reported(call, min(self.operations.timeout, 1.0))
-            except Stopped as stop:
-                if judged and stop.verdict is Verdict.CRASH:
-                    raise
+            if self.closes and not (yield from self._closed(name, judged=judged)):
                 return
             if not judged:
                 continue
@@ -204,6 +204,17 @@ class SdkPlayer:
             events = yield from act.asked(act.Leftovers(name))
             if events and not held.free:
                 raise Stopped(Verdict.FAIL, "no event of a message that was not pushed", f"{events[0].fields}")
+
+    def _closed(self, name: str, *, judged: bool) -> act.Playing[bool]:
+        """Have the driver close a connection; say whether it answered. Raises `Stopped` if it died and is judged."""
+        try:
+            call = yield from self.operations.begin("close", name, {})
+            yield from self.operations.reported(call, min(self.operations.timeout, 1.0))
+        except Stopped as stop:
+            if judged and stop.verdict is Verdict.CRASH:
+                raise
+            return False
+        return True
 
     def _nothing_more(self, line: str) -> ActionGenerator:
         got = yield from act.asked(act.Drain(line, LAST_WORDS))
@@ -215,7 +226,7 @@ class SdkPlayer:
         verdict, guilty = stop.verdict, Guilty.TARGET
         if self._given and verdict in (Verdict.FAIL, Verdict.HANG):
             verdict = Verdict.UNTESTABLE
-        if verdict in (Verdict.UNTESTABLE, Verdict.UNSUPPORTED):
+        elif verdict in (Verdict.UNTESTABLE, Verdict.UNSUPPORTED):
             guilty = Guilty.NOBODY
         found = (
             verdict,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -11,8 +13,11 @@ from functools import cache
 from wireproof.conformance.model.outcome import Outcome, harness_error
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.run.known_causes import KnownCauses, Signature
+from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
+from wireproof.conformance.sdk.play.driver_ends import signature_of, told_of, with_driver_end
 from wireproof.conformance.sdk.play.performer import Performer, play_live
 from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.sdk.transports import DriverStartError
@@ -25,9 +30,11 @@ from wireproof.conformance.suite.values import Node
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import Message, protocol
 
-__all__ = ["SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
+__all__ = ["RESTARTS", "SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
 
 RESTARTS = 50
+LATE = 0.3
+"""Seconds in which a driver may still die of a case that has ended."""
 PROBING = 2.0
 """Seconds for both of two requests to come that are asked at once."""
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, DriverStartError)
@@ -79,6 +86,15 @@ class SdkPlan:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A case, what came of it, and when it began (`time.monotonic`)."""
+
+    case: Case
+    outcome: Outcome
+    began: float
+
+
 async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
     """Say whether a started driver does one command after the other: of two requests asked at once only one is sent."""
     spoken = protocol(plan.run.protocol)
@@ -93,8 +109,10 @@ async def does_one_at_a_time(plan: SdkPlan, driver: DriverProcess) -> bool:
         "profiles": [plan.run.profile],
     }
     (case,) = sdk_cases_in({"cases": [{**entry, "steps": [steps]}]}, plan.suite.context, "probe")
-    outcome, stuck = await _played(replace(plan, timeout=min(plan.timeout, PROBING)), driver, case, "probe-")
-    if stuck:
+    outcome, stuck = await _played(
+        replace(plan, timeout=min(plan.timeout, PROBING)), driver, case, "probe-", closes=False
+    )
+    if stuck or driver.death is not None:
         await driver.restart("after asking for two things at once")
     size = len(plan.symbols(case).codec.encode(request))
     return outcome.verdict is Verdict.FAIL and outcome.byte == size
@@ -113,35 +131,174 @@ def _plain(value: object) -> Node:
     return found
 
 
-async def play_cases(plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], object]) -> None:
-    """Play every case against a started driver; `report` takes each record, and ends the run by returning True."""
-    restarts, one_at_a_time = 0, await does_one_at_a_time(plan, driver)
-    for number, case in enumerate(plan.cases):
+async def play_cases(
+    plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], object], *, restarts: int = RESTARTS
+) -> None:
+    """Play every case against a started driver; `report` takes each record, and ends the run by returning True.
+
+    A driver that died is started again, `restarts` times at most.
+    """
+    run = CasesInTurn(plan, driver, report, restarts)
+    run.one_at_a_time = await does_one_at_a_time(plan, driver)
+    await run.play()
+
+
+class CasesInTurn:
+    """One run. A case that passed is reported when the next one has begun well, for a driver may die of it late."""
+
+    def __init__(
+        self, plan: SdkPlan, driver: DriverProcess, report: Callable[[Record, Outcome], object], restarts: int
+    ) -> None:
+        self.one_at_a_time = False
+        self._plan, self._driver, self._report, self._most = plan, driver, report, restarts
+        self._known = KnownCauses(restarts)
+        self._restarts = 0
+        self._before: Played | None = None
+        """The case that passed last on this process; it is not reported yet."""
+        self._closes = True
+        self._died_closing: dict[Signature, str] = {}
+        """How the driver died when it was told to close -> the case that is reported for it."""
+        self._die_late: set[Signature | None] = set()
+        """How it died after a case had ended."""
+
+    async def play(self) -> None:
+        """Play everything, or until `report` returns True."""
+        for number, case in enumerate(self._plan.cases):
+            if await self._next(case, f"{number}-"):
+                return
+        if self._before is not None and await self._dies_late():
+            ended = await with_driver_end(self._driver, replace(self._before.outcome, verdict=Verdict.CRASH))
+            self._before = replace(self._before, outcome=self._late(self._before, ended))
+        self._settle()
+
+    async def _next(self, case: Case, tag: str) -> bool:
+        """Play and report one case; say whether the run is to end."""
         began = time.monotonic()
-        outcome, stuck = await _played(plan, driver, case, f"{number}-", one_at_a_time)
-        took = int((time.monotonic() - began) * 1e6)
-        if report(record(plan.run, plan.suite, case, outcome, duration_us=took), outcome):
-            return
-        if (stuck or driver.death is not None) and restarts < RESTARTS:
-            restarts += 1
-            try:
-                await driver.restart(f"after {case.id}")
-            except TROUBLE:
-                continue
+        if (held := self._known.would_do_it(case)) is not None:
+            return self._keep(Played(case, held.outcome, began))
+        outcome, stuck = await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=self._closes)
+        if outcome.extra.get("closing"):
+            outcome = self._closing(case, outcome)
+        elif outcome.verdict is Verdict.CRASH and not self._is_known(signature_of(outcome)):
+            outcome, stuck = await self._whose(case, outcome, tag)
+        if outcome.verdict is Verdict.PASS:
+            self._known.passed(case)
+        signs = signature_of(outcome)
+        if signs is not None and not outcome.extra.get("closing"):
+            self._known.found(signs, told_of(outcome), case)
+        ends = self._keep(Played(case, outcome, began))
+        if not ends and (stuck or self._driver.death is not None):
+            await self._again(f"after {case.id}", signs or (str(self._driver.death), ""), told_of(outcome))
+        return ends
+
+    def _is_known(self, signs: Signature | None) -> bool:
+        """Say whether the driver died in these words before, of the case that was played."""
+        return signs is not None and bool(signs[1]) and self._known.is_known(signs)
+
+    def _closing(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return the crash of a case whose steps were all right, once for each way to die at the end.
+
+        When a second case dies so, it passes, and from then on the driver is not told to close at the end of a case.
+        """
+        signs = signature_of(outcome) or ("", "")
+        if signs in self._died_closing:
+            self._closes = False
+            return Outcome(Verdict.PASS, outcome.trace, extra={"closing": self._died_closing[signs]})
+        self._died_closing[signs] = case.id
+        got = f"`close` ended the driver, after every step of the case was right: {outcome.got}"
+        return replace(outcome, expected="a driver that outlives `close`", got=got)
+
+    async def _whose(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
+        """Find out which case a driver died of: this one, or the one before it, late. Return what this one is worth."""
+        before, told = self._before, told_of(outcome)
+        if before is None or not await self._again(f"after {case.id}", signature_of(outcome), told, keep=True):
+            return outcome, True
+        again, stuck = await _played(
+            self._plan, self._driver, case, f"{tag}again-", self.one_at_a_time, closes=self._closes
+        )
+        if again.verdict is Verdict.CRASH:
+            return again, True
+        if signature_of(outcome) in self._die_late:
+            self._before = replace(before, outcome=self._late(before, outcome))
+            return again, stuck
+        if await self._again(f"to see whether it dies of {before.case.id}", signature_of(outcome), told, keep=True):
+            await _played(
+                self._plan, self._driver, before.case, f"{tag}before-", self.one_at_a_time, closes=self._closes
+            )
+            if await self._dies_late():
+                self._die_late.add(signature_of(outcome))
+                self._before = replace(before, outcome=self._late(before, outcome))
+                return again, True
+        got = f"{outcome.got}; played again alone it did not end the driver"
+        return replace(outcome, got=got), stuck
+
+    async def _dies_late(self) -> bool:
+        """Say whether the driver dies soon, while nobody asks it anything."""
+        until = time.monotonic() + LATE
+        while self._driver.death is None and time.monotonic() < until:
+            await asyncio.sleep(POLL)
+        return self._driver.death is not None
+
+    def _late(self, played: Played, ended: Outcome) -> Outcome:
+        """Return the crash of a case that had passed before the driver died of it, as another one found out."""
+        end = ended.extra["process"]
+        found = Outcome(Verdict.CRASH, played.outcome.trace, Guilty.TARGET, played.case.clauses[0])
+        got = f"after the case had ended, the driver {end['death']}"
+        return replace(found, expected="a driver that runs on", got=got, extra={"process": end})
+
+    def _keep(self, played: Played) -> bool:
+        """Report a case, or keep it where it passed; say whether the run is to end."""
+        if self._settle():
+            return True
+        self._before = played
+        return False if played.outcome.verdict is Verdict.PASS else self._settle()
+
+    def _settle(self) -> bool:
+        """Report the case that was kept; say whether the run is to end."""
+        played, self._before = self._before, None
+        if played is None:
+            return False
+        plan, took = self._plan, int((time.monotonic() - played.began) * 1e6)
+        made = record(plan.run, plan.suite, played.case, played.outcome, duration_us=took)
+        return bool(self._report(made, played.outcome))
+
+    async def _again(self, why: str, signs: Signature | None, told: str, *, keep: bool = False) -> bool:
+        """Start the driver again, unless that was often enough; `keep`: the case before is still looked at."""
+        if self._restarts >= self._most:
+            self._driver.gone = (
+                f"the driver died once more after {self._most} restarts (--restarts {self._most}): "
+                f"{self._known.restarts()}"
+            )
+            return False
+        self._restarts += 1
+        self._known.died(signs or ("", ""), told)
+        if not keep:
+            self._settle()
+        with suppress(*TROUBLE):
+            await self._driver.restart(why)
+            return True
+        return False
 
 
 async def _played(
-    plan: SdkPlan, driver: DriverProcess, case: Case, tag: str, one_at_a_time: bool = False
+    plan: SdkPlan,
+    driver: DriverProcess,
+    case: Case,
+    tag: str,
+    one_at_a_time: bool = False,
+    *,
+    closes: bool = True,
 ) -> tuple[Outcome, bool]:
     """Return the outcome, and whether the driver must be started again."""
     trace, run = Trace(), plan.run
     if driver.hello is None or driver.death is not None:
-        detail = driver.death or "it does not say hello"
+        detail = driver.gone or driver.death or "it does not say hello"
         return Outcome(Verdict.UNTESTABLE, trace, Guilty.TARGET, expected="a driver that runs", got=detail), True
     try:
         player = SdkPlayer(
             case, plan.symbols(case), driver.hello, trace, timeout=plan.timeout, one_at_a_time=one_at_a_time
         )
+        player.closes = closes
         stage = Performer(
             driver,
             trace,
@@ -154,4 +311,5 @@ async def _played(
         outcome: Outcome = await play_live(player, stage)
     except Exception as error:
         return harness_error(f"{type(error).__name__}: {error}", trace), True
-    return outcome, player.operations.stuck
+    closing = player.closing and outcome.verdict is Verdict.CRASH
+    return await with_driver_end(driver, outcome, closing=closing), player.operations.stuck

@@ -19,6 +19,7 @@ from wireproof.conformance.report.outputs import JOURNAL, is_incomplete
 from wireproof.conformance.run.processes import module_command, module_environment
 
 QUERY = 0x02
+PROBE = b"\x01\x18"
 HELD = "query/missing"
 """Fails at once, and waits for a case that may explain it and is never answered."""
 PATIENCE = 60.0
@@ -26,10 +27,12 @@ PATIENCE = 60.0
 
 
 class Wrong(BaseRequestHandler):
-    """Answers a QUERY with a byte that is no status, and nothing else at all."""
+    """Answers what asks for profile and width, a QUERY with a byte that is no status, and nothing else at all."""
 
     def handle(self) -> None:
         while data := self.request.recv(1 << 16):
+            if data.startswith(PROBE):
+                self.request.sendall(bytes(481))
             if data[0] == QUERY:
                 self.request.sendall(b"\x07")
 

@@ -1,6 +1,7 @@
 """`wireproof test` as people call it: exit codes, one clear line for each thing that can go wrong, no traceback."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,6 @@ from wireproof.conformance.suite.cases import Suite, load_suite
 
 REFUSED = {"send": {"QUERY": {"key": "$k"}}, "expect": "refused"}
 NAMED = ("--profile", "7.1.0", "--variant", "uint16")
-WIDER = ("--profile", "7.1.0", "--variant", "uint64", "--timeout", "0.2")
-"""What the reference of these tests does not speak."""
 FREE = "tcp://127.0.0.1:1"
 
 
@@ -34,6 +33,13 @@ def wireproof(*arguments: str) -> Result:
 @pytest.fixture(scope="module")
 def reference() -> Iterator[str]:
     with running_server(module_command("wireproof.reference_server", "throttr", *NAMED)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Iterator[str]:
+    mutant = ("--mutant", "quota-low-byte")
+    with running_server(module_command("wireproof.mutants", "throttr", *NAMED, *mutant)) as address:
         yield address
 
 
@@ -126,26 +132,26 @@ def test_a_target_that_only_fails_under_a_delivery_turns_the_run_red_and_its_cel
     assert known.exit_code == 0
 
 
-def test_quiet_prints_the_last_line_only(reference: str) -> None:
+def test_quiet_prints_the_last_line_only(wrong: str) -> None:
     assert len(wireproof("simulation", "-q", "-k", "query/").output.splitlines()) == 1
-    failing = wireproof(
-        reference, "-q", "-k", "query/", "--profile", "7.1.0", "--variant", "uint64", "--timeout", "0.2"
-    )
-    assert len(failing.output.splitlines()) == 1
+    assert len(wireproof(wrong, *NAMED, "-q", "-k", "query/status").output.splitlines()) == 1
 
 
-def test_long_lines_are_not_wrapped_where_there_is_no_terminal(reference: str) -> None:
-    lines = wireproof(reference, "-k", "query/", *WIDER).output.splitlines()
+def test_long_lines_are_not_wrapped_where_there_is_no_terminal(wrong: str) -> None:
+    lines = wireproof(wrong, "-k", "query/", *NAMED).output.splitlines()
 
     assert any(line.startswith("    ") and len(line) > 90 for line in lines)
 
 
-def test_a_wrong_width_fails_most_and_hints_at_it(reference: str) -> None:
-    result = wireproof(reference, "-k", "query/", *WIDER)
+def test_a_wrong_width_is_refused_with_the_one_that_is_spoken(reference: str) -> None:
+    for named, told in (
+        (("--profile", "7.1.0", "--variant", "uint64"), "speaks variant uint16, not uint64"),
+        (("--profile", "7.3.2", "--variant", "uint16"), "speaks profile 7.1.0, not 7.3.2"),
+        (("--profile", "7.3.2", "--variant", "uint8"), "speaks profile 7.1.0 and variant uint16, not 7.3.2 and uint8"),
+    ):
+        result = wireproof(reference, "-k", "query/", *named)
 
-    assert result.exit_code == 1
-    assert "most cases fail: does the target speak 7.1.0 uint64? '--profile auto' asks it" in result.output
-    assert result.output.splitlines()[-1].startswith("failed: ")
+        assert (result.exit_code, result.stderr) == (2, f"wireproof: {reference} {told}\n")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +163,7 @@ def test_what_the_target_does_not_speak_is_told_when_it_is_asked(
     result = wireproof(reference, option, value)
 
     assert result.exit_code == 2
-    assert f"{reference} speaks {option[2:]} {has}, not {value}: name profile and variant" in result.stderr
+    assert f"{reference} speaks {option[2:]} {has}, not {value}" in result.stderr
 
 
 def test_auto_finds_what_the_target_speaks(reference: str, tmp_path: Path) -> None:
@@ -169,7 +175,7 @@ def test_auto_finds_what_the_target_speaks(reference: str, tmp_path: Path) -> No
     assert summary["implementation_version"].startswith("wireproof")
 
 
-@pytest.mark.parametrize("handle", [servers.closes, servers.babbles, servers.resets])
+@pytest.mark.parametrize("handle", [servers.babbles, servers.resets])
 def test_another_protocol_is_refused_when_asked_and_fails_when_named(handle: Any) -> None:
     with in_thread(handle) as address:
         asked = wireproof(str(address), "--timeout", "0.5")
@@ -178,7 +184,25 @@ def test_another_protocol_is_refused_when_asked_and_fails_when_named(handle: Any
     assert asked.exit_code == 2
     assert "speaks no known profile of throttr" in asked.stderr
     assert named.exit_code == 1
-    assert "most cases fail" in named.output
+    assert named.stderr.startswith(f"wireproof: {address} speaks no known profile of throttr: ")
+    assert "it is tested as 7.1.0 uint16 all the same" in named.stderr
+    assert "most cases fail as 7.1.0 uint16" in named.output
+
+
+@pytest.mark.parametrize(
+    ("handle", "what"),
+    [
+        (servers.closes, "0 bytes came, then it (closed|reset) the connection"),
+        (servers.never_answers, "0 bytes came in 0.2 s"),
+        (servers.never_reads, "0 bytes came in 0.2 s"),
+    ],
+)
+def test_a_target_that_says_nothing_is_none_even_where_it_is_named(handle: Any, what: str) -> None:
+    with in_thread(handle) as address:
+        result = wireproof(str(address), *NAMED, "--timeout", "0.2")
+
+    assert result.exit_code == 2
+    assert re.fullmatch(f"wireproof: nothing to test at {address}: asked twice, {what}\n", result.stderr)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
@@ -191,30 +215,20 @@ def test_a_full_disk_ends_the_run_with_one_line(reference: str, tmp_path: Path, 
     assert result.stderr.strip() == f"wireproof: cannot write to {tmp_path}/records.jsonl: No space left on device"
 
 
-def test_a_baseline_forgives_and_a_stale_one_exits_4(reference: str, tmp_path: Path) -> None:
-    wrong = (
-        reference,
-        "-k",
-        "query/status or query/ttl-unit",
-        "--profile",
-        "7.1.0",
-        "--variant",
-        "uint8",
-        "--timeout",
-        "0.2",
-    )
-    wireproof(*wrong, "--out", str(tmp_path))
+def test_a_baseline_forgives_and_a_stale_one_exits_4(wrong: str, tmp_path: Path) -> None:
+    failing_run = (wrong, "-k", "query/", *NAMED, "--segmentation", "whole")
+    wireproof(*failing_run, "--out", str(tmp_path))
     failing = [one["case"] for one in records_in(tmp_path) if one["verdict"] != "pass"]
     (tmp_path / "known").write_text("\n".join(failing))
     (tmp_path / "stale").write_text("\n".join([*failing, "query/no-longer-there"]))
 
     assert failing
-    assert wireproof(*wrong, "--baseline", str(tmp_path / "known")).exit_code == 0
-    stale = wireproof(*wrong, "--baseline", str(tmp_path / "stale"))
+    assert wireproof(*failing_run, "--baseline", str(tmp_path / "known")).exit_code == 0
+    stale = wireproof(*failing_run, "--baseline", str(tmp_path / "stale"))
     assert stale.exit_code == 4
     assert "stale in the baseline: query/no-longer-there" in stale.stderr
     (tmp_path / "half").write_text("")
-    assert wireproof(*wrong, "--baseline", str(tmp_path / "half")).exit_code == 1
+    assert wireproof(*failing_run, "--baseline", str(tmp_path / "half")).exit_code == 1
 
 
 def made(monkeypatch: pytest.MonkeyPatch, *cases: Any) -> None:
@@ -223,18 +237,27 @@ def made(monkeypatch: pytest.MonkeyPatch, *cases: Any) -> None:
     monkeypatch.setattr(command_module, "load_suite", lambda name: suite)
 
 
-def test_our_own_fault_exits_3_whatever_else_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    fails = make_case({**REFUSED, "expect": "ok"}, id="made/fails")
-    made(
-        monkeypatch,
-        fails,
-        make_case({"send": {"QUERY": {"key": "@never_saved"}}, "expect": "refused"}, id="made/broken"),
-        make_case(REFUSED, id="made/passes"),
-    )
+BROKEN = make_case({"send": {"QUERY": {"key": "@never_saved"}}, "expect": "refused"}, id="made/broken")
+
+
+def test_our_own_fault_alone_exits_3(monkeypatch: pytest.MonkeyPatch) -> None:
+    made(monkeypatch, BROKEN, make_case(REFUSED, id="made/passes"))
     result = wireproof("simulation", "--delivery", "whole")
 
     assert result.exit_code == 3
-    assert result.output.splitlines()[-1].startswith("harness error: 3 cases; 1 MUST or SHOULD failed")
+    assert result.output.splitlines()[-1].startswith(
+        "harness error: 2 cases; 0 MUST or SHOULD failed; 1 harness error;"
+    )
+
+
+def test_our_own_fault_hides_no_failure_of_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails = make_case({**REFUSED, "expect": "ok"}, id="made/fails")
+    made(monkeypatch, fails, BROKEN, make_case(REFUSED, id="made/passes"))
+    result = wireproof("simulation", "--delivery", "whole")
+
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1].startswith("failed: 3 cases; 1 MUST or SHOULD failed; 1 harness error;")
+    assert "harness error in 1 of 3 plays" in result.stderr
 
 
 def test_a_may_case_never_turns_a_run_red(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.signals import sigint_inherited
+from wireproof.conformance.report.claim import claimed
 from wireproof.conformance.run.processes import module_command, module_environment, running_server
 
 NAMED = ("--profile", "7.1.0", "--variant", "uint16")
@@ -129,3 +131,77 @@ def test_a_reader_that_went_away_is_no_traceback() -> None:
 
     assert "Traceback" not in done.stderr
     assert done.returncode != 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(
+    "arguments", [("test", "throttr", "simulation", "-k", "query/"), ("vectors", "show", "query/status")]
+)
+def test_a_full_stdout_is_one_line(arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            module_command("wireproof", *arguments),
+            env=module_environment(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "wireproof: cannot write to stdout: No space left on device"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_a_process_ends_a_run_as_ctrl_c_does(reference: str, tmp_path: Path, sent: signal.Signals) -> None:
+    command = module_command("wireproof", "test", "throttr", reference, *NAMED, "--out", str(tmp_path), "--jobs", "1")
+    with (
+        sigint_inherited(signal.SIG_IGN),
+        subprocess.Popen(
+            command, env=module_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        until = time.monotonic() + 30
+        while process.poll() is None and not is_begun(tmp_path) and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(sent)
+        _, errors = process.communicate(timeout=30)
+    run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+
+    assert process.returncode == 130
+    assert errors.startswith("wireproof: interrupted: ")
+    assert (run["finished_at"], run["partial"], run["exit_code"]) == (None, ["it was interrupted"], 130)
+
+
+def is_begun(folder: Path) -> bool:
+    return (folder / "records.jsonl").exists() and (folder / "records.jsonl").stat().st_size > 0
+
+
+def test_a_run_that_takes_too_long_ends_as_partial(reference: str, tmp_path: Path) -> None:
+    done = called("test", "throttr", reference, *NAMED, "--out", str(tmp_path), "--jobs", "1", "--max-time", "3")
+    run, records = json.loads((tmp_path / "run.json").read_text(encoding="utf-8")), records_in(tmp_path)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("wireproof: the run ended: the time for it is over (--max-time 3); ")
+    assert done.stderr.endswith(" cases not played\n")
+    assert "; partial: the time for it is over (--max-time 3); records in " in done.stdout.splitlines()[-1]
+    assert run["partial"] == ["the time for it is over (--max-time 3)"]
+    assert run["finished_at"] is not None
+    assert len({one["case"] for one in records}) == run["cases"] == records[0]["run_cases"]
+
+
+def test_a_selection_is_partial_in_each_record_from_the_start(tmp_path: Path) -> None:
+    done = called("test", "throttr", "simulation", "-k", "query/status", "--level", "should", "--out", str(tmp_path))
+    run = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
+
+    assert done.returncode == 0
+    assert run["partial"] == ["-k query/status", "--level should"]
+    assert {one["partial"] for one in records_in(tmp_path)} == {"-k query/status; --level should"}
+    assert run["cases"] > 500
+
+
+def test_a_second_run_into_one_folder_leaves_the_first_alone(tmp_path: Path) -> None:
+    with claimed(tmp_path):
+        (tmp_path / "target.log").write_text("of the first run")
+        done = called("test", "throttr", "--target-command", "false", "--out", str(tmp_path))
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"wireproof: another run writes to {tmp_path} (process {os.getpid()})")
+    assert (tmp_path / "target.log").read_text() == "of the first run"

@@ -134,7 +134,7 @@ def test_showing_a_vector_prints_it_with_its_file(built: bool, call: Call) -> No
 def test_showing_what_is_not_there_is_told(call: Call, arguments: tuple[str, ...]) -> None:
     result = call("show", *arguments)
 
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "Error: no vector 'made/" in result.stderr
 
 

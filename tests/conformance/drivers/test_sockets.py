@@ -92,7 +92,7 @@ def test_nobody_listening_is_untestable() -> None:
 def test_a_server_that_accepts_nobody_is_soon_not_waited_for_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
 
-    async def unanswered(address: Address, timeout: float, *, unread: bool) -> Any:
+    async def unanswered(address: Address, timeout: float, most_held: int = 0, *, unread: bool = False) -> Any:
         waited.append(timeout)
         raise TimeoutError
 
@@ -136,7 +136,7 @@ class WithoutPeer:
 
 
 def test_a_connection_that_is_reset_as_it_is_made_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def reset_early(address: Address, timeout: float, *, unread: bool) -> Any:
+    async def reset_early(address: Address, timeout: float, most_held: int = 0, *, unread: bool = False) -> Any:
         stream = await connect(address, timeout, unread=unread)
         stream.transport = WithoutPeer(stream.transport)  # type: ignore[assignment]
         return stream
@@ -150,7 +150,7 @@ def test_a_connection_that_is_reset_as_it_is_made_is_an_answer(monkeypatch: pyte
 
 @pytest.mark.parametrize("number", sorted(sockets.OURS))
 def test_limits_of_this_machine_are_no_verdict(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    async def full(address: Address, timeout: float, *, unread: bool) -> Any:
+    async def full(address: Address, timeout: float, most_held: int = 0, *, unread: bool = False) -> Any:
         raise OSError(number, "ours")
 
     monkeypatch.setattr(sockets, "connect", full)
@@ -185,6 +185,8 @@ def test_no_connection_outlives_a_play() -> None:
 
 class _Breaks:
     """A player that opens a connection and raises."""
+
+    case = make_case(REFUSED)
 
     def play(self) -> Any:
         yield Open("a")

@@ -26,7 +26,7 @@ every_codec = pytest.mark.parametrize(
 @every_codec
 @pytest.mark.parametrize("accounted", [True, False])
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_nobody_is_accused_of_a_good_conversation(codec: Codec, accounted: bool, data: st.DataObject) -> None:
     report = data.draw(conversations(codec, accounted=accounted)).report()
 
@@ -51,7 +51,7 @@ def spoiled(data: st.DataObject, conversation: TracedConversation, kind: Kind) -
 
 @every_codec
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_whatever_a_target_says_the_harness_is_not_accused(codec: Codec, data: st.DataObject) -> None:
     conversation = data.draw(conversations(codec))
     spoiled(data, conversation, Kind.RECEIVED)
@@ -61,7 +61,7 @@ def test_whatever_a_target_says_the_harness_is_not_accused(codec: Codec, data: s
 
 @every_codec
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_bytes_that_changed_on_their_way_out_are_the_harnesss(codec: Codec, data: st.DataObject) -> None:
     conversation = data.draw(conversations(codec))
     spoiled(data, conversation, Kind.SENT)
@@ -71,7 +71,7 @@ def test_bytes_that_changed_on_their_way_out_are_the_harnesss(codec: Codec, data
 
 @every_codec
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_a_wrong_encoder_is_the_harnesss(codec: Codec, data: st.DataObject) -> None:
     conversation = data.draw(conversations(codec))
     accounts = [intended for intended in conversation.intended.values() if intended.meant]

@@ -54,7 +54,7 @@ def test_a_step_inside_repeat_blames_its_own_clause() -> None:
 def test_a_prerequisite_that_fails_makes_the_case_untestable(reads: list[Any]) -> None:
     outcome = play({"send": ASK, "expect": "refused", "given": True}, reads=reads)
 
-    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.NOBODY)
+    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.TARGET)
 
 
 def test_a_prerequisite_inside_repeat_is_one_too() -> None:

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conformance import torn
-from tests.conformance.threads import in_thread_service
+from tests.conformance import servers, torn
+from tests.conformance.threads import in_thread, in_thread_service
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.run.processes import module_command, module_environment, running_server
 from wireproof.conformance.run.selection import select
@@ -39,6 +39,13 @@ def empty_folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, cac
 @pytest.fixture(scope="module")
 def reference() -> Iterator[str]:
     with running_server(module_command("wireproof.reference_server", "throttr")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Iterator[str]:
+    mutant = ("--profile", "7.1.0", "--variant", "uint16", "--mutant", "quota-low-byte")
+    with running_server(module_command("wireproof.mutants", "throttr", *mutant)) as address:
         yield address
 
 
@@ -75,9 +82,8 @@ def test_a_live_server_is_tested_in_parallel_with_junit(pytester: pytest.Pyteste
     assert suite.find(".//property[@name='clauses']") is not None
 
 
-def test_x_stops_at_the_first_failure_which_shows_its_evidence(pytester: pytest.Pytester, reference: str) -> None:
-    options = ("--wireproof-target", reference, "--wireproof-profile", "7.3.2", "-x")
-    result = run(pytester, *options, "-k", "whoami/")
+def test_x_stops_at_the_first_failure_which_shows_its_evidence(pytester: pytest.Pytester, wrong: str) -> None:
+    result = run(pytester, "--wireproof-target", wrong, "-x", "-k", "query/fields or query/quota")
 
     assert (result.ret, result.parseoutcomes()["failed"]) == (1, 1)
     result.stdout.fnmatch_lines(["*clause THR-*(MUST), byte*", "expected *", "got *", "a > *"])
@@ -105,9 +111,9 @@ def test_a_failure_under_a_delivery_blames_what_asks_for_it(pytester: pytest.Pyt
     result.stdout.fnmatch_lines(["*clause THR-ROBUSTNESS-6 (SHOULD), byte*"])
 
 
-def test_what_does_not_pass_whole_tells_nothing_otherwise(pytester: pytest.Pytester, reference: str) -> None:
-    options = ("--wireproof-target", reference, "--wireproof-profile", "7.3.2", "--wireproof-delivery", "bytes", "-rs")
-    result = run(pytester, *options, "-k", "whoami/stays or query/status")
+def test_what_does_not_pass_whole_tells_nothing_otherwise(pytester: pytest.Pytester, wrong: str) -> None:
+    options = ("--wireproof-target", wrong, "--wireproof-delivery", "bytes", "-rs")
+    result = run(pytester, *options, "-k", "query/fields-of or query/status")
 
     assert result.parseoutcomes()["failed"] == 1
     result.stdout.fnmatch_lines(["*SKIPPED*bytes: it does not pass whole either*"])
@@ -187,6 +193,49 @@ def test_a_broken_address_from_one_s_own_fixture_is_told(pytester: pytest.Pytest
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*expected tcp://HOST:PORT or unix:///PATH, got 'here'*"])
+
+
+DEAD = "tcp://127.0.0.1:1"
+
+
+def test_a_dead_server_is_an_error_and_no_skip(pytester: pytest.Pytester) -> None:
+    asked = run(pytester, "--wireproof-target", DEAD, "-k", "query/status")
+    pytester.makepyfile(OWN + f"@pytest.fixture(scope='session')\ndef wireproof_target(): return '{DEAD}'\n")
+    own = pytester.runpytest_subprocess("-k", "query/status", timeout=60)
+
+    assert asked.ret == pytest.ExitCode.USAGE_ERROR
+    assert f"wireproof: nothing to test at {DEAD}: Connection refused" in asked.stderr.str()
+    assert (own.ret, own.parseoutcomes()["errors"]) == (1, 1)
+    own.stdout.fnmatch_lines([f"wireproof: nothing to test at {DEAD}: *"])
+
+
+def test_another_width_than_is_spoken_is_an_error_that_names_it(pytester: pytest.Pytester, reference: str) -> None:
+    options = ("--wireproof-profile", "7.1.0", "--wireproof-variant", "uint64", "-k", "query/status")
+    result = run(pytester, "--wireproof-target", reference, *options)
+
+    assert (result.ret, result.parseoutcomes()["errors"]) == (1, 1)
+    result.stdout.fnmatch_lines([f"wireproof: {reference} speaks variant uint16, not uint64"])
+
+
+def test_profile_and_width_are_asked_of_the_target(pytester: pytest.Pytester) -> None:
+    named = ("--profile", "7.3.2", "--variant", "uint8")
+    with running_server(module_command("wireproof.reference_server", "throttr", *named)) as address:
+        result = run(pytester, "--wireproof-target", address, "-k", "whoami/once or query/status")
+
+    assert result.ret == 0
+    assert result.parseoutcomes()["passed"] >= 1
+
+
+def test_a_server_that_falls_silent_fails_what_is_left_at_once(pytester: pytest.Pytester) -> None:
+    with in_thread(servers.falls_silent) as address:
+        options = ("--wireproof-profile", "7.1.0", "--wireproof-variant", "uint16", "--wireproof-timeout", "0.3")
+        result = run(pytester, "--wireproof-target", str(address), *options, "-k", "query/")
+
+    assert result.ret == 1
+    assert set(result.parseoutcomes()) & {"passed", "skipped"} == set()
+    result.stdout.fnmatch_lines(
+        ["*the target answers nobody since query/*", "*not played: the target answers nobody *"]
+    )
 
 
 def test_nothing_is_loaded_for_suites_that_do_not_ask() -> None:

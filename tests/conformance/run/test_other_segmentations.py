@@ -285,8 +285,14 @@ def test_a_record_of_a_delivery_that_is_none_any_more_is_refused(name: str) -> N
 # the suite
 
 
-@pytest.mark.parametrize("segmentation", OTHERS)
-@pytest.mark.parametrize(("profile", "variant"), SPOKEN)
+@pytest.mark.parametrize(
+    ("profile", "variant", "segmentation"),
+    [
+        pytest.param(*spoken, other, marks=() if (place + turn) % 3 == 0 else pytest.mark.nightly)
+        for place, spoken in enumerate(SPOKEN)
+        for turn, other in enumerate(OTHERS)
+    ],
+)
 def test_the_reference_gets_the_verdict_of_whole_under_each(profile: str, variant: str, segmentation: str) -> None:
     cases = select(SUITE, profile, variant, slow=False, heavy=False)
     plays = chosen(cases, SegmentationChoice((segmentation,)), SUITE, profile)

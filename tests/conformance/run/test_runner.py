@@ -9,7 +9,7 @@ import pytest
 from tests.conformance import servers
 from tests.conformance.scripted import make_case
 from wireproof.conformance.drivers.limiter import Limiter
-from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.outcome import Outcome, Place
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
@@ -289,3 +289,17 @@ def test_a_server_that_answers_nobody_is_soon_left_alone() -> None:
 
     assert len(records) == 31
     assert [one["case"] for one in records if one["verdict"] != "untestable"] == [STAYS_UP.id]
+
+
+def test_a_large_number_that_is_read_wrong_names_the_clause_about_large_numbers() -> None:
+    suite = load_suite("throttr")
+    plan = Plan(Run("throttr", "7.3.2", "uint16", "t", "x"), suite, (), Settings())
+    place = Place("QUERY", "quota", frozenset({"QUERY"}))
+
+    def extreme(expected: str, got: str) -> object:
+        outcome = Outcome(Verdict.FAIL, Trace(), expected=expected, got=got, place=place)
+        return plan.record(suite.cases[0], outcome, 0.0)["extra"].get("extreme")
+
+    assert extreme("QUERY_REPLY.quota = 32768", "32767") == "THR-WIDTH-8"
+    assert extreme("QUERY_REPLY.quota = 32767", "0") is None
+    assert extreme("QUERY_REPLY.quota = 40000", "refused") is None

@@ -15,7 +15,7 @@ from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
-from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.run.processes import StartError, Usage
 from wireproof.conformance.run.runner import Plan, Settings
 from wireproof.conformance.run.segmentation_sample import choice_of
 from wireproof.conformance.run.supervision import SupervisedScheduler
@@ -38,12 +38,16 @@ class FakeServer:
         self.whys: list[str] = []
         self._how = "died of SIGSEGV"
         self._most = starts_at_most
+        self.given_up = False
 
     def death(self) -> str | None:
         return None if self.lives else self._how
 
     def give_up(self, why: str) -> None:
-        self.lives, self._how = False, why
+        self.lives, self._how, self.given_up = False, why, True
+
+    def usage(self) -> Usage:
+        return Usage(0, 0, 0.0)
 
     def last_words(self, count: int = 9) -> list[str]:
         return [f"words of start {self.starts}"]
@@ -53,7 +57,7 @@ class FakeServer:
             raise StartError("no room")
         self.whys.append(why)
         self.starts += 1
-        self.lives, self._how = True, "died of SIGSEGV"
+        self.lives, self._how, self.given_up = True, "died of SIGSEGV", False
         self.address = Address("tcp", "127.0.0.1", self.starts)
 
 
@@ -256,6 +260,52 @@ def test_after_so_many_restarts_the_rest_is_untestable() -> None:
     assert others(records) == {"untestable"}
     assert 1 <= len(crashes(records)) <= 6
     assert "--restarts" in next(one["got"] for one in records.values() if one["verdict"] == "untestable")
+
+
+def test_one_cause_does_not_use_up_the_restarts() -> None:
+    purges = [make_case({"send": {"PURGE": {"key": "$k"}}}, id=f"purge/{number}") for number in range(40)]
+    queries = [make_case({"send": {"QUERY": {"key": "$k"}}}, id=f"query/{number}") for number in range(20)]
+    records, driver = run([*purges, *queries], lambda _, case: case.startswith("purge") or case == "query/7")
+    held = [one for one in records.values() if "held_back" in one["extra"]]
+
+    assert driver.server.starts < 20
+    assert {"query/7"} < crashes(records)
+    assert {one["verdict"] for case, one in records.items() if case.startswith("query")} == {"pass", "crash"}
+    assert len(held) > 30
+    assert {(one["verdict"], one["guilty"]) for one in held} == {("untestable", "target")}
+    assert {one["extra"]["held_back"] for one in held} <= crashes(records)
+
+
+def test_what_was_held_back_for_nothing_is_played_after_all() -> None:
+    purges = [make_case({"send": {"PURGE": {"key": "$k"}}}, id=f"purge/{number}") for number in range(30)]
+    guilty = {"purge/0", "purge/1", "purge/2"}
+    records, _ = run(purges, lambda _, case: case in guilty, jobs=1)
+
+    assert crashes(records) == guilty
+    assert others(records) == {"pass"}
+
+
+def test_after_a_death_that_was_looked_for_in_vain_every_case_still_has_a_verdict() -> None:
+    ended: list[int] = []
+
+    def ends(driver: FakeDriver, case: str) -> bool:
+        if len(driver.playing) > 20 and len(ended) < 3:
+            ended.append(len(driver.order))
+            return True
+        return False
+
+    records, _ = run(some(200), ends, jobs=40)
+
+    assert crashes(records) == {STAYS_UP.id}
+    assert others(records) == {"pass"}
+    assert len(records[STAYS_UP.id]["extra"]["ends"]) == 3
+
+
+def test_when_the_restarts_run_out_the_option_and_the_causes_are_named() -> None:
+    records, _ = run(some(40), lambda _, case: True, restarts=6)
+    got = next(one["got"] for one in records.values() if one["verdict"] == "untestable")
+
+    assert got == ("it died once more after 6 restarts (--restarts 6): 6 because it died of SIGSEGV")
 
 
 def test_one_that_does_not_start_again_ends_the_run_honestly() -> None:

@@ -80,8 +80,11 @@ class InsideWires:
     def ended(self) -> str | None:
         return self._how
 
-    def last_words(self) -> list[str]:
+    def last_words(self, count: int = 20) -> list[str]:
         return ["last words"] if self._how else []
+
+    def cpu(self) -> None:
+        """It is no process of its own."""
 
     async def end(self) -> None:
         if self._task is not None:

@@ -343,3 +343,32 @@ async def test_a_program_that_is_not_there_is_told() -> None:
     assert wrong(await checked(ProcessTransport(["/nowhere"]))) == {
         "hello": "cannot start '/nowhere': No such file or directory"
     }
+
+
+@in_a_loop
+async def test_an_api_that_reports_nothing_and_refuses_and_does_not_close_is_right() -> None:
+    def terse(line: Line, command: Command) -> Line:
+        if does(command, "close") and line.get("ok"):
+            return {"id": line["id"], "ok": False, "error": {"kind": "unsupported", "told": "no close"}}
+        if line.get("ok") and list(line.get("result", ())) == ["status"]:
+            return {**line, "result": {}}
+        if line.get("error", {}).get("kind") in ("too_wide", "too_long"):
+            return {**line, "error": {**line["error"], "kind": "refused"}}
+        return line
+
+    assert wrong(await checked(InsideWires(outgoing=terse))) == {}
+
+
+@in_a_loop
+async def test_after_a_lost_answer_the_driver_is_connected_anew() -> None:
+    connected: list[object] = []
+
+    def loses(command: Command) -> Command | None:
+        if does(command, "connect"):
+            connected.append(command["connection"])
+        return None if does(command, "query") else command
+
+    found = wrong(await checked(InsideWires(incoming=loses), deadline=0.25))
+
+    assert connected[:3] == ["a", "a-2", "a-3"]
+    assert all("query" in title for title in found)

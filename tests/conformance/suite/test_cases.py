@@ -9,6 +9,7 @@ import pytest
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite import case_documents, cases, documents
 from wireproof.conformance.suite.cases import CaseError, Suite, load_suite
+from wireproof.conformance.suite.documents import VERSIONS
 from wireproof.conformance.suite.values import SymbolicMessage
 from wireproof.conformance.suite.written import as_written
 
@@ -167,6 +168,18 @@ def test_a_file_that_is_wrong_stays_wrong_and_a_right_one_is_kept(load: Load, tm
 
     assert first == second
     assert len(list((tmp_path / "cache" / "wireproof").glob("query.yaml-*.json"))) == 1
+
+
+def test_another_file_of_the_same_name_is_kept_beside_it_and_the_oldest_go(load: Load, tmp_path: Path) -> None:
+    names = [f"query/number-{number}" for number in range(VERSIONS + 3)]
+    files = [a_file(GOOD.replace("query/one", name)) for name in names]
+    for one in files:
+        load(one)
+    kept = list((tmp_path / "cache" / "wireproof").glob("query.yaml-*.json"))
+
+    assert len(kept) == VERSIONS
+    assert not any(names[0] in one.read_text() for one in kept)
+    assert any(names[-2] in one.read_text() for one in kept)
 
 
 def test_a_cache_that_cannot_be_used_is_done_without(load: Load, tmp_path: Path) -> None:

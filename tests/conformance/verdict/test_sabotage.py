@@ -21,6 +21,7 @@ from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import CHEAP, MONITOR
 from wireproof.conformance.plugin.pytest_plugin import explain
+from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.processes import module_command, running_server
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Carrier
@@ -239,6 +240,11 @@ def test_over_sockets_it_exits_3_and_says_whose_fault_it_is(
         "--implementation-version",
         "1",
     ]
+
+    async def asked(*detail: Any) -> tuple[Spoken, str]:
+        return Spoken("7.1.0", "uint16"), ""
+
+    monkeypatch.setattr(command_module, "ask_spoken", asked)
     monkeypatch.setattr(Wire, name, {"read": read, "write": write}[name])
     result = CliRunner().invoke(command_module.command, arguments)
 

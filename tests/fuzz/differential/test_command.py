@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.conformance.servers import falls_silent
+from tests.conformance.threads import in_thread
 from tests.places import ROOT
 from wireproof.conformance.suite.cases import Suite
+from wireproof.fuzz.commands import diff
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.differential import diff_campaign
@@ -47,6 +50,23 @@ def test_a_live_reference_and_the_simulation_are_alike(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[-1].startswith("25 executions")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_falls_silent_is_no_likeness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff_campaign, "SERVED", 0.3)
+    monkeypatch.setattr(diff, "TIMEOUT", 0.3)
+    with in_thread(falls_silent) as address:
+        result = run("simulation", str(address), "--runs", "25", "--findings", str(tmp_path), *SPOKEN)
+
+    assert result.exit_code == 2, result.output
+    assert f"{address} no longer serves anybody and cannot be restarted from here" in result.output
+
+
+def test_a_dead_server_cannot_be_compared(tmp_path: Path) -> None:
+    result = run("simulation", "tcp://127.0.0.1:1", "--runs", "25", "--findings", str(tmp_path), *SPOKEN)
+
+    assert result.exit_code == 2
+    assert "nothing to fuzz at tcp://127.0.0.1:1: Connection refused" in result.output
 
 
 def test_a_mutant_is_reported_by_clause_kept_and_replayed(tmp_path: Path) -> None:

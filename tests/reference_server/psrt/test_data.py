@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from itertools import cycle
 from typing import Any
 
@@ -189,6 +191,33 @@ def test_a_slow_reader_loses_its_data_socket_and_nothing_else(server: Server) ->
     again = server.data(control)
     other.send(publish("a", b"2"))
     assert again.take() == pushed("a", b"2")
+
+
+def test_a_slow_reader_is_closed_by_the_bytes_that_wait_not_only_by_their_number() -> None:
+    server = Server(limits={"push_limit": 1000}, max_pub_size=10_000)
+    _, slow = server.both("a")
+    publisher = server.control()
+    slow.session.pause_writing()
+    assert publisher.send(publish("a", bytes(5000))) == OK
+    assert not slow.closed
+    assert publisher.send(publish("a")) == OK
+    assert slow.closed
+
+
+def test_one_who_reads_gets_messages_of_any_size() -> None:
+    server = Server(limits={"push_limit": 1000}, max_pub_size=10_000)
+    control, data = server.both("a")
+    control.send(*([publish("a", bytes(5000))] * 3))
+    assert data.take() == pushed("a", bytes(5000)) * 3
+
+
+def test_a_connection_that_is_gone_holds_nothing_of_an_unfinished_request(server: Server) -> None:
+    line = server.control()
+    line.send(subscribe("a")[:-2])
+    decoder = weakref.ref(line.session.connection)
+    line.session.connection_lost()
+    gc.collect()
+    assert decoder() is None
 
 
 def test_what_waited_is_written_in_order_once_it_is_taken(server: Server) -> None:

@@ -153,7 +153,8 @@ def test_a_unix_socket_asks_for_nothing(serving: Serve, tmp_path: Path) -> None:
     serving(play, unix=tmp_path / "socket.sock", anonymous=False)
 
 
-def test_a_reader_that_does_not_read_is_cut_and_may_come_again(serving: Serve) -> None:
+@pytest.mark.parametrize(("limit", "queue"), [(Limits().push_limit, 8), (800_000, 1024)], ids=["messages", "bytes"])
+def test_a_reader_that_does_not_read_is_cut_and_may_come_again(serving: Serve, limit: int, queue: int) -> None:
     def play(addresses: list[str]) -> None:
         control, token = logged_in(addresses[0])
         message = publish("a", bytes(100_000))
@@ -168,4 +169,4 @@ def test_a_reader_that_does_not_read_is_cut_and_may_come_again(serving: Serve) -
             assert ask(control, message, 1) == OK
             assert read(data, len(message)) == message
 
-    serving(play, limits=Limits(linger=0.05), data_queue=8)
+    serving(play, limits=Limits(linger=0.05, push_limit=limit), data_queue=queue)

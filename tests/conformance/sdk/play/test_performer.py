@@ -89,3 +89,50 @@ async def test_a_program_that_does_one_thing_at_a_time_is_not_asked_for_several(
     found = await played("honest", both)
 
     assert [one["verdict"] for one in found] == ["unsupported"] * 3 + ["pass"]
+
+
+QUERY = [{"ask": {"QUERY": {"key": "k"}}, "answer": "refused"}]
+
+
+@in_a_loop
+async def test_a_close_that_ends_the_driver_is_one_failure() -> None:
+    found = await played("dies-closing", {f"sdk-test/{number}": QUERY for number in range(5)})
+
+    assert [one["verdict"] for one in found] == ["crash", "pass", "pass", "pass", "pass"]
+    assert found[0]["got"].startswith("`close` ended the driver, after every step of the case was right: ")
+    assert found[0]["extra"]["process"]["death"] == "died of SIGSEGV"
+    assert found[0]["extra"]["process"]["said"] == "fatal: a late end"
+    assert found[1]["extra"]["closing"] == "sdk-test/0"
+
+
+@in_a_loop
+async def test_a_driver_that_dies_of_the_case_before_is_that_cases_crash() -> None:
+    slow = [{"wait": 0.3}, *QUERY]
+    found = await played("dies-late", {"sdk-test/guilty": [{**PURGE, "answer": "ok"}], "sdk-test/slow": slow})
+
+    assert [(one["case"], one["verdict"]) for one in found] == [("sdk-test/guilty", "crash"), ("sdk-test/slow", "pass")]
+    assert found[0]["got"] == "after the case had ended, the driver died of SIGSEGV"
+
+
+@in_a_loop
+async def test_a_driver_that_dies_after_the_last_case_has_a_guilty_one() -> None:
+    (found,) = await played("dies-late", {"sdk-test/last": [{**PURGE, "answer": "ok"}]})
+
+    assert found["verdict"] == "crash"
+
+
+@in_a_loop
+async def test_what_would_end_the_driver_again_is_held_back() -> None:
+    purges = {f"sdk-test/{number}": [{**PURGE, "answer": "ok"}] for number in range(6)}
+    found = await played("dies", {**purges, "sdk-test/query": QUERY})
+
+    assert [one["verdict"] for one in found] == ["crash"] * 3 + ["untestable"] * 3 + ["pass"]
+    assert found[3]["extra"]["held_back"] == "sdk-test/0"
+
+
+@in_a_loop
+async def test_a_driver_that_does_not_answer_tells_what_it_did_meanwhile() -> None:
+    found = await played("hangs", {"sdk-test/purge": STEPS["sdk-test/purge"]})
+
+    assert found[0]["extra"]["hang"]["busy"] is False
+    assert "(waiting, as in a deadlock)" in found[0]["got"]

@@ -199,10 +199,10 @@ def test_bytes_and_events_that_nobody_asked_for_fail_at_the_end(answers: Answers
     assert play(case(ASK), answers)[0].verdict is Verdict.FAIL
 
 
-def test_a_prerequisite_that_fails_leaves_the_case_untestable_by_nobodys_fault() -> None:
+def test_a_prerequisite_that_fails_leaves_the_case_untestable() -> None:
     outcome, _ = play(case({**ASK, "given": True}), instead(act.AwaitReport, WRONG))
 
-    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.NOBODY)
+    assert (outcome.verdict, outcome.guilty) == (Verdict.UNTESTABLE, Guilty.TARGET)
 
 
 @pytest.mark.parametrize(
@@ -249,3 +249,15 @@ def test_a_driver_that_ends_while_it_closes_is_a_crash() -> None:
         return act.Died("gone") if closing else honest(action)
 
     assert play(case(ASK), answers)[0].verdict is Verdict.CRASH
+
+
+def test_an_api_that_reports_nothing_of_a_status_is_judged_by_its_bytes() -> None:
+    status = case({"ask": {"QUERY": {"key": "k"}}, "answer": "refused"})
+    more = case(
+        {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": 1, "ttl_type": "seconds", "ttl": 2}}}
+    )
+    nothing = instead(act.AwaitReport, DriverAnswer(9, {}))
+
+    outcome, _ = play(status, nothing)
+    assert (outcome.verdict, outcome.observed) == (Verdict.PASS, "reports nothing")
+    assert play(more, nothing)[0].verdict is Verdict.FAIL

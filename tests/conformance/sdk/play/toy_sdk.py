@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sys
+import threading
 import time
 from typing import Any
 
@@ -30,7 +32,15 @@ def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
     if HOW == "says-nothing":
         return {"status": True}
     endpoint.sendall(b"\4" + bytes([len(key)]) + key)
-    return {"status": endpoint.recv(1) == b"\1"}
+    result = {"status": endpoint.recv(1) == b"\1"}
+    if HOW == "dies-late":
+        threading.Timer(0.1, die).start()
+    return result
+
+
+def die() -> None:
+    print("fatal: a late end", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def main() -> None:
@@ -48,6 +58,8 @@ def main() -> None:
                     sys.exit(1)
                 time.sleep(0.1)
         elif do == "close":
+            if HOW == "dies-closing":
+                die()
             endpoints.pop(name).close()
         elif do == "query":
             key = bytes.fromhex(command["key"]["hex"])

@@ -1,0 +1,127 @@
+"""What is known of the deaths of one run: how often each cause cost a restart, and which cases would do it again.
+
+Something that `ENOUGH` cases sent which ended the server in one way, and that no case sent which passed, is taken for
+what ends it: other cases that send it are held back. They are untestable because of it, and the restarts are left for
+others. A cause that took a quarter of all restarts is spent: from then on what each further case sends that ends the
+server so, and that fits best, is taken for it too, although cases passed that sent it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.suite.case_traits import sent_by
+from wireproof.conformance.suite.cases import Case
+from wireproof.conformance.verdict.crashes import held_back
+
+__all__ = ["DeathCause", "HeldBack", "KnownCauses", "Signature"]
+
+ENOUGH = 3
+"""Cases known to end the server in one way that sent the same, after which others that send it are held back."""
+SPENT = 4
+"""The part of all restarts that one cause may take: one of so many."""
+HUNG = 4
+"""How many deaths a hang counts as: each costs twice the time to wait for an answer."""
+Signature = tuple[str, str]
+"""How a process ended, and the words that are the same each time."""
+
+
+@dataclass(slots=True)
+class DeathCause:
+    """One way in which the server ends."""
+
+    told: str
+    """In words, as in "it ..."."""
+    case: str = ""
+    """The first case that is known to end it so; "" while none is."""
+    restarts: int = 0
+    guilty: int = 0
+    """How many cases are known to end it so."""
+    sent: Counter[str] = field(default_factory=Counter)
+    """What they send -> how many of them."""
+    spent: bool = False
+    held: set[str] = field(default_factory=set)
+    """What is taken for it since it is spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """Why a case is not played: it sends what is taken for a cause."""
+
+    cause: DeathCause
+    sends: str
+    """A message, or `NAME.field=value`."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of the case."""
+        return held_back(self.cause.case, self.cause.told, self.sends)
+
+
+class KnownCauses:
+    """The causes of one run; `most` is how many restarts there are for all of them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._causes: dict[Signature, DeathCause] = {}
+        self._passed: Counter[str] = Counter()
+        """What is sent by cases that passed -> how many of them."""
+        self._sent: dict[str, frozenset[str]] = {}
+
+    def died(self, signature: Signature, told: str, *, hung: bool = False) -> None:
+        """Note that a restart is needed because of a death, or of a hang, which costs more time."""
+        one = self._causes.setdefault(signature, DeathCause(told))
+        one.restarts += 1
+        most = self._most // (HUNG * SPENT if hung else SPENT)
+        one.spent = one.restarts >= max(2 * ENOUGH, most)
+
+    def passed(self, case: Case) -> None:
+        """Note a case that passed."""
+        self._passed.update(self._sent_by(case))
+
+    def found(self, signature: Signature, told: str, case: Case) -> None:
+        """Note a case that is known to end the server so."""
+        one = self._causes.setdefault(signature, DeathCause(told))
+        one.case = one.case or case.id
+        one.guilty += 1
+        one.sent.update(self._sent_by(case))
+        if one.spent and one.guilty >= ENOUGH and (sent := self._sent_by(case)):
+            one.held.add(max(sorted(sent), key=lambda name: self._share(one, name)))
+
+    def is_known(self, signature: Signature) -> bool:
+        """Say whether a case is known that ends the server so."""
+        return signature in self._causes and bool(self._causes[signature].case)
+
+    def would_do_it(self, case: Case) -> HeldBack | None:
+        """Return why a case is held back; None where it is to be played."""
+        sent = sorted(self._sent_by(case))
+        for one in self._causes.values():
+            for name in sent:
+                if name in one.held or (one.sent[name] >= ENOUGH and not self._passed[name]):
+                    return HeldBack(one, name)
+        return None
+
+    def suspicion(self, case: Case) -> float:
+        """Return how much of what ended the server a case sends, from 0 to 1."""
+        sent = self._sent_by(case)
+        return max(
+            (self._share(one, name) for one in self._causes.values() for name in sent & set(one.sent)), default=0
+        )
+
+    def restarts(self) -> str:
+        """Return how many restarts each cause took, the most first."""
+        found = sorted(self._causes.values(), key=lambda one: -one.restarts)
+        return "; ".join(f"{one.restarts} because it {one.told}" for one in found if one.restarts)
+
+    def _sent_by(self, case: Case) -> frozenset[str]:
+        if case.id not in self._sent:
+            self._sent[case.id] = sent_by(case)
+        return self._sent[case.id]
+
+    def _share(self, one: DeathCause, name: str) -> float:
+        """Return Ochiai's coefficient: how well sending something and ending the server go together."""
+        count = one.sent[name]
+        total = one.guilty * (count + self._passed[name])
+        return float(count / total**0.5) if total else 0.0

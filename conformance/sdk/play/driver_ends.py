@@ -1,0 +1,63 @@
+"""What is known of a driver that died or does not answer: how, what it said, where in its own code, and its CPU."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.run.known_causes import Signature
+from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.verdict.causes import signature
+from wireproof.conformance.verdict.crashes import Hang
+from wireproof.conformance.verdict.last_words import last_words
+
+MEASURED = 0.5
+"""Seconds for which a driver that does not answer is watched."""
+REPORT = 400
+"""Last lines in which a report of the death is looked for."""
+
+
+def driver_end(driver: DriverProcess) -> dict[str, Any]:
+    """Return how a driver ended and what it said, as records have it."""
+    words = last_words("\n".join(driver.last_words(REPORT)))
+    said = {"said": words.said, "frame": words.frame, "names_a_cause": words.names_a_cause}
+    how = (driver.death or "is gone").removeprefix("the driver ")
+    return {"death": how, "last_words": driver.last_words(), **said}
+
+
+async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: bool = False) -> Outcome:
+    """Return the outcome of a play with what is known of the end of its driver, or of the CPU that it used meanwhile.
+
+    `closing`: every step of the case was right before.
+    """
+    if outcome.verdict is Verdict.CRASH:
+        extra = {**outcome.extra, "process": driver_end(driver), **({"closing": True} if closing else {})}
+        return replace(outcome, extra=extra)
+    if outcome.verdict is not Verdict.HANG or (before := driver.cpu()) is None:
+        return outcome
+    began = time.monotonic()
+    await asyncio.sleep(MEASURED)
+    hang = Hang((driver.cpu() or before) - before, time.monotonic() - began)
+    return replace(outcome, got=f"{outcome.got}; it {hang.used}", extra={**outcome.extra, "hang": hang.extra})
+
+
+def signature_of(outcome: Outcome) -> Signature | None:
+    """Return what is the same in all ends of one cause; None where the driver neither died nor hung."""
+    if outcome.verdict is Verdict.CRASH and "process" in outcome.extra:
+        return signature(outcome.extra["process"])
+    if outcome.verdict is Verdict.HANG and outcome.place is not None:
+        return "hangs", outcome.place.reply_to
+    return None
+
+
+def told_of(outcome: Outcome) -> str:
+    """Return the end of a driver, as in "it ..."."""
+    process = outcome.extra.get("process")
+    if process is None:
+        return f"did not answer: {outcome.got}"
+    where = f" in {process['frame']}" if process.get("frame") else ""
+    return f"{process['death']}{where}"

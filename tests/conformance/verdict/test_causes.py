@@ -1,0 +1,215 @@
+"""The causes of a run: what did not pass, grouped, with the smallest play first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wireproof.conformance.verdict.causes import CauseKind, causes_of
+from wireproof.conformance.verdict.crashes import Hang
+from wireproof.conformance.verdict.records import Record
+
+
+def made(
+    case: str,
+    verdict: str = "fail",
+    *,
+    place: tuple[str, str] | None = ("QUERY", "quota"),
+    asked: str = "INSERT QUERY",
+    sent: int = 10,
+    **changes: Any,
+) -> Record:
+    extra = changes.pop("extra", {})
+    where = {"reply_to": place[0], "field": place[1], "asked": asked} if place else {}
+    event = {"at_us": 1, "connection": "a", "direction": "sent", "hex": "00" * sent, "text": ""}
+    return {
+        "record_id": case,
+        "case": case,
+        "level": "MUST",
+        "clauses": ["C-1"],
+        "verdict": verdict,
+        "blamed": "C-1",
+        "guilty": "target",
+        "delivery": "whole",
+        "step": 0,
+        "expected": "1",
+        "got": "2",
+        "exchange": [event],
+        **changes,
+        "extra": {**where, **extra},
+    }
+
+
+def died(case: str, death: str = "died of SIGABRT", frame: str = "", said: str = "", **changes: Any) -> Record:
+    process = {"death": death, "frame": frame, "said": said, "names_a_cause": bool(said)}
+    return made(case, "crash", extra={"process": process}, **changes)
+
+
+def grouped(*records: Record) -> list[list[str]]:
+    return [[one["case"] for one in cause.records] for cause in causes_of(records)]
+
+
+def test_what_passed_has_no_cause() -> None:
+    assert causes_of([made("a", "pass"), made("b", "unsupported")]) == []
+
+
+def test_the_smallest_play_comes_first_and_consequences_follow() -> None:
+    high = made("high", "untestable", sent=1, extra={"rests_on": "low"})
+    (cause,) = causes_of([made("same", sent=20), high, made("low")])
+
+    assert [one["case"] for one in cause.records] == ["low", "same", "high"]
+    assert cause.following == ["same", "high"]
+    assert (cause.kind, cause.clause, cause.common) == (CauseKind.FAILURE, "C-1", ["INSERT", "QUERY"])
+
+
+def test_what_may_be_is_no_first_example_of_what_must_be() -> None:
+    assert grouped(made("may", level="MAY", sent=1), made("must")) == [["must", "may"]]
+
+
+def test_a_consequence_of_a_consequence_is_in_the_group_of_both() -> None:
+    pairs = made("a/pairs-1", blamed="C-2", place=("QUERY", ""))
+    high = made("high", "untestable", extra={"rests_on": "a/pairs-1"})
+
+    assert grouped(high, pairs, made("low")) == [["low", "a/pairs-1", "high"]]
+
+
+@pytest.mark.parametrize(
+    ("other", "together"),
+    [
+        (made("b"), True),
+        (made("b", blamed="C-2"), False),
+        (made("b", blamed="C-2", place=("GET", "value")), False),
+        (made("b", place=("QUERY", "ttl")), False),
+        (made("b/pairs-1", blamed="C-2"), True),
+        (made("b/pairs-1", blamed="C-2", place=("QUERY", "")), True),
+        (made("b/pairs-1", blamed="C-2", place=("GET", "")), False),
+        (made("b", "untestable", guilty="nobody", blamed="C-2"), True),
+        (made("b", "untestable", guilty="nobody", place=("GET", "")), False),
+        (made("b", "hang", place=("QUERY", "")), False),
+        (made("b", delivery="bytes", blamed="C-6"), False),
+    ],
+)
+def test_two_failures_have_one_cause_where_sentence_and_place_agree(other: Record, together: bool) -> None:
+    assert len(causes_of([made("a"), other])) == 2 - together
+
+
+def test_a_large_number_that_was_read_wrong_is_one_cause() -> None:
+    large = str(2**63 - 1)
+    other = made("b", blamed="C-2", got=large)
+
+    assert len(causes_of([made("a", got=large), other])) == 1
+    assert len(causes_of([made("a", got="7"), made("b", blamed="C-2", got="7")])) == 2
+
+
+def test_what_fails_only_when_cut_is_one_cause() -> None:
+    cut = [made(f"c/{n}", blamed="C-6", delivery="bytes", place=("QUERY", str(n))) for n in range(3)]
+
+    assert grouped(*cut, made("a")) == [["c/0", "c/1", "c/2"], ["a"]]
+
+
+def test_a_failed_preparation_that_nothing_explains_is_a_cause() -> None:
+    orphan = made("a", "untestable", guilty="nobody", place=("SET", ""))
+    late = made("b", "untestable", guilty="harness", got="asked too late")
+
+    assert [one.kind for one in causes_of([late, orphan])] == [CauseKind.PRECONDITION, CauseKind.UNDECIDED]
+
+
+def test_a_history_that_could_not_begin_follows_what_fails() -> None:
+    history = made("h", "untestable", guilty="nobody", place=("GET", ""), extra={"history": "drawn"})
+
+    assert grouped(history, made("a")) == [["a", "h"]]
+
+
+def test_deaths_are_told_apart_by_their_words() -> None:
+    stays_up = made("up", "crash", place=None, exchange=[], got="x", blamed=None)
+    stays_up["extra"]["ends"] = [{"how": "died", "death": "died of SIGABRT", "frame": "f at x.c:1"}]
+    one, two = died("a", frame="f at x.c:1"), died("b", frame="g at x.c:9")
+
+    assert grouped(stays_up, one, two, made("c")) == [["a", "up"], ["b"], ["c"]]
+
+
+def test_numbers_and_addresses_do_not_tell_deaths_apart() -> None:
+    words = ["bad index 7 at 0x7ffe", "bad index 12 at 0x8ffe"]
+
+    assert len(causes_of([died(str(n), said=said) for n, said in enumerate(words)])) == 1
+    assert len(causes_of([died("a", said="bad index"), died("b", said="out of memory")])) == 2
+
+
+def test_deaths_without_words_have_one_cause_while_they_have_a_request_in_common() -> None:
+    get = [died("a", asked="GET SET"), died("b", asked="GET INSERT", sent=11)]
+
+    assert grouped(*get, died("c", asked="LIST", sent=12)) == [["a", "b"], ["c"]]
+    assert causes_of(get)[0].common == ["GET"]
+
+
+def test_a_death_without_words_in_a_case_about_no_request_has_the_cause_of_others() -> None:
+    raw = died("raw", asked="QUERY", group="ROBUSTNESS", sent=1)
+
+    assert grouped(raw, died("a", place=("LIST", ""), asked="LIST", group="LIST")) == [["a", "raw"]]
+
+
+def test_a_death_is_shown_by_a_case_about_the_request_at_which_it_happened() -> None:
+    small = died("small", frame="f", place=("GET", ""), group="LIST")
+
+    assert grouped(small, died("about", frame="f", place=("GET", ""), group="GET", sent=99)) == [["about", "small"]]
+
+
+def test_large_numbers_that_are_read_wrong_are_one_cause_and_break_the_clause_about_them() -> None:
+    extreme = {"extreme": "C-9"}
+    large = [made("a", extra=extreme), made("b", blamed="C-2", place=("GET", "ttl"), extra=extreme)]
+
+    assert [one.clause for one in causes_of(large)] == ["C-9"]
+    assert [one.clause for one in causes_of([*large, made("c")])] == ["C-1"]
+
+
+def test_what_is_held_back_follows_the_death() -> None:
+    held = made("h", "untestable", place=None, exchange=[], step=None, extra={"held_back": "a"})
+
+    assert grouped(held, died("a"), died("b", sent=11)) == [["a", "b", "h"]]
+
+
+def test_a_combination_that_uses_a_request_which_is_never_answered_follows_it() -> None:
+    hang = made("stat", "hang", place=("STAT", ""), asked="STAT")
+    shifted = made("b/pairs-1", "hang", blamed="C-2", place=("WHOAMI", ""), asked="STAT WHOAMI")
+    shifted_too = made("b/pairs-2", blamed="C-2", place=("WHOAMI", ""), asked="STAT WHOAMI")
+    other = made("b/pairs-3", "hang", blamed="C-2", place=("WHOAMI", ""), asked="WHOAMI")
+
+    assert grouped(hang, shifted, other, shifted_too) == [["stat", "b/pairs-1", "b/pairs-2"], ["b/pairs-3"]]
+
+
+def test_a_hang_of_the_whole_server_is_a_hang_with_its_cpu() -> None:
+    hang = died("a", "answered nobody any more")
+    hang |= {"verdict": "hang"}
+    hang["extra"]["hang"] = {"cpu": 4.9, "seconds": 5.0, "busy": True}
+    (cause,) = causes_of([hang])
+
+    assert cause.kind is CauseKind.HANG
+    assert cause.as_json()["hang"] == {"cpu": 4.9, "seconds": 5.0, "busy": True}
+
+
+def test_worst_first() -> None:
+    found = causes_of([made("a"), made("b", "hang", place=("GET", "")), died("c")])
+
+    assert [one.kind for one in found] == [CauseKind.DEATH, CauseKind.HANG, CauseKind.FAILURE]
+
+
+def test_every_bad_record_is_in_exactly_one_cause() -> None:
+    verdicts = ("fail", "lenient", "crash", "hang", "untestable", "harness_error")
+    places = [None, ("QUERY", ""), ("QUERY", "quota"), ("*", ""), ("", "")]
+    records = [made(f"{v}/{n}", v, place=place) for v in verdicts for n, place in enumerate(places)]
+    records += [made("x", "untestable", extra={"rests_on": "nobody"})]
+    found = [one["case"] for cause in causes_of(records) for one in cause.records]
+
+    assert sorted(found) == sorted(one["case"] for one in records)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "runs", "told"),
+    [(4.9, False, "busy"), (0.1, True, "busy"), (0.0, False, "waiting"), (0.5, False, "slow")],
+)
+def test_a_hang_is_busy_where_it_used_or_always_wanted_the_processor(cpu: float, runs: bool, told: str) -> None:
+    hang = Hang(cpu, 5.0, runs)
+
+    assert hang.told.startswith(f"hangs: it answers nobody, and used {cpu:.1f} s of CPU in 5.0 s ({told}")
+    assert hang.busy is (told == "busy")
