@@ -41,6 +41,7 @@ from wireproof.conformance.model.outcome import StepEvent, Stopped
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, wording
+from wireproof.conformance.player.byte_allowance import MOST, ByteAllowance
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.conformance.suite.pattern_types import Pattern
@@ -51,13 +52,9 @@ from wireproof.protocols import NEED_DATA, EndOfStream, Message, Push, RemotePro
 from wireproof.reference_server.model import Window
 
 Result = TypeVar("Result")
-FLOOD = "flood"
-"""What the record of a play keeps in which the target sent more than any server has to say."""
 ActionGenerator = Generator[Action, Answer, Result]
 SETTLED = 0.02
 """Seconds in which a datagram that was sent before another came is there, too."""
-MOST, MOST_OF_TABLES, MOST_HEAVY = 1 << 20, 16 << 20, 40 << 20
-"""Bytes that a target may send in one play: in any, in one that reads whole tables, in one about megabytes."""
 LAST_WORDS = 0.25
 """Seconds a target has to end a connection whose requests have ended; one that does not is only judged by what came."""
 
@@ -101,7 +98,7 @@ class CaseConnections:
         self.judge: DocumentJudge | None = None
         """The model that judges replies, in a case that leaves that to the document."""
         self._ended_early: list[CaseConnection] = []
-        self._left = most
+        self._allowance = ByteAllowance(most, self.extra)
         self._on_step = on_step
 
     def do(self, action: Action, connection: str = "", data: bytes = b"") -> ActionGenerator[Answer]:
@@ -258,20 +255,13 @@ class CaseConnections:
         while (event := self._own(line)) is None and line.ended is None and self.now < deadline and not enough():
             answer = yield from self.do(Read(line.name, deadline - self.now), line.name)
             if answer.kind is Kind.RECEIVED:
-                self._count(answer.data)
+                self._allowance.take(answer.data)
                 line.received += answer.data
                 line.codec.receive_data(answer.data)
             elif answer.kind is not Kind.SILENT:
                 line.ended = answer.kind
                 line.codec.receive_data(b"")
         return event or (EndOfStream(0) if line.ended else None)
-
-    def _count(self, data: bytes) -> None:
-        """Raise `Stopped` where the target sends more than any server has to say."""
-        self._left -= len(data)
-        if self._left < 0:
-            self.extra[FLOOD] = "1"
-            raise Stopped(Verdict.FAIL, "an answer that ends", "the target sends without end", byte=0)
 
     def _own(self, line: CaseConnection) -> Message | EndOfStream | None:
         """Return the next message that does not answer a no-op request."""

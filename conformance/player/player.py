@@ -29,7 +29,8 @@ from dataclasses import replace
 from wireproof.conformance.model.outcome import Outcome, Place, StepEvent, Stopped, harness_error
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
-from wireproof.conformance.player.connections import MOST, MOST_HEAVY, MOST_OF_TABLES, ActionGenerator, CaseConnections
+from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_OF_TABLES
+from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.modelled import allowed, judge_of, settle_pushes
 from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request, reads_tables

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.player.connections import FLOOD
+from wireproof.conformance.player.byte_allowance import FLOOD
 
 PATIENCE = 30.0
 """Seconds of play in which more than one play in `ONE_IN` must have passed."""

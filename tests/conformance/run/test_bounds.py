@@ -14,7 +14,7 @@ from tests.conformance.scripted import make_case
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.player.connections import FLOOD
+from wireproof.conformance.player.byte_allowance import FLOOD
 from wireproof.conformance.run import bounds
 from wireproof.conformance.run.bounds import FLOODS, MANY, Bounds
 from wireproof.conformance.run.runner import Plan, Settings, play_all
