@@ -9,7 +9,7 @@ __all__ = ["FLOOD", "MOST", "MOST_HEAVY", "MOST_OF_TABLES", "ByteAllowance"]
 
 FLOOD = "flood"
 """What the record of a play keeps in which the target sent more than any server has to say."""
-MOST, MOST_OF_TABLES, MOST_HEAVY = 1 << 20, 16 << 20, 40 << 20
+MOST, MOST_OF_TABLES, MOST_HEAVY = 4 << 20, 16 << 20, 40 << 20
 """Bytes in any play, in one that reads whole tables, in one about megabytes."""
 
 

@@ -33,7 +33,7 @@ from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_O
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.modelled import allowed, judge_of, settle_pushes
 from wireproof.conformance.player.steps import play_step
-from wireproof.conformance.suite.case_traits import last_request, reads_tables
+from wireproof.conformance.suite.case_traits import last_request, leaves_unread, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
@@ -53,7 +53,8 @@ class Player:
         on_step: Callable[[StepEvent], None] | None = None,
     ) -> None:
         self.case = case
-        most = MOST_HEAVY if case.heavy else MOST_OF_TABLES if reads_tables(case) else MOST
+        is_heavy = case.heavy or leaves_unread(case)
+        most = MOST_HEAVY if is_heavy else MOST_OF_TABLES if reads_tables(case) else MOST
         self.talk = CaseConnections(symbols, segmentation=segmentation, timeout=timeout, on_step=on_step, most=most)
         self._step = 0
 

@@ -22,6 +22,7 @@ from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.steps import (
     AnyStep,
     Concurrent,
+    ConnectTo,
     Expect,
     ExpectAlive,
     ExpectClosed,
@@ -95,6 +96,11 @@ def patience(case: Case) -> float:
 def reads_tables(case: Case) -> bool:
     """Say whether a case looks at the rows of a table."""
     return "rows" in _fields(case.steps)
+
+
+def leaves_unread(case: Case) -> bool:
+    """Say whether a case lets a target write until it is blocked, on a connection that is not read."""
+    return any(isinstance(one, ConnectTo) and one.unread for one in parts(case.steps))
 
 
 def longest(case: Case) -> int:
