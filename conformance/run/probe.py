@@ -28,6 +28,8 @@ AUTO = "auto"
 """In place of a profile or variant: whatever the server speaks."""
 PATIENCE = 10.0
 """Seconds that one answer may take at most."""
+SECOND_QUESTION = 3.0
+"""Seconds that the answer to a second question may take."""
 QUIET = 0.3
 """Seconds without a byte after which an answer is taken as whole."""
 PAUSE = 0.5
@@ -81,7 +83,23 @@ async def ask_spoken(
     fitting = [one for one in found if profile in (AUTO, one.profile) and variant in (AUTO, one.variant)]
     if not fitting:
         raise ProbeError(_mismatch(address, found[0], profile, variant))
-    return fitting[0], ""
+    return fitting[0], "" if profile != AUTO else await _second_opinion(suite, address, fitting[0], timeout)
+
+
+async def _second_opinion(suite: Suite, address: Address, found: Spoken, timeout: float) -> str:
+    """Return a warning where another request is answered as under another profile, "" elsewhere."""
+    if "version" not in suite.probe or await _answers_as(suite, address, found, timeout):
+        return ""
+    others = [one for one in protocol(suite.protocol).profiles.values() if one.name != found.profile]
+    for one in others:
+        if found.variant in one.variants and await _answers_as(
+            suite, address, Spoken(one.name, found.variant), timeout
+        ):
+            return (
+                f"{address} speaks {found.profile} by the answer to one request and {one.name} by another; it is tested "
+                f"as the former: name the profile with --profile"
+            )
+    return ""
 
 
 async def _detected(suite: Suite, address: Address, timeout: float) -> list[Spoken]:
@@ -99,12 +117,34 @@ async def _check_named(suite: Suite, address: Address, named: Spoken, timeout: f
     if named in found:
         return ""
     if found:
-        raise ProbeError(_mismatch(address, found[0], named.profile, named.variant))
+        mismatch = _mismatch(address, found[0], named.profile, named.variant)
+        if all(one.variant != named.variant for one in found) or not await _answers_as(suite, address, named, timeout):
+            raise ProbeError(mismatch)
+        return f"{mismatch}, by the answer to one request, and as {named.profile} by another; it is tested as that"
     heard = bytearray(answer)
     await reply_to(suite, address, named, None, timeout, heard)
     if not heard:
         raise ProbeError(f"nothing to test at {address}: asked twice, {_what_came(answer, end)}")
     return f"{_unknown(suite, address, answer, end)}; it is tested as {named.profile} {named.variant} all the same"
+
+
+async def _answers_as(suite: Suite, address: Address, named: Spoken, timeout: float) -> bool:
+    """Say whether the request for the version is answered as under this profile, to the byte.
+
+    A server that answers one request wrongly may look like one of another profile.
+    """
+    spec: Mapping[str, Any] | None = suite.probe.get("version")
+    if spec is None:
+        return False
+    symbols, heard = _symbols(suite, named.profile, named.variant), bytearray()
+    request = symbols.message(message_of(spec["ask"]))
+    try:
+        async with _session(symbols, address, min(timeout, SECOND_QUESTION), heard) as ask:
+            before = len(heard)
+            event = await ask(request)
+            return isinstance(event, Message) and len(heard) - before == len(symbols.codec.encode(event))
+    except (OSError, ProtocolError):
+        return False
 
 
 def _mismatch(address: Address, found: Spoken, profile: str, variant: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from queue import Queue
 from typing import Any
 
-from tests.conformance.servers import Handle, serving, torn_service
+from tests.conformance.servers import Handle, reference, serving, torn_service
 from wireproof.conformance.model.targets import Address
 
 
@@ -24,6 +24,13 @@ def in_thread(handle: Handle) -> Iterator[Address]:
 def in_thread_service(kind: Any) -> Iterator[str]:
     """Serve the reference with sessions of such a kind (`torn.py`) until the block ends."""
     with _in_thread(torn_service(kind)) as address:
+        yield str(address)
+
+
+@contextmanager
+def in_thread_reference(profile: str, variant: str, mutant: str) -> Iterator[str]:
+    """Serve a mutant of the reference in a thread until the block ends."""
+    with _in_thread(reference(profile, variant, mutant)) as address:
         yield str(address)
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from tests.conformance import servers, torn
 from tests.conformance.scripted import make_case
-from tests.conformance.threads import in_thread, in_thread_service
+from tests.conformance.threads import in_thread, in_thread_reference, in_thread_service
 from wireproof.conformance.commands import test as command_module
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.run.processes import module_command, running_server
@@ -141,6 +141,21 @@ def test_long_lines_are_not_wrapped_where_there_is_no_terminal(wrong: str) -> No
     lines = wireproof(wrong, "-k", "query/", *NAMED).output.splitlines()
 
     assert any(line.startswith("    ") and len(line) > 90 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("profile", "mutant"), [("7.3.2", "wire:WHOAMI_REPLY.lead:left-out"), ("7.1.0", "wire:WHOAMI_REPLY.end:longer")]
+)
+def test_who_answers_one_request_like_another_profile_is_tested_as_named(profile: str, mutant: str) -> None:
+    with in_thread_reference(profile, "uint16", mutant) as address:
+        result = wireproof(address, "--profile", profile, "--variant", "uint16", "-k", "whoami/ or query/status")
+
+        asked = wireproof(address, "-k", "query/status")
+
+    assert result.exit_code == 1
+    assert f"and as {profile} by another; it is tested as that" in result.output
+    assert "WHOAMI" in result.output
+    assert f"and {profile} by another; it is tested as the former: name the profile with --profile" in asked.output
 
 
 def test_a_wrong_width_is_refused_with_the_one_that_is_spoken(reference: str) -> None:
