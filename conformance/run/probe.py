@@ -90,15 +90,11 @@ async def _second_opinion(suite: Suite, address: Address, found: Spoken, timeout
     """Return a warning where another request is answered as under another profile, "" elsewhere."""
     if "version" not in suite.probe or await _answers_as(suite, address, found, timeout):
         return ""
-    others = [one for one in protocol(suite.protocol).profiles.values() if one.name != found.profile]
-    for one in others:
-        if found.variant in one.variants and await _answers_as(
-            suite, address, Spoken(one.name, found.variant), timeout
-        ):
-            return (
-                f"{address} speaks {found.profile} by the answer to one request and {one.name} by another; it is tested "
-                f"as the former: name the profile with --profile"
-            )
+    known = protocol(suite.protocol).profiles.values()
+    for other in [Spoken(one.name, found.variant) for one in known if found.variant in one.variants]:
+        if other != found and await _answers_as(suite, address, other, timeout):
+            both = f"{found.profile} by the answer to one request and {other.profile} by another"
+            return f"{address} speaks {both}; it is tested as the former: name the profile with --profile"
     return ""
 
 
