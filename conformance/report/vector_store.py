@@ -7,12 +7,13 @@ digest of everything that the cases of the protocol say, and of the version that
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 
 import jsonschema_rs
@@ -76,10 +77,11 @@ def derive(suite: Suite) -> dict[str, Document]:
     """
     topics: dict[str, dict[str, Document]] = {}
     chosen = configurations(protocol(suite.protocol))
-    with multiprocessing.get_context("fork").Pool(os.cpu_count(), _keep_suite, (suite,)) as pool:
-        for letter, documents in zip(chosen, pool.imap(_documents, chosen.values()), strict=True):
-            for topic, document in documents.items():
-                topics.setdefault(topic, {})[letter] = document
+    with ProcessPoolExecutor(os.cpu_count(), get_context("fork"), _keep_suite, (suite,)) as pool:
+        derived = [pool.submit(_documents, one) for one in chosen.values()]
+    for letter, one in zip(chosen, derived, strict=True):
+        for topic, document in one.result().items():
+            topics.setdefault(topic, {})[letter] = document
     ids = [*(frame.id for frame in suite.frames), *(case.id for case in suite.cases)]
     order = {identifier: place for place, identifier in enumerate(ids)}
     return {topic: checked(merged(documents, order)) for topic, documents in topics.items()}
