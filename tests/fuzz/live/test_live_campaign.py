@@ -90,7 +90,7 @@ def test_a_death_is_found_made_small_kept_and_replayed(tmp_path: Path) -> None:
     )
     assert (finding.oracle, finding.reproduced) == ("the process stays", (3, 3))
     assert "SIGSEGV" in finding.detail
-    assert "ffff" in (place / "exchange.txt").read_text()
+    assert "ffff" in (place / "finding.json").read_text()
     again = CliRunner().invoke(replay, [str(place), "--target-command", wrong("dies")])
     assert (again.exit_code, again.output.split()[0]) == (1, "REPRODUCED")
     fixed = CliRunner().invoke(replay, [str(place), "--target-command", REFERENCE])
