@@ -57,9 +57,7 @@ class Contestant:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("reports/matrix"), help="Folder for the matrix.")
 @click.option("--no-matrix", is_flag=True, help="Stop after the runs (no Spark, no Java).")
 @click.option("--simulate", is_flag=True, help="Play the reference servers in simulation: no sockets, no mutants.")
-@click.option(
-    "--sample", is_flag=True, help="One mutant, and each profile under one variant; what is left out is printed."
-)
+@click.option("--sample", is_flag=True, help="Of each protocol one mutant and one server; what is left out is printed.")
 @click.pass_context
 def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, simulate: bool, sample: bool) -> None:
     """Test the reference servers of every protocol, profile and variant, and two mutants of each, then fold the matrix.
@@ -113,15 +111,14 @@ def _contestants() -> list[Contestant]:
 
 
 def _sampled(contestants: list[Contestant]) -> list[Contestant]:
-    """Return of each protocol one mutant, and every profile under one variant, in turn."""
+    """Return of each protocol one mutant, and the newest profile under one variant."""
     found: list[Contestant] = []
     for one in contestants:
-        profiles = protocol(one.protocol).profiles
-        variants, turn = list(profiles[one.profile].variants), list(profiles).index(one.profile)
+        newest = list(protocol(one.protocol).profiles.values())[-1]
         if one.mutant is not None:
             wanted = not any(other.mutant for other in found if other.protocol == one.protocol)
         else:
-            wanted = one.variant == variants[(turn + 1) % len(variants)]
+            wanted = one.profile == newest.name and one.variant == list(newest.variants)[-1]
         if wanted:
             found.append(one)
     return found
