@@ -30,7 +30,7 @@ MUTANTS = (
     mutant("bye-is-not-said", "BYE is told as done, and nothing is sent or closed.", "CLIENT-18",
            first("Client.bye", "return ResponseCode.OK")),
     mutant("hangs-on-close", "What waits when a socket is lost waits on.", "CLIENT-19",
-           first("Link._end", "if told: self._waiting.clear()")),
+           first("Link._end", "if detail: self._waiting.clear()")),
     mutant("cut-pushes-lost", "A push that comes in several segments is lost.", "CLIENT-7",
            after("WatchedLink.data_received", "super().data_received(data)",
                  "if self._patience: self._codec._buffer.drop()")),
