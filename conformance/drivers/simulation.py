@@ -12,6 +12,7 @@ from wireproof.conformance.drivers.io_audit import IoAudit, IoAuditError, misdel
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, ReadUsage, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.conformance.player.player import Player
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.service import Peer, Service, Session
@@ -84,6 +85,17 @@ class _SimulatedDatagrams:
             self.came.append(answer)
 
 
+def carried_out(asking: ActionGenerator[Result], perform: Callable[[Action], Answer]) -> Result:
+    """Perform each action that a player asks for; return its result. Raises what `perform` and the player raise."""
+    try:
+        action = next(asking)
+        while True:
+            action = asking.send(perform(action))
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+
+
 class SimulationDriver:
     """Plays cases against a fresh service each, made by `factory(clock)`."""
 
@@ -92,15 +104,8 @@ class SimulationDriver:
 
     def play(self, player: Player) -> Outcome:
         """Run one case to its outcome."""
-        session = Simulation(self._factory)
-        play = player.play()
         try:
-            action = next(play)
-            while True:
-                action = play.send(session.perform(action))
-        except StopIteration as stop:
-            outcome: Outcome = stop.value
-            return outcome
+            return carried_out(player.play(), Simulation(self._factory).perform)
         except IoAuditError as error:
             return misdelivered(error, player.talk.trace)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from wireproof.conformance.commands.target_options import Target
+from wireproof.conformance.drivers.simulation import carried_out
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.mutation.mutant_result import RED
 from wireproof.conformance.player.player import Player
@@ -23,7 +24,7 @@ from wireproof.fuzz.known_targets import CodeTarget
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_reproduction import shown
-from wireproof.fuzz.live.simulated import carried_out, new_server
+from wireproof.fuzz.live.simulated import new_server
 from wireproof.fuzz.live_settings import broken_now
 from wireproof.fuzz.promotion.writing import regressions
 from wireproof.protocols import protocol
@@ -67,7 +68,7 @@ def _outcome(case: Case, context: FuzzContext, live: LiveTarget | None) -> Outco
     where = protocol(context.name), context.profile, context.variant
     symbols = Symbols(*where, case=case.id, namespace=token_hex(3), variables=case.variables)
     play = Player(case, symbols, segmentation=WHOLE).play()
-    return carried_out(play, new_server(context)) if live is None else live.perform(play)
+    return carried_out(play, new_server(context).perform) if live is None else live.perform(play)
 
 
 def kept_findings(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from wireproof.conformance.drivers.simulation import carried_out
 from wireproof.conformance.player.connections import ActionGenerator, Result
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play
-from wireproof.fuzz.live.simulated import carried_out, new_server
+from wireproof.fuzz.live.simulated import new_server
 from wireproof.fuzz.script import Script
 
 __all__ = ["ComparedServer", "LiveServer", "SimulatedServer"]
@@ -76,12 +77,12 @@ class SimulatedServer:
 
     def play(self, script: Script, patience: float = PATIENCE) -> Play:
         """Play a script unchanged; only the virtual time of the script passes."""
-        trace = carried_out(playing(script, self.context, patience=patience), self._server)
+        trace = carried_out(playing(script, self.context, patience=patience), self._server.perform)
         return Play(script, trace, self.context, patience)
 
     def perform(self, asking: ActionGenerator[Result]) -> Result:
         """Perform in simulation what a player asks for; return its result."""
-        return carried_out(asking, self._server)
+        return carried_out(asking, self._server.perform)
 
     def restart(self, why: str) -> bool:
         """Replace the server by a new one."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from wireproof.conformance.drivers.simulation import Simulation
-from wireproof.conformance.player.connections import ActionGenerator, Result
+from wireproof.conformance.drivers.simulation import Simulation, carried_out
 from wireproof.conformance.run.reference_target import service
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
@@ -15,7 +14,7 @@ from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import seeded_ids
 
-__all__ = ["carried_out", "new_server", "simulated"]
+__all__ = ["new_server", "simulated"]
 
 PATIENCE = 1.0
 
@@ -30,18 +29,7 @@ def new_server(context: FuzzContext, mutant: str | None = None, *, bare: bool = 
     return Simulation(lambda clock: make(context.name, profile=context.profile, variant=context.variant, clock=clock))
 
 
-def carried_out(asking: ActionGenerator[Result], server: Simulation) -> Result:
-    """Perform in simulation what a player asks for; return its result."""
-    try:
-        action = next(asking)
-        while True:
-            action = asking.send(server.perform(action))
-    except StopIteration as stop:
-        result: Result = stop.value
-        return result
-
-
 def simulated(context: FuzzContext, script: Script, mutant: str | None = None, *, bare: bool = False) -> Play:
     """Return the play of a script on a new server, see `new_server`."""
-    trace = carried_out(playing(script, context, patience=PATIENCE), new_server(context, mutant, bare=bare))
+    trace = carried_out(playing(script, context, patience=PATIENCE), new_server(context, mutant, bare=bare).perform)
     return Play(script, trace, context, PATIENCE)

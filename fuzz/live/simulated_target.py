@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.drivers.simulation import Simulation, carried_out
 from wireproof.conformance.model.trace import Trace
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.observation import Play, normalised
-from wireproof.fuzz.live.simulated import carried_out, new_server
+from wireproof.fuzz.live.simulated import new_server
 from wireproof.fuzz.script import Script
 
 __all__ = ["SimulatedTarget"]
@@ -32,7 +32,7 @@ class SimulatedTarget(LiveTarget):
         """Play a script unchanged; no process is measured. An exception of the server counts as its death."""
         trace, death = Trace(), None
         try:
-            trace = carried_out(playing(script, self.context, patience=patience), self._simulation)
+            trace = carried_out(playing(script, self.context, patience=patience), self._simulation.perform)
         except Exception as error:
             death = normalised(f"raised {type(error).__name__}: {error}")
         return Play(script, trace, self.context, patience, death)

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.drivers.simulation import Simulation, carried_out
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
@@ -43,14 +43,7 @@ class Cut:
 
     def play(self, player: Player) -> Outcome:
         """Run one case to its outcome."""
-        asking = player.play()
-        try:
-            action = next(asking)
-            while True:
-                action = asking.send(self._answer(action))
-        except StopIteration as stop:
-            outcome: Outcome = stop.value
-            return outcome
+        return carried_out(player.play(), self._answer)
 
     def _answer(self, action: Action) -> Answer:
         self._left -= 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wireproof.conformance.drivers.simulation import Simulation
+from wireproof.conformance.drivers.simulation import Simulation, carried_out
 from wireproof.conformance.model.actions import Open, Read, Sleep, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.run.reference_target import service
@@ -18,7 +18,7 @@ from wireproof.fuzz.differential.diff_campaign import DiffCampaign, DiffLimits
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.execution import playing
 from wireproof.fuzz.live.observation import Play
-from wireproof.fuzz.live.simulated import carried_out, simulated
+from wireproof.fuzz.live.simulated import simulated
 from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
 from wireproof.protocols.psrt.requests import Attach, DataGreeting, Greeting, Login, Publish, Subscribe
@@ -44,7 +44,7 @@ def on_another(script: Script, seed: int) -> Play:
     """Return the play on a server that draws other tokens."""
     made = CONTEXT.name, {"profile": CONTEXT.profile, "variant": CONTEXT.variant, "seed": seed}
     server = Simulation(lambda clock: service(made[0], clock=clock, **made[1]))  # type: ignore[arg-type]
-    return Play(script, carried_out(playing(script, CONTEXT, patience=1.0), server), CONTEXT, 1.0)
+    return Play(script, carried_out(playing(script, CONTEXT, patience=1.0), server.perform), CONTEXT, 1.0)
 
 
 def test_tokens_may_differ() -> None:
