@@ -25,7 +25,6 @@ __all__ = [
     "changed",
     "clauses_of",
     "derived",
-    "edited_parts",
     "field_kind",
     "instead",
     "lead",
@@ -65,7 +64,7 @@ def clauses_of(prefix: str, words: str) -> tuple[str, ...]:
     return tuple(f"{prefix}-{one}" for one in dict.fromkeys(words.split()))
 
 
-def edited_parts(
+def _edited_parts(
     packages: Sequence[str], edits: Sequence[Edit], makers: Mapping[str, Callable[..., Any]], **classes: str
 ) -> dict[str, Any]:
     """Return the patches that put edited modules in; these are compiled when a server is made.
@@ -103,7 +102,7 @@ def patched(
     """
     if not edits:
         return dict(patches)
-    made = edited_parts(
+    made = _edited_parts(
         (codec, server), edits, makers, state=f"{server}.state.State", session=f"{server}.session.{session}"
     )
     both_handlers = {"handlers": both(made["handlers"], patches["handlers"])} if "handlers" in patches else {}

@@ -21,7 +21,8 @@ from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
-from wireproof.conformance.run.selection import SelectionError, select
+from wireproof.conformance.run.bounds import time_is_over
+from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Hello
 from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, load_sdk_suite, play_cases
@@ -158,7 +159,7 @@ class _SdkTest:
         except TimeoutError:
             if not timer.expired():
                 raise
-            why = f"the time for it is over (--max-time {most:g})"
+            why = time_is_over(most)
             plan.run.partial.append(why)
             played = {one["case"] for one in self.records}
             for case in (unplayed := [case for case in plan.cases if case.id not in played]):
@@ -170,8 +171,7 @@ class _SdkTest:
         """Return the cases to play, and note in the run what they leave out."""
         expression, level, slow = self.options["expression"], Level(self.options["level"].upper()), self.options["slow"]
         cases = select(self.suite, run.profile, run.variant, expression=expression, level=level, slow=slow)
-        run.partial += [f"-k {expression.strip()}"] if expression.strip() else []
-        run.partial += [f"--level {level.value.lower()}"] if level is not Level.MAY else []
+        run.partial += left_out_by(expression, level)
         run.cases = len(select(self.suite, run.profile, run.variant, slow=slow)) if run.partial else len(cases)
         return cases
 

@@ -42,9 +42,10 @@ from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
-from wireproof.conformance.run.selection import SelectionError, parse, select
+from wireproof.conformance.run.selection import SelectionError, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
 from wireproof.conformance.verdict.causes import causes_of
+from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
@@ -195,8 +196,7 @@ class _Test:
     def _bound(self, plan: Plan, expression: str, level: Level, left_out: int) -> None:
         """Say what the run leaves out, how long it may take, and who is told when the target is lost."""
         run, most = plan.run, self.options["max_time"]
-        run.partial += [f"-k {expression.strip()}"] if expression.strip() else []
-        run.partial += [f"--level {level.value.lower()}"] if level is not Level.MAY else []
+        run.partial += left_out_by(expression, level)
         run.cases = len(self._selected(run)) if run.partial else len(plan.cases)
         if most is not None:
             plan.bounds.until, plan.bounds.max_time = self.began + most, most
@@ -304,7 +304,7 @@ class _Test:
     def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int, where: Path | None) -> None:
         run = plan.run
         if plan.stopped:
-            left = sum(str(one["got"]).startswith("the run ended") for one in records)
+            left = sum(is_unplayed(one["got"]) for one in records)
             click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
         show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))

@@ -22,6 +22,7 @@ from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind
+from wireproof.conformance.verdict.last_words import in_frame
 from wireproof.conformance.verdict.records import Record, Run
 
 STYLES = {
@@ -143,9 +144,8 @@ def _ended(first: Record, process: Mapping[str, Any]) -> str:
     """Return how a process ended, what it said, and where in its own code."""
     if first.get("extra", {}).get("hang") or "death" not in process:
         return str(first["got"]).split(";")[0]
-    where = f" in {process['frame']}" if process.get("frame") else ""
     said = f": {process['said']}" if process.get("said") else ", and said nothing"
-    return f"it {process['death']}{where}{said}"
+    return f"it {process['death']}{in_frame(process)}{said}"
 
 
 def _evidence(record: Record) -> Iterator[str]:

@@ -117,8 +117,8 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
     causes = causes_of(records)
     properties = ElementTree.SubElement(suite, "properties") if causes else suite
     for number, cause in enumerate(causes, 1):
-        told = xml_text(_cause_text(cause))
-        ElementTree.SubElement(properties, "property", name=f"cause {number} of {len(causes)}", value=told)
+        detail = xml_text(_cause_text(cause))
+        ElementTree.SubElement(properties, "property", name=f"cause {number} of {len(causes)}", value=detail)
     followed = {id(record): cause for cause in causes for record in cause.records[1:]}
     for record in _causes_first(records, causes):
         took = f"{record['duration_us'] / 1e6:.6f}"

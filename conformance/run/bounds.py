@@ -25,9 +25,14 @@ FLOODS = 8
 """Plays in which the target sent without end, after which it will go on doing so."""
 
 
+def time_is_over(seconds: float) -> str:
+    """Return why a run ended, where the time that was given to it is over."""
+    return f"the time for it is over (--max-time {seconds:g})"
+
+
 @dataclass
 class Bounds:
-    """What a run may take. Raises nothing."""
+    """What a run may take, and what it took."""
 
     cases: int = 0
     """How many are to be played."""
@@ -58,7 +63,7 @@ class Bounds:
         """Return why the run ends now, as in "the run ended: ..."; "" while it goes on."""
         now = time.monotonic()
         if self.until is not None and now >= self.until:
-            return f"the time for it is over (--max-time {self.max_time:g})"
+            return time_is_over(self.max_time)
         if self.cases < MANY:
             return ""
         if self.floods >= FLOODS and self.passed * ONE_IN < self.ended:

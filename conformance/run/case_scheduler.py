@@ -111,7 +111,7 @@ class CaseScheduler:
         """Cases that lost the target while others were under way, and could not be retried."""
         self._reported: set[str] = set()
         """Cases that have the record of their whole play."""
-        self._told = False
+        self._announced = False
         """Whether it was said that the target is gone."""
         self._asking: asyncio.Task[bool] | None = None
         """Under way to find out whether the target takes anybody's connection."""
@@ -292,8 +292,8 @@ class CaseScheduler:
             self._others_ended = time.monotonic() if other else self._others_ended
         if _is_unanswered(outcome) and not await self._serves():
             return self.serves_nobody(case, outcome)
-        if outcome.unreachable and not self._told and not await self._takes_connections():
-            self._tell(f"takes no connection since {case.id}")
+        if outcome.unreachable and not self._announced and not await self._takes_connections():
+            self._announce(f"takes no connection since {case.id}")
         return outcome
 
     async def _takes_connections(self) -> bool:
@@ -313,11 +313,11 @@ class CaseScheduler:
     def lose(self, why: str) -> None:
         """Note that no case can be played any more, and say so at once; `why` as in "it ..."."""
         self.gone = self.gone or why
-        self._tell(why)
+        self._announce(why)
 
-    def _tell(self, why: str) -> None:
-        if not self._told:
-            self._told = True
+    def _announce(self, why: str) -> None:
+        if not self._announced:
+            self._announced = True
             self.plan.announce(why)
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:

@@ -32,7 +32,7 @@ Signature = tuple[str, str]
 class DeathCause:
     """One way in which the server ends."""
 
-    told: str
+    detail: str
     """In words, as in "it ..."."""
     case: str = ""
     """The first case that is known to end it so; "" while none is."""
@@ -57,7 +57,7 @@ class HeldBack:
     @property
     def outcome(self) -> Outcome:
         """The outcome of the case."""
-        return held_back(self.cause.case, self.cause.told, self.sends)
+        return held_back(self.cause.case, self.cause.detail, self.sends)
 
 
 class KnownCauses:
@@ -70,9 +70,9 @@ class KnownCauses:
         """What is sent by cases that passed -> how many of them."""
         self._sent: dict[str, frozenset[str]] = {}
 
-    def died(self, signature: Signature, told: str, *, hung: bool = False) -> None:
+    def died(self, signature: Signature, detail: str, *, hung: bool = False) -> None:
         """Note that a restart is needed because of a death, or of a hang, which costs more time."""
-        one = self._causes.setdefault(signature, DeathCause(told))
+        one = self._causes.setdefault(signature, DeathCause(detail))
         one.restarts += 1
         most = self._most // (HUNG * SPENT if hung else SPENT)
         one.spent = one.restarts >= max(2 * ENOUGH, most)
@@ -81,9 +81,9 @@ class KnownCauses:
         """Note a case that passed."""
         self._passed.update(self._sent_by(case))
 
-    def found(self, signature: Signature, told: str, case: Case) -> None:
+    def found(self, signature: Signature, detail: str, case: Case) -> None:
         """Note a case that is known to end the server so."""
-        one = self._causes.setdefault(signature, DeathCause(told))
+        one = self._causes.setdefault(signature, DeathCause(detail))
         one.case = one.case or case.id
         one.guilty += 1
         one.sent.update(self._sent_by(case))
@@ -113,7 +113,7 @@ class KnownCauses:
     def restarts(self) -> str:
         """Return how many restarts each cause took, the most first."""
         found = sorted(self._causes.values(), key=lambda one: -one.restarts)
-        return "; ".join(f"{one.restarts} because it {one.told}" for one in found if one.restarts)
+        return "; ".join(f"{one.restarts} because it {one.detail}" for one in found if one.restarts)
 
     def _sent_by(self, case: Case) -> frozenset[str]:
         if case.id not in self._sent:

@@ -67,7 +67,7 @@ class Plan:
         self._protocol = protocol(run.protocol)
         self.tally = Tally()
         self.bounds = Bounds()
-        self.announce: Callable[[str], None] = _unsaid
+        self.announce: Callable[[str], None] = _announce_nothing
         """Takes at once why no case can be played any more, as in "it ..."."""
         self.stopped = ""
         """Why the run ended before its cases did."""
@@ -177,7 +177,7 @@ def _unwritten(record: Record) -> None:
     """Keep no journal."""
 
 
-def _unsaid(why: str) -> None:
+def _announce_nothing(why: str) -> None:
     """Say nothing."""
 
 

@@ -112,6 +112,12 @@ def select(
     return chosen
 
 
+def left_out_by(expression: str, level: Level) -> list[str]:
+    """Return the options of a selection that leave cases out, as they were given."""
+    words = [f"-k {expression.strip()}"] if expression.strip() else []
+    return [*words, *([f"--level {level.value.lower()}"] if level is not Level.MAY else [])]
+
+
 def applicable(suite: Suite, profile: str, variant: str) -> Iterable[Case]:
     """Yield the cases that apply to a profile and variant."""
     for case in suite.cases:

@@ -25,7 +25,7 @@ from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Death, Hang, ProcessEnd, not_played
-from wireproof.conformance.verdict.last_words import last_words
+from wireproof.conformance.verdict.last_words import in_frame, last_words
 from wireproof.conformance.verdict.pipeline import Evidence, decide
 
 if TYPE_CHECKING:
@@ -235,11 +235,11 @@ class SupervisedScheduler(CaseScheduler):
         suspects, waiting = batch.suspects(self.known.suspicion)
         under_way = [one.case.id for one in (*suspects, *waiting)]
         self.deaths.append(Death(death, under_way, self._evidence(death)))
-        signs = self._signature(death)
+        crash_signature = self._signature(death)
         await self._start_again(death)
-        tried, guilty = await self._try(suspects[:FEW] if signs in self._in_vain else suspects)
+        tried, guilty = await self._try(suspects[:FEW] if crash_signature in self._in_vain else suspects)
         if guilty is None:
-            self._in_vain.add(signs)
+            self._in_vain.add(crash_signature)
         for played in tried:
             if played[0] is not guilty:
                 self.report_or_retry(*played)
@@ -265,10 +265,10 @@ class SupervisedScheduler(CaseScheduler):
             if death is None:
                 tried.append(played)
                 continue
-            signs, told = self._signature(death), self._last_words(death)
+            crash_signature, detail = self._signature(death), self._last_words(death)
             guilty = await self._confirmed(played, tried, death)
             if guilty is not None:
-                self.known.found(signs, told, guilty[0])
+                self.known.found(crash_signature, detail, guilty[0])
                 self.report(*guilty)
                 await self._start_again(death)
                 return tried, guilty[0]
@@ -325,7 +325,7 @@ class SupervisedScheduler(CaseScheduler):
         found["last_words"] = self._server.last_words()
         if not self._server.given_up:
             words = last_words("\n".join(self._server.last_words(REPORT)))
-            found |= {"said": words.said, "frame": words.frame, "names_a_cause": words.names_a_cause}
+            found |= words.extra
         return found
 
     def _signature(self, death: str) -> Signature:
@@ -334,8 +334,7 @@ class SupervisedScheduler(CaseScheduler):
     def _last_words(self, death: str) -> str:
         """Return how it died, with what it said and where, as in "it ..."."""
         found = self._evidence(death)
-        where = f" in {found['frame']}" if found.get("frame") else ""
-        return f"{death}{where}" + (f" ({found['said']})" if found.get("names_a_cause") else "")
+        return f"{death}{in_frame(found)}" + (f" ({found['said']})" if found.get("names_a_cause") else "")
 
     async def _start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""

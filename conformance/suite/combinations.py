@@ -32,8 +32,10 @@ from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.sequences import filled, names_in
 from wireproof.conformance.suite.values import Node
 
-__all__ = ["RequestCoverage", "combined_cases", "coverage_of", "read_combinations"]
+__all__ = ["RequestCoverage", "combined_cases", "coverage_of", "is_combination", "read_combinations"]
 
+COMBINED = "/pairs-"
+"""What the id of each combination has between its request and its digest."""
 Row = Mapping[str, str]
 """Factor -> name of its value."""
 
@@ -236,9 +238,14 @@ def _as_in(file: CombinationFile, request: CombinedRequest, row: Row, profile: s
     return here
 
 
+def is_combination(case: str) -> bool:
+    """Say whether a case with this id is a combination."""
+    return COMBINED in case
+
+
 def _id(name: str, row: Row) -> str:
     digest = sha256(repr(sorted(row.items())).encode()).hexdigest()[:8]
-    return f"{name}/pairs-{digest}"
+    return f"{name}{COMBINED}{digest}"
 
 
 def _steps(file: CombinationFile, request: CombinedRequest, row: Row) -> list[Node]:

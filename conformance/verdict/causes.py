@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from wireproof.conformance.model.outcome import ANYWHERE
 from wireproof.conformance.model.verdict import Guilty, Level, Verdict
+from wireproof.conformance.suite.combinations import is_combination
 from wireproof.conformance.suite.segmentation import WHOLE
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ __all__ = ["Cause", "CauseKind", "causes_of"]
 
 LARGE = 1 << 7
 """From here on a number is large enough that two failures which read it at one place have one cause."""
-COMBINED = re.compile(r"/pairs-")
 VARIES = re.compile(r"0x[0-9a-fA-F]+|\d+|b'[^']*'|\"[^\"]*\"")
 
 
@@ -148,7 +148,7 @@ class _Group:
     @property
     def combined(self) -> bool:
         """Whether all that shows it is combinations."""
-        return all(COMBINED.search(one["case"]) for one in self.shows)
+        return all(is_combination(one["case"]) for one in self.shows)
 
     def take(self, other: _Group) -> None:
         """Let all of another group follow from this one."""
@@ -330,7 +330,7 @@ def _keys(record: Record) -> list[tuple[object, ...]]:
     if place is None:
         return [(kind, record["blamed"], _plain(record["got"]))]
     if kind is CauseKind.HANG:
-        return [(kind, place[0], record["blamed"]) if COMBINED.search(record["case"]) else (kind, place[0])]
+        return [(kind, place[0], record["blamed"]) if is_combination(record["case"]) else (kind, place[0])]
     found: list[tuple[object, ...]] = [(kind, record["blamed"], place)]
     if "extreme" in _extra(record):
         found.append((kind, _extra(record)["extreme"]))
@@ -379,6 +379,5 @@ def _plain(text: object) -> str:
 def _size(record: Record) -> tuple[bool, int, int, int, str]:
     """Return what orders plays from small to large: whole ones, of a MUST, with few bytes and few writes."""
     sent = [one for one in record["exchange"] if one["direction"] == "sent"]
-    played = not sent
     size = sum(len(one["hex"]) for one in sent)
-    return record["delivery"] != WHOLE.name or played, size, len(sent), -len(record["clauses"]), record["case"]
+    return record["delivery"] != WHOLE.name or not sent, size, len(sent), -len(record["clauses"]), record["case"]

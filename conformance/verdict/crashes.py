@@ -9,7 +9,9 @@ from typing import Any
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.verdict.last_words import in_frame
 
+RUN_ENDED = "the run ended: "
 BUSY, IDLE = 0.2, 0.05
 """Seconds of CPU in a second from which a process is busy, where others want the processor, too, and below which it
 waits."""
@@ -41,7 +43,7 @@ class Hang:
         return f"used {self.cpu:.1f} s of CPU in {self.seconds:.1f} s ({how})"
 
     @property
-    def told(self) -> str:
+    def detail(self) -> str:
         """What is wrong, as in "it ..."."""
         return f"hangs: it answers nobody, and {self.used}"
 
@@ -81,9 +83,14 @@ def not_played(why: str) -> Outcome:
     return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.NOBODY, expected="a target that serves", got=f"it {why}")
 
 
+def is_unplayed(got: object) -> bool:
+    """Say whether this is what a record has of a case that the run ended before."""
+    return str(got).startswith(RUN_ENDED)
+
+
 def ended_early(why: str, first: Outcome | None = None) -> Outcome:
     """Return the outcome of a case that a run ended before; `first` is what came of it, and should be seen again."""
-    got = f"the run ended: {why}"
+    got = f"{RUN_ENDED}{why}"
     if first is not None:
         got = f"it was not played again, {got}; the first time: {first.verdict}, {first.got}"
     return Outcome(
@@ -91,9 +98,9 @@ def ended_early(why: str, first: Outcome | None = None) -> Outcome:
     )
 
 
-def held_back(cause: str, told: str, sends: str) -> Outcome:
+def held_back(cause: str, detail: str, sends: str) -> Outcome:
     """Return the outcome of a case that was not begun: it sends what ended the target in the case `cause`."""
-    got = f"it was not played: it sends {sends}, and so did what ended the target before; in {cause} it {told}"
+    got = f"it was not played: it sends {sends}, and so did what ended the target before; in {cause} it {detail}"
     expected = "a target that serves"
     extra = {"held_back": cause, "sends": sends}
     return Outcome(Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected=expected, got=got, extra=extra)
@@ -102,10 +109,9 @@ def held_back(cause: str, told: str, sends: str) -> Outcome:
 def ended_the_process(outcome: Outcome, end: ProcessEnd) -> Outcome:
     """Return the crash of a case that ended the server it had for itself."""
     words = " | ".join(end.last_words)
-    how = end.how if end.hang is None else f"{end.hang.told}; it {end.how}"
-    where = f" in {end.extra['frame']}" if end.extra.get("frame") else ""
+    how = end.how if end.hang is None else f"{end.hang.detail}; it {end.how}"
     got = [
-        f"it {how}{where}",
+        f"it {how}{in_frame(end.extra)}",
         *([outcome.got] if outcome.got else []),
         *([f"its last words: {words}"] if words else []),
     ]

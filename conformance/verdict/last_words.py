@@ -7,10 +7,11 @@ fault handlers, panics of Rust and Go, exceptions of Java, C#, JavaScript and PH
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["LastWords", "last_words"]
+__all__ = ["LastWords", "in_frame", "last_words"]
 
 LONGEST = 300
 NAMES = re.compile(
@@ -67,9 +68,14 @@ class LastWords:
     """Whether the line is a runtime's report or speaks of an error; otherwise it may be any line of a log."""
 
     @property
-    def told(self) -> str:
-        """Both in one line."""
-        return f"{self.said}, in {self.frame}" if self.frame else self.said
+    def extra(self) -> dict[str, object]:
+        """What a record has of it."""
+        return {"said": self.said, "frame": self.frame, "names_a_cause": self.names_a_cause}
+
+
+def in_frame(process: Mapping[str, Any]) -> str:
+    """Return " in FRAME" for what a record has of a process, "" where no frame is known."""
+    return f" in {process['frame']}" if process.get("frame") else ""
 
 
 def last_words(text: str) -> LastWords:

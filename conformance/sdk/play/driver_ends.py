@@ -13,7 +13,7 @@ from wireproof.conformance.run.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
-from wireproof.conformance.verdict.last_words import last_words
+from wireproof.conformance.verdict.last_words import in_frame, last_words
 
 MEASURED = 0.5
 """Seconds for which a driver that does not answer is watched."""
@@ -24,9 +24,8 @@ REPORT = 400
 def driver_end(driver: DriverProcess) -> dict[str, Any]:
     """Return how a driver ended and what it said, as records have it."""
     words = last_words("\n".join(driver.last_words(REPORT)))
-    said = {"said": words.said, "frame": words.frame, "names_a_cause": words.names_a_cause}
     how = (driver.death or "is gone").removeprefix("the driver ")
-    return {"death": how, "last_words": driver.last_words(), **said}
+    return {"death": how, "last_words": driver.last_words(), **words.extra}
 
 
 async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: bool = False) -> Outcome:
@@ -54,10 +53,9 @@ def signature_of(outcome: Outcome) -> Signature | None:
     return None
 
 
-def told_of(outcome: Outcome) -> str:
+def detail_of(outcome: Outcome) -> str:
     """Return the end of a driver, as in "it ..."."""
     process = outcome.extra.get("process")
     if process is None:
         return f"did not answer: {outcome.got}"
-    where = f" in {process['frame']}" if process.get("frame") else ""
-    return f"{process['death']}{where}"
+    return f"{process['death']}{in_frame(process)}"

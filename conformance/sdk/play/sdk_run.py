@@ -17,7 +17,7 @@ from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.play.driver_ends import signature_of, told_of, with_driver_end
+from wireproof.conformance.sdk.play.driver_ends import detail_of, signature_of, with_driver_end
 from wireproof.conformance.sdk.play.performer import Performer, play_live
 from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.sdk.transports import DriverStartError
@@ -183,35 +183,35 @@ class CasesInTurn:
             outcome, stuck = await self._whose(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
-        signs = signature_of(outcome)
-        if signs is not None and not outcome.extra.get("closing"):
-            self._known.found(signs, told_of(outcome), case)
+        crash_signature = signature_of(outcome)
+        if crash_signature is not None and not outcome.extra.get("closing"):
+            self._known.found(crash_signature, detail_of(outcome), case)
         ends = self._keep(Played(case, outcome, began))
         if not ends and (stuck or self._driver.death is not None):
-            await self._again(f"after {case.id}", signs or (str(self._driver.death), ""), told_of(outcome))
+            await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail_of(outcome))
         return ends
 
-    def _is_known(self, signs: Signature | None) -> bool:
+    def _is_known(self, crash_signature: Signature | None) -> bool:
         """Say whether the driver died in these words before, of the case that was played."""
-        return signs is not None and bool(signs[1]) and self._known.is_known(signs)
+        return crash_signature is not None and bool(crash_signature[1]) and self._known.is_known(crash_signature)
 
     def _closing(self, case: Case, outcome: Outcome) -> Outcome:
         """Return the crash of a case whose steps were all right, once for each way to die at the end.
 
         When a second case dies so, it passes, and from then on the driver is not told to close at the end of a case.
         """
-        signs = signature_of(outcome) or ("", "")
-        if signs in self._died_closing:
+        crash_signature = signature_of(outcome) or ("", "")
+        if crash_signature in self._died_closing:
             self._closes = False
-            return Outcome(Verdict.PASS, outcome.trace, extra={"closing": self._died_closing[signs]})
-        self._died_closing[signs] = case.id
+            return Outcome(Verdict.PASS, outcome.trace, extra={"closing": self._died_closing[crash_signature]})
+        self._died_closing[crash_signature] = case.id
         got = f"`close` ended the driver, after every step of the case was right: {outcome.got}"
         return replace(outcome, expected="a driver that outlives `close`", got=got)
 
     async def _whose(self, case: Case, outcome: Outcome, tag: str) -> tuple[Outcome, bool]:
         """Find out which case a driver died of: this one, or the one before it, late. Return what this one is worth."""
-        before, told = self._before, told_of(outcome)
-        if before is None or not await self._again(f"after {case.id}", signature_of(outcome), told, keep=True):
+        before, detail = self._before, detail_of(outcome)
+        if before is None or not await self._again(f"after {case.id}", signature_of(outcome), detail, keep=True):
             return outcome, True
         again, stuck = await _played(
             self._plan, self._driver, case, f"{tag}again-", self.one_at_a_time, closes=self._closes
@@ -221,7 +221,7 @@ class CasesInTurn:
         if signature_of(outcome) in self._die_late:
             self._before = replace(before, outcome=self._late(before, outcome))
             return again, stuck
-        if await self._again(f"to see whether it dies of {before.case.id}", signature_of(outcome), told, keep=True):
+        if await self._again(f"to see whether it dies of {before.case.id}", signature_of(outcome), detail, keep=True):
             await _played(
                 self._plan, self._driver, before.case, f"{tag}before-", self.one_at_a_time, closes=self._closes
             )
@@ -262,7 +262,7 @@ class CasesInTurn:
         made = record(plan.run, plan.suite, played.case, played.outcome, duration_us=took)
         return bool(self._report(made, played.outcome))
 
-    async def _again(self, why: str, signs: Signature | None, told: str, *, keep: bool = False) -> bool:
+    async def _again(self, why: str, crash_signature: Signature | None, detail: str, *, keep: bool = False) -> bool:
         """Start the driver again, unless that was often enough; `keep`: the case before is still looked at."""
         if self._restarts >= self._most:
             self._driver.gone = (
@@ -271,7 +271,7 @@ class CasesInTurn:
             )
             return False
         self._restarts += 1
-        self._known.died(signs or ("", ""), told)
+        self._known.died(crash_signature or ("", ""), detail)
         if not keep:
             self._settle()
         with suppress(*TROUBLE):

@@ -31,7 +31,7 @@ def test_what_only_cases_send_that_end_the_server_is_held_back() -> None:
     held = known.would_do_it(sends("PURGE", id="made/another"))
 
     assert held is not None
-    assert (held.cause.case, held.cause.told, held.sends) == ("made/PURGE-QUERY.0", TOLD, "PURGE")
+    assert (held.cause.case, held.cause.detail, held.sends) == ("made/PURGE-QUERY.0", TOLD, "PURGE")
     assert held.outcome.extra == {"held_back": "made/PURGE-QUERY.0", "sends": "PURGE"}
     assert known.would_do_it(sends("QUERY", id="made/right")) is None
 

@@ -205,11 +205,11 @@ def test_every_bad_record_is_in_exactly_one_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cpu", "runs", "told"),
+    ("cpu", "runs", "detail"),
     [(4.9, False, "busy"), (0.1, True, "busy"), (0.0, False, "waiting"), (0.5, False, "slow")],
 )
-def test_a_hang_is_busy_where_it_used_or_always_wanted_the_processor(cpu: float, runs: bool, told: str) -> None:
+def test_a_hang_is_busy_where_it_used_or_always_wanted_the_processor(cpu: float, runs: bool, detail: str) -> None:
     hang = Hang(cpu, 5.0, runs)
 
-    assert hang.told.startswith(f"hangs: it answers nobody, and used {cpu:.1f} s of CPU in 5.0 s ({told}")
-    assert hang.busy is (told == "busy")
+    assert hang.detail.startswith(f"hangs: it answers nobody, and used {cpu:.1f} s of CPU in 5.0 s ({detail}")
+    assert hang.busy is (detail == "busy")
