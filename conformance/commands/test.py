@@ -312,8 +312,9 @@ class _Test:
             self.console.print(summary, soft_wrap=True)
         for case in comparison.stale:
             click.echo(f"stale in the baseline: {case} no longer fails", err=True)
-        bad = len({one["case"] for one in failing(records)})
-        if bad > len({one["case"] for one in records}) // 2 and self.address is not None:
+        played = {one["case"] for one in records if not is_unplayed(one["got"])}
+        bad = {one["case"] for one in failing(records)} & played
+        if len(bad) > len(played) // 2 and self.address is not None:
             self.console.print(f"most cases fail as {run.profile} {run.variant}", soft_wrap=True)
         faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
         if faulty:
@@ -323,7 +324,7 @@ class _Test:
             )
         if unsupported := unsupported_summary(records):
             self.console.print(unsupported, soft_wrap=True)
-        click.echo(closing_line(RESULTS[code], records, bad, run, where))
+        click.echo(closing_line(RESULTS[code], records, run, where))
 
 
 def _unwritten(record: Record) -> None:

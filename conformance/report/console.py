@@ -19,9 +19,11 @@ from rich.table import Table
 from wireproof.conformance.model.verdict import GREEN, UNSCORED, Guilty, Level, Verdict
 from wireproof.conformance.monitor.blame import MONITOR
 from wireproof.conformance.player.concurrency import drawn
+from wireproof.conformance.report.baseline import failing
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind
+from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.last_words import in_frame
 from wireproof.conformance.verdict.records import Record, Run
 
@@ -260,18 +262,24 @@ def segmentation_summary(records: Iterable[Record], tally: Tally) -> str:
     return "; ".join(part for part, number in parts.items() if number)
 
 
-def closing_line(result: str, records: Sequence[Record], failed: int, run: Run, folder: object) -> str:
+def closing_line(result: str, records: Sequence[Record], run: Run, folder: object) -> str:
     """Return the last line of a run: result, cases, plays, MUST and SHOULD failures, namespace, where records are.
 
-    A harness error beside failures of the target is counted, too; so is why a run is partial.
+    A harness error beside failures of the target is counted, too; so is why a run is partial. Cases that were not
+    played are counted apart.
     """
     cases = len({one["case"] for one in records})
+    unplayed = sum(is_unplayed(one["got"]) for one in records)
+    failed = len({one["case"] for one in failing(records) if not is_unplayed(one["got"])})
     unsupported = sum(one["verdict"] == Verdict.UNSUPPORTED for one in records)
     counted = f"{cases} cases" + (f" ({unsupported} unsupported)" if unsupported else "")
     if others := len(records) - cases:
         counted += f", {others} more plays under other segmentations"
     where = f"; records in {folder}" if folder else ""
     ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
+    left = f"; {unplayed} not played" if unplayed else ""
     faulty = f"; {ours} harness error{'s' if ours > 1 else ''}" if ours else ""
     partial = f"; partial: {'; '.join(run.partial)}" if run.partial else ""
-    return f"{result}: {counted}; {failed} MUST or SHOULD failed{faulty}; namespace {run.namespace}{partial}{where}"
+    return (
+        f"{result}: {counted}; {failed} MUST or SHOULD failed{left}{faulty}; namespace {run.namespace}{partial}{where}"
+    )

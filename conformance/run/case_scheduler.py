@@ -263,7 +263,7 @@ class CaseScheduler:
         """Play a case that has the target for itself; note it when the target is gone after it."""
         outcome = await self.play(case, attempt)
         lost = outcome.verdict is Verdict.CRASH or outcome.unreachable
-        if lost and not self.gone and not await self._serves():
+        if lost and not self.gone and not await self.serves():
             self.lose(f"answers nobody since {case.id}")
         return outcome
 
@@ -290,7 +290,7 @@ class CaseScheduler:
         finally:
             self._others_under_way -= other
             self._others_ended = time.monotonic() if other else self._others_ended
-        if _is_unanswered(outcome) and not await self._serves():
+        if _is_unanswered(outcome) and not await self.serves():
             return self.serves_nobody(case, outcome)
         if outcome.unreachable and not self._announced and not await self._takes_connections():
             self._announce(f"takes no connection since {case.id}")
@@ -305,7 +305,7 @@ class CaseScheduler:
     async def _ask_again(self) -> bool:
         passed = self.plan.bounds.passed
         for _ in range(ASKED):
-            if await self._serves():
+            if await self.serves():
                 return True
             await asyncio.sleep(ASKED_AGAIN)
         return self.plan.bounds.passed > passed
@@ -325,9 +325,9 @@ class CaseScheduler:
         self.lose(f"answers nobody since {case.id}")
         return decide(outcome, Evidence(serves_nobody=True))
 
-    async def _serves(self) -> bool:
-        """Say whether a new client gets an answer."""
-        run, timeout = self.plan.run, self.plan.settings.timeout
+    async def serves(self, timeout: float | None = None) -> bool:
+        """Say whether a new client gets an answer within `timeout` seconds, those of the run by default."""
+        run, timeout = self.plan.run, timeout or self.plan.settings.timeout
         spoken = Spoken(run.profile, run.variant)
         return await reply_to(self.plan.suite, self.driver.address, spoken, None, timeout) is not None
 

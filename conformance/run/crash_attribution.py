@@ -52,6 +52,8 @@ class Batch:
     cut: list[Suspect] = field(default_factory=list)
     left: list[Case] = field(default_factory=list)
     """Not begun."""
+    held: bool = False
+    """Nothing is reported before all have ended."""
 
     def add(self, one: Suspect) -> None:
         """Take a case that ended, or was cut short by the death."""

@@ -1,8 +1,9 @@
 """One run against a server that wireproof started: each death is traced to its case, and the run continues.
 
-Cases that were under way when it died, or had ended just before, play again alone on a fresh process, the likely ones
-first; who ends it again, as the first on its process, is the crash. Cases that were only waiting come last, by
-halves. A death that nobody repeats is the crash of the case that stands for the whole run.
+Cases that were under way when it died, or had ended just before, play again on a fresh process, the likely ones first
+(`crash_search.py`); who ends it again, as the first on its process, is the crash. Cases that were only waiting come
+last, by halves. A death that nobody repeats is the crash of the case that stands for the whole run; from then on what
+is under way at a death like it is not looked at, but put off and played at the end, a few at a time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
+from wireproof.conformance.run.crash_search import LATE, SETTLE, CrashSearch, Played
 from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
@@ -33,28 +36,23 @@ if TYPE_CHECKING:
 
 GRACE = 0.25
 """Seconds after the end of a case in which a death may still come from it."""
-SETTLE = 0.05
-"""The same for a case that passes alone."""
-LATE = 1.0
-"""The same for a case that may have ended the server while the next one played."""
-PREDECESSORS = 3
-"""How many cases before that next one are looked at."""
+HUNG_AGAIN = 1.0
+"""Seconds in which a server answers another client, once it was seen that it may answer nobody any more."""
+HEARTBEAT = 0.5
+"""Seconds between two such questions."""
 TICK = 0.02
 LOOKS = 4
 """How often it is looked at whether a server that answers nobody wants the processor."""
-ALONE = 3
-"""Number of the attempt that is made alone, on a fresh process."""
+ALONE, TOGETHER = 3, 4
+"""Numbers of the attempts that are made on a fresh process, alone and with other suspects."""
 QUOTED = 3
 """Last lines of the server shown with the verdict; the record's `extra` has more."""
 FEW = 8
-"""How many cases are looked at one by one after a death like one whose case was not found before."""
+"""How many cases at a time play of those that were put off because of an end that nobody is known to cause."""
 TRIES = 2
 """How many of the cases that were put off may end the server before the rest is held back."""
 REPORT = 400
 """Last lines in which a report of the death is looked for."""
-
-Played = tuple[Case, Outcome, float]
-"""A case, what came of it, and when it began."""
 
 
 class SupervisedScheduler(CaseScheduler):
@@ -68,9 +66,13 @@ class SupervisedScheduler(CaseScheduler):
         self._most = restarts
         self._restarts = 0
         self._hang: Hang | None = None
+        self._hung = False
+        """Whether it ever answered nobody; from then on it is asked all the time while cases play concurrently."""
         self.known = KnownCauses(restarts)
         self._in_vain: set[Signature] = set()
         """Ends whose case was looked for and not found."""
+        self._later: list[Case] = []
+        """Cases that were under way at such an end again; they are played last, a few at a time."""
         self._put_off: list[Case] = []
         """Cases that might end the server as others did; they are played last, until some of them did."""
 
@@ -90,9 +92,9 @@ class SupervisedScheduler(CaseScheduler):
             return not_played(self.gone)
         if (held := self._held_back(case)) is not None:
             return held
-        outcome, death = await self._alone(case, attempt=attempt)
+        outcome, death = await self.alone(case, attempt=attempt)
         if death is not None:
-            await self._start_again(death)
+            await self.start_again(death)
         return outcome
 
     async def restart_target(self) -> None:
@@ -126,21 +128,26 @@ class SupervisedScheduler(CaseScheduler):
             elif self.gone or tries[held.cause.case] >= TRIES:
                 self.report(case, held.outcome, began)
             else:
-                outcome, death = await self._alone(case, LATE)
+                outcome, death = await self.alone(case, LATE)
                 tries[held.cause.case] += death is not None
                 self.report(case, outcome, began)
                 if death is not None:
-                    self.known.found(self._signature(death), self._last_words(death), case)
-                    await self._start_again(death)
+                    self.known.found(*_end_of(outcome), case)
+                    await self.start_again(death)
         self._put_off = []
+        while self._later:
+            few, self._later = self._later[:FEW], self._later[FEW:]
+            await self._play_all(few, ALONE, alone=any(case.exclusive for case in few))
         await self._all(free)
         for case in self._put_off:
             self.report(case, self._held_back(case) or not_played(self.gone or "was put off"), time.monotonic())
 
-    async def _serves(self) -> bool:
+    async def serves(self, timeout: float | None = None) -> bool:
         """See `CaseScheduler`; measure what a server does that answers nobody."""
         began, before = time.monotonic(), self._server.usage().cpu
-        serves = await super()._serves()
+        if self._hung and timeout is None:
+            timeout = min(HUNG_AGAIN, self.plan.settings.timeout)
+        serves = await super().serves(timeout)
         if serves:
             self._hang = None
             return True
@@ -148,13 +155,16 @@ class SupervisedScheduler(CaseScheduler):
         for _ in range(LOOKS):
             await asyncio.sleep(TICK)
             looks.append(self._server.runs())
-        self._hang = Hang(used, seconds, all(looks))
+        self._hang, self._hung = Hang(used, seconds, all(looks)), True
         return False
 
     def serves_nobody(self, case: Case, outcome: Outcome) -> Outcome:
         """End a server that runs and answers nobody: as good as dead, and dealt with as such."""
-        self._server.give_up("answered nobody any more, and was ended by wireproof")
+        self._give_up_server()
         return outcome
+
+    def _give_up_server(self) -> None:
+        self._server.give_up("answered nobody any more, and was ended by wireproof")
 
     async def _play_all(self, cases: list[Case], attempt: int, *, alone: bool) -> None:
         batches = deque([cases])
@@ -164,13 +174,21 @@ class SupervisedScheduler(CaseScheduler):
                 self._give_up(cases)
                 continue
             batch = Batch(asyncio.get_running_loop().create_future())
-            watch = asyncio.create_task(self._watch(batch))
-            try:
+            async with self._watched(batch, ask=self._hung and not alone):
                 await self._play_batch(batch, cases, attempt, alone=alone)
-            finally:
-                watch.cancel()
             if batch.death.done():
                 batches.extendleft(reversed(await self._find(batch)))
+
+    @asynccontextmanager
+    async def _watched(self, batch: Batch, *, ask: bool) -> AsyncIterator[None]:
+        """Notice the death of the server while a batch plays; `ask`: also whether it answers, all the time."""
+        watches = [asyncio.create_task(self._watch(batch))]
+        watches += [asyncio.create_task(self._ask_all_the_time())] if ask else []
+        try:
+            yield
+        finally:
+            for watch in watches:
+                watch.cancel()
 
     async def _watch(self, batch: Batch) -> None:
         while self._server.death() is None:
@@ -225,7 +243,7 @@ class SupervisedScheduler(CaseScheduler):
 
     def _flush(self, batch: Batch, seconds: float) -> None:
         """Settle the cases that ended so many seconds ago, while the server lives."""
-        if self._server.death() is None:
+        if self._server.death() is None and not batch.held:
             for played in batch.settled(seconds):
                 self.report_or_retry(*played)
 
@@ -236,58 +254,56 @@ class SupervisedScheduler(CaseScheduler):
         under_way = [one.case.id for one in (*suspects, *waiting)]
         self.deaths.append(Death(death, under_way, self._evidence(death)))
         crash_signature = self._signature(death)
-        await self._start_again(death)
-        tried, guilty = await self._try(suspects[:FEW] if crash_signature in self._in_vain else suspects)
+        await self.start_again(death)
+        if crash_signature in self._in_vain and len(under_way) > FEW:
+            self._later += self._cleared([*suspects, *waiting])
+            return [batch.left]
+        search = CrashSearch(self)
+        guilty = await search.find(self._to_be_tried(suspects))
+        for played in search.tried:
+            if guilty is None or played[0] is not guilty[0]:
+                self.report_or_retry(*played)
+        tried = {id(case) for case, _, _ in search.tried} | set(map(id, self._put_off))
         if guilty is None:
             self._in_vain.add(crash_signature)
-        for played in tried:
-            if played[0] is not guilty:
-                self.report_or_retry(*played)
-        done = {id(guilty), *(id(case) for case, _, _ in tried), *map(id, self._put_off)}
-        left = [one for one in suspects if id(one.case) not in done]
+        else:
+            tried.add(id(guilty[0]))
+            self.known.found(*_end_of(guilty[1]), guilty[0])
+            self.report(*guilty)
+            await self.start_again(self._server.death() or death)
+        left = [one for one in suspects if id(one.case) not in tried]
         if guilty is not None or self.gone:
             return [[*self._cleared([*left, *waiting]), *batch.left]]
         half, again = len(waiting) // 2, self._cleared(left)
         return [again, [one.case for one in waiting[:half]], [one.case for one in waiting[half:]], batch.left]
 
-    async def _try(self, suspects: Sequence[Suspect]) -> tuple[list[Played], Case | None]:
-        """Play suspects alone until one ends the server, and report that one; return who was tried and the guilty."""
-        tried: list[Played] = []
-        for one in suspects:
-            if self.gone:
-                break
-            began = time.monotonic()
-            if self._held_back(one.case) is not None:
-                self._put_off.append(one.case)
-                continue
-            outcome, death = await self._alone(one.case)
-            played = one.case, outcome, began
-            if death is None:
-                tried.append(played)
-                continue
-            crash_signature, detail = self._signature(death), self._last_words(death)
-            guilty = await self._confirmed(played, tried, death)
-            if guilty is not None:
-                self.known.found(crash_signature, detail, guilty[0])
-                self.report(*guilty)
-                await self._start_again(death)
-                return tried, guilty[0]
-        return tried, None
+    def _to_be_tried(self, suspects: Sequence[Suspect]) -> list[Case]:
+        """Return the cases of suspects; put off those that end the server as others are known to do."""
+        held = [one.case for one in suspects if self._held_back(one.case) is not None]
+        self._put_off += held
+        return [one.case for one in suspects if one.case not in held]
 
-    async def _confirmed(self, last: Played, tried: list[Played], death: str) -> Played | None:
-        """Return who ends the server as the first on its process: the one that played last, or one before it, late."""
-        if not tried:
-            return last
-        for case, patience in ((last[0], SETTLE), *((case, LATE) for case, _, _ in reversed(tried[-PREDECESSORS:]))):
-            if not await self._start_again(death):
-                return last
-            began = time.monotonic()
-            outcome, again = await self._alone(case, patience)
-            if again is not None:
-                return case, outcome, began
-            if case is last[0]:
-                tried.append((case, outcome, began))
-        return None
+    async def together(self, cases: Sequence[Case], patience: float) -> tuple[list[Played], str | None]:
+        """See `Replays`."""
+        batch = Batch(asyncio.get_running_loop().create_future(), held=True)
+        apart = any(case.exclusive for case in cases)
+        async with self._watched(batch, ask=self._hung and not apart):
+            async with asyncio.TaskGroup() as tasks:
+                for case in cases:
+                    playing = tasks.create_task(self._play_one(batch, case, TOGETHER))
+                    if apart:
+                        await playing
+            await asyncio.wait({batch.death}, timeout=max(patience, GRACE))
+        played = [(one.case, one.outcome, one.began) for one in batch.ended if one.outcome is not None]
+        return played, self._server.death()
+
+    async def _ask_all_the_time(self) -> None:
+        """Give the server up as soon as it has not answered two questions in a row."""
+        silent = 0
+        while silent < 2:
+            await asyncio.sleep(HEARTBEAT)
+            silent = 0 if await self.serves(HUNG_AGAIN) else silent + 1
+        self._give_up_server()
 
     def _cleared(self, suspects: Sequence[Suspect]) -> list[Case]:
         """Settle those that had passed; return the others, whose play was cut short or spoilt by the death."""
@@ -299,8 +315,8 @@ class SupervisedScheduler(CaseScheduler):
                 spoilt.append(one.case)
         return spoilt
 
-    async def _alone(self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE) -> tuple[Outcome, str | None]:
-        """Play a case alone; return its outcome, a crash with its evidence where the server died."""
+    async def alone(self, case: Case, patience: float = SETTLE, *, attempt: int = ALONE) -> tuple[Outcome, str | None]:
+        """Play a case alone; return its outcome, a crash with its evidence where the server died, and how it died."""
         outcome = await self.play(case, attempt)
         deadline = time.monotonic() + (patience if outcome.verdict is Verdict.PASS else max(patience, GRACE))
         while (death := self._server.death()) is None and time.monotonic() < deadline:
@@ -331,18 +347,14 @@ class SupervisedScheduler(CaseScheduler):
     def _signature(self, death: str) -> Signature:
         return signature(self._evidence(death))
 
-    def _last_words(self, death: str) -> str:
-        """Return how it died, with what it said and where, as in "it ..."."""
-        found = self._evidence(death)
-        return f"{death}{in_frame(found)}" + (f" ({found['said']})" if found.get("names_a_cause") else "")
-
-    async def _start_again(self, death: str) -> bool:
+    async def start_again(self, death: str) -> bool:
         """Start the server again after a death, unless that was often enough."""
         if self._restarts >= self._most:
             counted = self.known.restarts()
             self.lose(f"died once more after {self._most} restarts (--restarts {self._most}): {counted}")
         else:
-            self.known.died(self._signature(death), self._last_words(death), hung=self._server.given_up)
+            evidence = self._evidence(death)
+            self.known.died(signature(evidence), _in_words(evidence), hung=self._server.given_up)
             self._restarts += 1
             await self._start(f"after it {death}")
         return not self.gone
@@ -359,3 +371,15 @@ class SupervisedScheduler(CaseScheduler):
     def _give_up(self, cases: Sequence[Case]) -> None:
         for case in cases:
             self.report(case, not_played(self.gone), time.monotonic())
+
+
+def _in_words(process: Mapping[str, Any]) -> str:
+    """Return how a process ended, with what it said and where, as in "it ..."."""
+    said = f" ({process['said']})" if process.get("names_a_cause") else ""
+    return f"{process['death']}{in_frame(process)}{said}"
+
+
+def _end_of(crash: Outcome) -> tuple[Signature, str]:
+    """Return what is the same in all ends of the cause of a crash, and that end in words."""
+    process = crash.extra["process"]
+    return signature(process), _in_words(process)

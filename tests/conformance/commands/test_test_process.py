@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -182,6 +183,7 @@ def test_a_run_that_takes_too_long_ends_as_partial(reference: str, tmp_path: Pat
     assert done.stderr.startswith("wireproof: the run ended: the time for it is over (--max-time 3); ")
     assert done.stderr.endswith(" cases not played\n")
     assert "; partial: the time for it is over (--max-time 3); records in " in done.stdout.splitlines()[-1]
+    assert re.search(r" cases; 0 MUST or SHOULD failed; \d+ not played; ", done.stdout.splitlines()[-1])
     assert run["partial"] == ["the time for it is over (--max-time 3)"]
     assert run["finished_at"] is not None
     assert len({one["case"] for one in records}) == run["cases"] == records[0]["run_cases"]

@@ -206,7 +206,7 @@ def test_a_target_that_comes_back_tells_the_guilty_from_the_others(monkeypatch: 
     async def serves(self: CaseScheduler) -> bool:
         return True
 
-    monkeypatch.setattr(CaseScheduler, "_serves", serves)
+    monkeypatch.setattr(CaseScheduler, "serves", serves)
     driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/1" or not attempt else PASS)
     found = verdicts(run([*some(8), STAYS_UP], driver))
 

@@ -289,16 +289,30 @@ def test_after_a_death_that_was_looked_for_in_vain_every_case_still_has_a_verdic
     ended: list[int] = []
 
     def ends(driver: FakeDriver, case: str) -> bool:
-        if len(driver.playing) > 20 and len(ended) < 3:
+        if len(ended) < 3 and len(driver.order) > 150 * len(ended) + 50 and len(driver.playing) > 20:
             ended.append(len(driver.order))
             return True
         return False
 
-    records, _ = run(some(200), ends, jobs=40)
+    records, _ = run(some(400), ends, jobs=40)
 
     assert crashes(records) == {STAYS_UP.id}
     assert others(records) == {"pass"}
-    assert len(records[STAYS_UP.id]["extra"]["ends"]) == 3
+    assert len(records[STAYS_UP.id]["extra"]["ends"]) >= 2
+
+
+def test_what_is_put_off_after_ends_that_nobody_repeats_is_played_a_few_at_a_time() -> None:
+    most: list[int] = []
+
+    def ends(driver: FakeDriver, case: str) -> bool:
+        most.append(len(driver.playing))
+        return len(driver.playing) > 12 or (case == "made/250" and len(driver.playing) > 1)
+
+    records, _ = run(some(300), ends, jobs=16, restarts=200)
+
+    assert crashes(records) == {STAYS_UP.id}
+    assert others(records) == {"pass"}
+    assert most[-1] <= 8
 
 
 def test_when_the_restarts_run_out_the_option_and_the_causes_are_named() -> None:
@@ -328,10 +342,10 @@ def test_one_that_answers_nobody_is_as_good_as_dead(monkeypatch: pytest.MonkeyPa
                 return Outcome(Verdict.HANG, Trace(), Guilty.TARGET, got="nothing in 5 s")
             return await super().play(player)
 
-    async def serves(self: SupervisedScheduler) -> bool:
+    async def serves(self: SupervisedScheduler, timeout: float | None = None) -> bool:
         return deaf[-1] != self._server.starts
 
-    monkeypatch.setattr(SupervisedScheduler, "_serves", serves)
+    monkeypatch.setattr(SupervisedScheduler, "serves", serves)
     server = FakeServer()
     driver = Deaf(server, 4, lambda _, case: False)
     cases = some(10)

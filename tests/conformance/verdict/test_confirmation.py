@@ -115,7 +115,7 @@ def test_a_failure_is_believed_when_it_is_seen_again_and_whole_passes(
     async def serves(self: CaseScheduler) -> bool:
         return True
 
-    monkeypatch.setattr(CaseScheduler, "_serves", serves)
+    monkeypatch.setattr(CaseScheduler, "serves", serves)
     records, driver, _ = run(lambda case, segmentation, _: outcome if segmentation == "bytes" else PASS, some(1))
     lenient = {"fail": "lenient", "hang": "hang"}[outcome.verdict]
 
