@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from wireproof.conformance.mutation.edit_score import EditScore, SurvivalReason, explanations, place_of, stale
+from wireproof.conformance.mutation.edit_score import EditScore, Explanation, SurvivalReason, explanations, stale
 from wireproof.conformance.mutation.fresh_server import all_edits
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.mutation.random_edits import EditResult, Sample, Status, draw, run_edits
@@ -34,16 +34,16 @@ def score_edits(run: MutationRun, number: int, seed: int, console: Console) -> S
         console.print(f"explained, but there is no such edit: {' | '.join(place)}", markup=False)
     for kind in (*SurvivalReason, None):
         for one in found.score.survivors(kind):
-            console.print(_line(one, kind), markup=False)
+            console.print(_line(one, found.score.explanation(one)), markup=False)
     _sum_up(console, found, seed)
     return found
 
 
-def _line(one: EditResult, kind: SurvivalReason | None) -> str:
+def _line(one: EditResult, explained: Explanation | None) -> str:
     where = f"{one.edit.file} {one.edit.edit.function or '(module)'}: {one.edit.edit}"
-    if kind is None:
+    if explained is None:
         return f"survives, not explained: {where}"
-    return f"survives, {kind}: {where} ({explanations()[place_of(one.edit)].reason})"
+    return f"survives, {explained.kind}: {where} ({explained.reason})"
 
 
 def _sum_up(console: Console, found: ScoredEdits, seed: int) -> None:

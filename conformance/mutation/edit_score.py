@@ -105,11 +105,15 @@ class EditScore:
         found = []
         for one in self.results:
             if one.status is Status.SURVIVED:
-                known = (self.known.get(place) for place in _described_by(place_of(one.edit)))
-                explained = next((one for one in known if one), None)
+                explained = self.explanation(one)
                 if (explained.kind if explained else None) is kind:
                     found.append(one)
         return found
+
+    def explanation(self, result: EditResult) -> Explanation | None:
+        """Return what explains that an edit survived: of that edit, its statement or its function; None for nothing."""
+        known = (self.known.get(place) for place in _described_by(place_of(result.edit)))
+        return next((one for one in known if one), None)
 
     @property
     def counted(self) -> int:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
+from wireproof.conformance.commands import mutation_edits
 from wireproof.conformance.mutation import random_edits
 from wireproof.conformance.mutation.edit_score import (
     EditScore,
@@ -147,9 +150,26 @@ def test_an_explanation_may_be_of_a_statement_or_a_function() -> None:
 
     for known in (place, place._replace(edit="*"), place._replace(edit="*", statement="*")):
         assert EditScore(survivor, {known: reason}).survivors(None) == []
+        assert EditScore(survivor, {known: reason}).explanation(survivor[0]) == reason
         assert stale([known], [edit]) == []
     assert EditScore(survivor, {place._replace(function="other", edit="*"): reason}).survivors(None) == survivor
     assert stale([place._replace(function="other", edit="*")], [edit]) != []
+
+
+def test_a_survivor_is_printed_with_what_explains_it(run: MutationRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    edits = all_edits(PACKAGES)[:2]
+    results = [EditResult(one, Status.SURVIVED) for one in edits]
+    known = {place_of(edits[0])._replace(edit="*", statement="*"): Explanation(SurvivalReason.CONFORMING, "no clause")}
+    monkeypatch.setattr(mutation_edits, "draw", lambda *drawn, **options: Sample(edits, 2, 0, {}))
+    monkeypatch.setattr(mutation_edits, "run_edits", lambda *drawn, **options: results)
+    monkeypatch.setattr(mutation_edits, "explanations", lambda: known)
+    console = Console(file=StringIO(), width=1000)
+
+    mutation_edits.score_edits(run, 2, 1, console)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+
+    assert f"survives, conforming: {edits[0].file} " in printed
+    assert printed.count("(no clause)") == len([one for one in edits if one.edit.function == edits[0].edit.function])
 
 
 def test_every_explained_edit_exists() -> None:
