@@ -79,6 +79,7 @@ def test_a_project_keeps_its_own_packages_and_wireproof_works_beside_them(instal
     assert tested.returncode == 0, tested.stderr
 
 
+@pytest.mark.nightly
 def test_the_plugin_runs_in_such_a_project(installed: Path, project: Path) -> None:
     (project / "test_mine.py").write_text("import protocols\n\ndef test_mine():\n    assert protocols.WHOSE\n")
     plugin = ("-p", "no:randomly", "-p", "wireproof.conformance.plugin.pytest_plugin", "-p", "no:cacheprovider")

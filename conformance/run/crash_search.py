@@ -24,9 +24,11 @@ __all__ = ["CrashSearch", "Played", "Replays", "groups_of"]
 GROWTH = 4
 """How much larger each group is than the one before."""
 SETTLE = 0.05
-"""Seconds after the end of a case that passes alone in which a death may still come from it."""
+"""Seconds after the end of cases in which a death may still come from them, while nothing is known of them."""
+GRACE = 0.25
+"""The same for those of a group that ended the server."""
 LATE = 1.0
-"""The same for cases that may have ended the server while the next one played."""
+"""The same for those that may have ended it while others played."""
 PREDECESSORS = 8
 """How many cases before that next one are looked at."""
 Played = tuple[Case, Outcome, float]
@@ -77,7 +79,8 @@ class CrashSearch:
             elif len(group) == 1 and not before:
                 return self._alone
             else:
-                return await self._halved(_halves(group), SETTLE) or await self._halved([before[-PREDECESSORS:]], LATE)
+                late = [*before[-PREDECESSORS:], *group]
+                return await self._halved(_halves(group), GRACE) or await self._halved([late], LATE)
         return None
 
     async def _halved(self, groups: Sequence[Sequence[Case]], patience: float) -> Played | None:

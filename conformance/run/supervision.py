@@ -21,7 +21,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report
 from wireproof.conformance.run.crash_attribution import Batch, Suspect
-from wireproof.conformance.run.crash_search import LATE, SETTLE, CrashSearch, Played
+from wireproof.conformance.run.crash_search import GRACE, LATE, SETTLE, CrashSearch, Played
 from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes import ServerProcess, StartError
 from wireproof.conformance.suite.cases import Case
@@ -34,8 +34,6 @@ from wireproof.conformance.verdict.pipeline import Evidence, decide
 if TYPE_CHECKING:
     from wireproof.conformance.run.runner import Plan
 
-GRACE = 0.25
-"""Seconds after the end of a case in which a death may still come from it."""
 HUNG_AGAIN = 1.0
 """Seconds in which a server answers another client, once it was seen that it may answer nobody any more."""
 HEARTBEAT = 0.5

@@ -111,14 +111,14 @@ def test_without_atheris_the_other_engine_is_reported_and_used(monkeypatch: pyte
 
 def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(own_code.property_based, "IS_AVAILABLE", False)
-    result = run("store", "throttr", "--runs", "500", "--findings", str(tmp_path), "--engine", "hypothesis")
+    result = run("store", "throttr", "--runs", "150", "--findings", str(tmp_path), "--engine", "hypothesis")
 
     assert result.exit_code == 2
     assert "Hypothesis is not installed: install wireproof[fuzz]" in result.output
 
 
 def test_the_store_agrees_under_hypothesis(tmp_path: Path) -> None:
-    result = run("store", "throttr", "--runs", "500", "--findings", str(tmp_path), "--engine", "hypothesis")
+    result = run("store", "throttr", "--runs", "150", "--findings", str(tmp_path), "--engine", "hypothesis")
 
     assert result.exit_code == 0, result.output
     assert "store: nothing found" in result.output

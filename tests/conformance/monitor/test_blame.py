@@ -122,7 +122,7 @@ def test_a_record_keeps_it_within_the_schema(reads: list[bytes]) -> None:
 @pytest.mark.parametrize(("profile", "variant"), EVERY)
 def test_plays_of_the_suite_accuse_nobody(profile: str, variant: str) -> None:
     driver = SimulationDriver(reference_service(profile, variant))
-    for case in some_cases(profile, variant, step=7):
+    for case in some_cases(profile, variant, step=19):
         playing = player(case, profile, variant)
         outcome = driver.play(playing)
         report = monitored(outcome.trace, THROTTR, profile, variant, playing.talk.intended)
@@ -134,7 +134,7 @@ def test_plays_of_the_suite_accuse_nobody(profile: str, variant: str) -> None:
 def test_whatever_a_target_does_wrong_wireproof_does_not_blame_itself(profile: str, variant: str) -> None:
     wrong = [one for one in applicable(server_mutants("throttr").values(), SUITE, profile, variant) if not one.live]
     seen = Counter[Verdict]()
-    for one in wrong[::7]:
+    for one in wrong[::19]:
         driver = SimulationDriver(reference_service(profile, variant, one.name))
         about = [case for case in some_cases(profile, variant, step=1) if set(case.clauses) & set(one.clauses)]
         for case in about[:3]:
@@ -142,4 +142,4 @@ def test_whatever_a_target_does_wrong_wireproof_does_not_blame_itself(profile: s
             seen[outcome.verdict] += 1
 
             assert outcome.verdict is not Verdict.HARNESS_ERROR, (one.name, case.id, outcome.got)
-    assert seen[Verdict.FAIL] > len(wrong) // 20
+    assert seen[Verdict.FAIL] > len(wrong[::19]) // 3

@@ -50,7 +50,7 @@ def wrong() -> Iterator[str]:
 
 
 def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("--pyargs", "conformance", *options, timeout=60)
+    return pytester.runpytest_inprocess("--pyargs", "conformance", *options)
 
 
 def test_every_case_is_an_item_named_by_its_id(pytester: pytest.Pytester) -> None:

@@ -88,6 +88,13 @@ def test_one_that_does_it_late_is_found_among_those_before() -> None:
     assert "made/7" in tried
 
 
+def test_one_that_does_it_a_little_later_is_found_in_its_group() -> None:
+    case, tried, _ = found(lambda played, patience: "made/3" in played and (patience >= LATE or len(played) > 3))
+
+    assert case == "made/3"
+    assert case not in tried[:1]
+
+
 def test_a_server_that_does_not_start_again_ends_the_search() -> None:
     case, _, replays = found(lambda played, _: len(played) > 1, restarts=0)
 

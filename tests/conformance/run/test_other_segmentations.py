@@ -297,9 +297,9 @@ def test_the_reference_gets_the_verdict_of_whole_under_each(profile: str, varian
     cases = select(SUITE, profile, variant, slow=False, heavy=False)
     plays = chosen(cases, SegmentationChoice((segmentation,)), SUITE, profile)
     step = 7 + SPOKEN.index((profile, variant))
-    some = plays[SPOKEN.index((profile, variant)) :: 6 * step]
+    some = plays[SPOKEN.index((profile, variant)) :: 16 * step]
 
-    assert len(some) > 5
+    assert len(some) > 2
     for case in some:
         outcome = simulated(case, profile=profile, variant=variant)
         whole = simulated(replace(case, segmentation="whole", asked_by=""), profile=profile, variant=variant)
@@ -311,8 +311,8 @@ def test_the_reference_gets_the_verdict_of_whole_under_each(profile: str, varian
 def test_keys_of_all_plays_of_a_run_are_apart() -> None:
     cases = list(applicable(SUITE, "7.1.0", "uint16"))
     plan = Plan(Run("throttr", "7.1.0", "uint16", "t", "x"), SUITE, cases, Settings(segmentations=choice_of(ALL)))
-    plays = [*cases, *plan.others({case.id for case in cases})]
+    plays = [*cases, *plan.others({case.id for case in cases})][::4]
     keys = {plan.player(case, attempt).talk.symbols.data("$k") for case in plays for attempt in (0, 2)}
 
-    assert len(keys) == 2 * len(plays) > 8000
+    assert len(keys) == 2 * len(plays) > 2000
     assert len({len(key) for key in keys}) == 1

@@ -233,7 +233,7 @@ def test_who_dies_only_behind_another_is_not_blamed() -> None:
 
     assert crashes(records) == {STAYS_UP.id}
     assert others(records) == {"pass"}
-    assert driver.order.count("made/2") == 3
+    assert driver.order.count("made/2") == 4
 
 
 def test_a_death_is_looked_into_even_when_the_time_for_deliveries_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
