@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cache, cached_property
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
@@ -88,7 +89,7 @@ class Endpoint:
     def known(self) -> tuple[Request, ...]:
         """The requests that bytes select from: those that may be sent in this state."""
         found = requests(self.protocol, self.profile, self.variant)
-        return found if self.stands_alone else tuple(filter(self._may_be_asked, found))[:256]
+        return found if self.stands_alone else tuple(islice(filter(self._may_be_asked, found), 256))
 
     def _may_be_asked(self, request: Request) -> bool:
         client = connections_after(self.link, self.codec, self.path)[0]

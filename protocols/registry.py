@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -99,6 +100,7 @@ def protocol_names() -> list[str]:
     return sorted(PACKAGES)
 
 
+@cache
 def protocol(name: str) -> Protocol:
     """Return the protocol of that name.
 
