@@ -39,8 +39,12 @@ class DeriveError(ValueError):
     """Raised when a case cannot be derived; it names the case, profile and variant, and why."""
 
 
+class _TooLongError(Exception):
+    """Ends a play, as a harness error of its outcome, whose conversation is longer than `LONGEST`."""
+
+
 class _Notes:
-    """Collects the steps of a play with what was expected at the time, as long as they are not too long."""
+    """Collects the steps of a play with what was expected at the time; raises `_TooLongError` beyond `LONGEST`."""
 
     def __init__(self, symbols: Symbols) -> None:
         self.found: list[tuple[StepEvent, Any]] = []
@@ -50,8 +54,9 @@ class _Notes:
 
     def __call__(self, note: StepEvent) -> None:
         self.size += len(note.data)
-        if self.size <= LONGEST:
-            self.found.append((note, resolved(as_written(note.expect), self._symbols)))
+        if self.size > LONGEST:
+            raise _TooLongError
+        self.found.append((note, resolved(as_written(note.expect), self._symbols)))
 
 
 class Deriver:
@@ -168,7 +173,7 @@ class Deriver:
         return "inner" if type(message) in self.protocol.profiles[self.profile].inner else direction_of(message)
 
     def conversation(self, case: Case) -> dict[str, Any] | None:
-        """Return one conversation vector, None for one that is longer than `LONGEST`.
+        """Return one conversation vector, None for one that is longer than `LONGEST`: it is not played to its end.
 
         Raises `DeriveError` unless the reference server passes the case.
         """
@@ -181,10 +186,10 @@ class Deriver:
             on_step=notes,
         )
         outcome = SimulationDriver(self._service).play(player)
-        if outcome.verdict is not Verdict.PASS:
-            raise self._error(case, f"the reference does not pass: expected {outcome.expected}, got {outcome.got}")
         if notes.size > LONGEST:
             return None
+        if outcome.verdict is not Verdict.PASS:
+            raise self._error(case, f"the reference does not pass: expected {outcome.expected}, got {outcome.got}")
         return {
             "id": case.id,
             "title": case.title,
