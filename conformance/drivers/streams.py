@@ -233,15 +233,25 @@ class Wire(asyncio.Protocol):
         self.transport.abort()
 
 
-async def connect(address: Address, timeout: float, most_held: int = HELD, *, unread: bool = False) -> Wire:
-    """Connect; raises `OSError`, which `TimeoutError` is one of. `unread`: as `Open.unread`."""
+async def connect(
+    address: Address,
+    timeout: float,
+    most_held: int = HELD,
+    *,
+    unread: bool = False,
+    local: tuple[str, int] | None = None,
+) -> Wire:
+    """Connect; raises `OSError`, which `TimeoutError` is one of. `unread`: as `Open.unread`.
+
+    `local`: the address and port of our side, which the system chooses otherwise.
+    """
     loop, wire = asyncio.get_running_loop(), partial(Wire, most_held)
     async with asyncio.timeout(timeout):
         if unread:
             return await _unread(address)
         if address.scheme == "unix":
             return (await loop.create_unix_connection(wire, address.path))[1]
-        return (await loop.create_connection(wire, address.host, address.port))[1]
+        return (await loop.create_connection(wire, address.host, address.port, local_addr=local))[1]
 
 
 async def _unread(address: Address) -> Wire:
