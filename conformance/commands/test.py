@@ -42,7 +42,7 @@ from wireproof.conformance.report.outputs import OutputError, RunFolder, write_j
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
-from wireproof.conformance.run.route import DIRECT, measured
+from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
@@ -57,8 +57,8 @@ PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
 RESULTS = {PASSED: "passed", FAILURES: "failed", HARNESS: "harness error", STALE: "stale baseline"}
 """Exit code -> the word that the closing line begins with."""
 INTERRUPTED = 130
-SPARE = 8
-"""Connections beyond one for each job that a target is asked to serve at a time."""
+LONG = 30.0
+"""Seconds of a run from which it is said how long it takes."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -159,6 +159,8 @@ class _Test:
         plan.cases = self._selected(run, expression, level)
         left_out = self._leave_out(plan)
         self._bound(plan, expression, level, left_out)
+        if self.settings.route.round_trip and (seconds := plan.seconds()) > LONG:
+            _tell(f"so this run takes about {seconds / 60:.1f} minutes, on a machine that is not busy")
         where = self.working
         with ExitStack() as stack:
             folder = stack.enter_context(RunFolder(where)) if where else None

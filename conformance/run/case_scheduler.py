@@ -62,7 +62,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
 from wireproof.conformance.run.probe import Spoken, reply_to, use_by_others
-from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables
+from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
@@ -215,18 +215,19 @@ class CaseScheduler:
     def report_or_retry(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case, or keep it for another try when its outcome is doubtful."""
         disturbed = self._is_disturbed(case, outcome) and (self._others_under_way > 0 or began <= self._others_ended)
-        if disturbed or self._is_doubtful(outcome, began) or self.confirmation.is_needed(case, outcome):
+        if disturbed or self._is_doubtful(case, outcome, began) or self.confirmation.is_needed(case, outcome):
             self._doubtful.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
 
-    def _is_doubtful(self, outcome: Outcome, began: float) -> bool:
+    def _is_doubtful(self, case: Case, outcome: Outcome, began: float) -> bool:
         """Say whether an outcome may come from the load, or from a target that went away or serves few at a time."""
         if is_doubtful(outcome):
             return True
         if outcome.verdict not in DISTURBED:
             return False
-        return self.available.was_away_since(began) or (self._lost_again < BELIEVED and was_cut(outcome))
+        cut = self._lost_again < BELIEVED and was_cut(outcome)
+        return cut or self.available.was_away_since(began) or self.plan.opens_many(case)
 
     def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
         """Say whether plays under other segmentations, if any were beside it, may be why a case did not pass whole."""
@@ -234,6 +235,7 @@ class CaseScheduler:
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case; who is reported as a crash has ended the target."""
+        outcome = decide(outcome, Evidence(round_trip=self.plan.settings.route.round_trip, timed=waits(case)))
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
         self.confirmation.note(case, outcome)
@@ -248,13 +250,15 @@ class CaseScheduler:
         `alone`: it had it for itself the first time, too.
         """
         lost = outcome.verdict is Verdict.CRASH
-        if (self._is_doubtful(outcome, began) or self.confirmation.is_needed(case, outcome)) and not self.gone:
+        if (self._is_doubtful(case, outcome, began) or self.confirmation.is_needed(case, outcome)) and not self.gone:
             again_at = time.monotonic()
             again = await self.play_again(case)
             if was_cut(outcome):
                 self._lost_again = self._lost_again + 1 if was_cut(again) else 0
             if not (lost and again.unreachable):
                 outcome, began, lost = await self._with_confirmation(case, again), again_at, False
+            if outcome.verdict is not Verdict.PASS and not self.gone and self.plan.opens_many(case):
+                outcome = decide(outcome, Evidence(narrow=await self.plan.too_many(case, self.driver.address)))
         if lost and not alone:
             self._lost.append((case, outcome, began))
         else:
@@ -306,7 +310,6 @@ class CaseScheduler:
         self._others_under_way += other
         try:
             outcome = await self.driver.play(player)
-            outcome = decide(outcome, Evidence(round_trip=self.plan.settings.route.round_trip))
         except Exception as error:
             return broken(player, error)
         finally:

@@ -22,7 +22,7 @@ from wireproof.conformance.suite.symbolic import message_of, pattern_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, ProtocolError
 
-__all__ = ["DIRECT", "UNMEASURED", "Route", "measured", "served_at_once"]
+__all__ = ["DIRECT", "SPARE", "UNMEASURED", "Route", "measured", "served_at_once"]
 
 DIRECT = "direct"
 """The feature of a target that sees its clients' own address and port."""
@@ -34,6 +34,8 @@ PATIENCE = 5.0
 """Seconds that one question here may take."""
 SERVED_WITHIN = 1.0
 """Seconds, and some round trips, after the last connection was answered in which another one is."""
+SPARE = 8
+"""Connections beyond one for each job that a target is asked to serve at a time."""
 AGAIN = 0.3
 """Seconds until connections that were closed are so for the target."""
 

@@ -20,15 +20,17 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.bounds import Bounds
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
 from wireproof.conformance.run.processes import ServerProcess
-from wireproof.conformance.run.route import UNMEASURED, Route
+from wireproof.conformance.run.probe import Spoken
+from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_once
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
+from wireproof.conformance.suite.case_traits import patience
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.crashes import ended_early
-from wireproof.conformance.verdict.pipeline import too_far, too_narrow, undeclared
+from wireproof.conformance.verdict.pipeline import serves_fewer, too_far, too_narrow, undeclared
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
 
@@ -121,6 +123,25 @@ class Plan:
         if route.round_trip and (trips := self.needs(case).round_trips) * route.round_trip > LONGEST_TRIPS:
             return too_far(trips, route.round_trip)
         return None
+
+    def seconds(self) -> float:
+        """Return about how many seconds round trips and waits take, all cases together: for a target that is far."""
+        trip, alone, beside = self.settings.route.round_trip, 0.0, 0.0
+        for case in self.cases:
+            if self.undeclared(case) is None:
+                took = self.needs(case).round_trips * trip + trip + patience(case)
+                alone, beside = (alone + took, beside) if case.exclusive else (alone, beside + took)
+        return alone + beside / self.settings.jobs
+
+    def opens_many(self, case: Case) -> bool:
+        """Say whether a case opens more connections than the target was asked to serve before the run."""
+        return self.settings.route.at_once is None and self.needs(case).connections > self.settings.jobs + SPARE
+
+    async def too_many(self, case: Case, address: Address) -> str:
+        """Return that the target serves fewer connections than a case opens, in words; "" where it serves them."""
+        needed, spoken = self.needs(case).connections, Spoken(self.run.profile, self.run.variant)
+        served = await served_at_once(self.suite, address, spoken, needed, self.settings.route.round_trip)
+        return "" if served >= needed else serves_fewer(needed, served)
 
     def needs(self, case: Case) -> CaseNeeds:
         """Return how many connections and round trips a case needs."""

@@ -54,6 +54,8 @@ class Evidence:
     """How others used the server right after a case that needs it for itself."""
     round_trip: float = 0.0
     """Seconds of a round trip to the target; 0 where it is short."""
+    timed: bool = False
+    """The case lets time pass."""
     narrow: str = ""
     """That the target serves fewer connections at a time than the case had open, in words."""
 
@@ -93,7 +95,7 @@ def far_away(outcome: Outcome, evidence: Evidence) -> Outcome:
     trip = evidence.round_trip
     if not trip or outcome.verdict not in NOT_PASSED:
         return outcome
-    late = outcome.verdict is Verdict.UNTESTABLE and outcome.guilty is Guilty.HARNESS
+    late = outcome.verdict is Verdict.UNTESTABLE and (outcome.guilty is Guilty.HARNESS or evidence.timed)
     spent = trip * _round_trips(outcome.trace, trip)
     if not late and spent < LONG:
         return outcome
@@ -146,8 +148,13 @@ def undeclared(lacking: Sequence[str], features: Mapping[str, str]) -> Outcome:
 
 def too_narrow(needed: int, served: int) -> Outcome:
     """Return the outcome of a case that is not asked: it opens more connections than the target serves at a time."""
-    got = f"the case opens {needed} connections, and the target serves {served} at a time"
+    got = serves_fewer(needed, served)
     return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=CONNECTIONS, got=got)
+
+
+def serves_fewer(needed: int, served: int) -> str:
+    """Return in words that a target serves fewer connections than a case opens."""
+    return f"the case opens {needed} connections, and the target serves {served} at a time"
 
 
 def too_far(round_trips: int, seconds: float) -> Outcome:
