@@ -141,7 +141,7 @@ class CaseScheduler:
         await self.play_alone(sorted(alone, key=lambda case: not case.fresh_server))
         await self.play_concurrently([case for case in cases if not case.exclusive])
         first, self._doubtful = self._doubtful, []
-        late = [case for case, outcome, _ in first if is_late(outcome) or self._is_disturbed(case, outcome)]
+        late = [one[0] for one in first if self._is_due_beside_others(*one)]
         self._doubtful = [one for one in first if one[0] not in late]
         await self.play_concurrently(late, attempt=1)
         for case, outcome, began in self._doubtful:
@@ -228,6 +228,10 @@ class CaseScheduler:
             return False
         cut = self._lost_again < BELIEVED and was_cut(outcome)
         return cut or self.available.was_away_since(began) or self.plan.opens_many(case)
+
+    def _is_due_beside_others(self, case: Case, outcome: Outcome, began: float) -> bool:
+        """Say whether a doubtful case is played again beside others first: there may be many like it."""
+        return is_late(outcome) or self._is_disturbed(case, outcome) or self.available.was_away_since(began)
 
     def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
         """Say whether plays under other segmentations, if any were beside it, may be why a case did not pass whole."""

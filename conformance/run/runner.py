@@ -19,8 +19,8 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.bounds import Bounds
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
-from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.probe import Spoken
+from wireproof.conformance.run.processes import ServerProcess
 from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_once
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.supervision import SupervisedScheduler
