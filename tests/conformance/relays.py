@@ -48,6 +48,7 @@ class _Side(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
+        self.relay.sides.add(self)
         with suppress(OSError):
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -63,7 +64,9 @@ class _Side(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.transport = None
-        self.later("reset" if error else "end")
+        self.relay.sides.discard(self)
+        if not self.relay.is_over:
+            self.later("reset" if error else "end")
 
     def pause_writing(self) -> None:
         self.blocked = True
@@ -163,6 +166,8 @@ class Relay:
     def __init__(self, target: Address, line: Line, port: int = 0) -> None:
         self.target, self.line, self.port = target, line, port
         self.open: set[_Front] = set()
+        self.sides: set[_Side] = set()
+        self.is_over = False
         self.turned_away = 0
         self._server: Any = None
         self._down = False
@@ -180,6 +185,23 @@ class Relay:
             for side in (one, one.other):
                 if side is not None and side.transport is not None:
                     cut(side.transport)
+
+    async def close(self) -> None:
+        """Go away for good."""
+        self.is_over = True
+        self.down()
+        openings = [one.opening for one in self.open]
+        for task in openings:
+            task.cancel()
+        await asyncio.gather(*openings, return_exceptions=True)
+        for _ in range(50):
+            for side in list(self.sides):
+                if side.transport is not None:
+                    cut(side.transport)
+            await asyncio.sleep(0)
+            if not self.sides:
+                break
+        await asyncio.sleep(0.01)
 
     async def _listen(self) -> None:
         if self._server is None and not self._down:
@@ -218,8 +240,7 @@ async def relayed(target: Address, line: Line, port: int = 0) -> AsyncIterator[t
     try:
         yield Address("tcp", "127.0.0.1", relay.port), relay
     finally:
-        relay.down()
-        await asyncio.sleep(0)
+        await relay.close()
 
 
 async def _main() -> None:
