@@ -62,7 +62,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
 from wireproof.conformance.run.probe import Spoken, reply_to, use_by_others
-from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
+from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
@@ -239,7 +239,7 @@ class CaseScheduler:
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case; who is reported as a crash has ended the target."""
-        outcome = decide(outcome, Evidence(round_trip=self.plan.settings.route.round_trip, timed=waits(case)))
+        outcome = self.plan.as_far_away(case, outcome)
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
         self.confirmation.note(case, outcome)

@@ -25,12 +25,12 @@ from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.supervision import SupervisedScheduler
 from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
-from wireproof.conformance.suite.case_traits import patience
+from wireproof.conformance.suite.case_traits import patience, waits
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.crashes import ended_early
-from wireproof.conformance.verdict.pipeline import serves_fewer, too_far, too_narrow, undeclared
+from wireproof.conformance.verdict.pipeline import Evidence, decide, serves_fewer, too_far, too_narrow, undeclared
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
 
@@ -123,6 +123,10 @@ class Plan:
         if route.round_trip and (trips := self.needs(case).round_trips) * route.round_trip > LONGEST_TRIPS:
             return too_far(trips, route.round_trip)
         return None
+
+    def as_far_away(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return what the outcome of a case is worth so many round trips away."""
+        return decide(outcome, Evidence(round_trip=self.settings.route.round_trip, timed=waits(case)))
 
     def seconds(self) -> float:
         """Return about how many seconds round trips and waits take, all cases together: for a target that is far."""
