@@ -6,6 +6,8 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty, Verdict
 
+OURS = frozenset({Kind.OPENED, Kind.HALF_CLOSED, Kind.CLOSED})
+"""What happens at the end of a play by our side alone."""
 LOST = frozenset({Kind.ENDED, Kind.RESET})
 DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
 """What a target that fails under another segmentation may do to concurrent cases."""
@@ -37,5 +39,5 @@ def lost_a_connection(outcome: Outcome) -> bool:
 
 def was_cut(outcome: Outcome) -> bool:
     """A case did not pass, and the last that happened was that a connection was ended by the target."""
-    happened = [one.kind for one in outcome.trace if one.kind is not Kind.CLOSED]
+    happened = [one.kind for one in outcome.trace if one.kind not in OURS]
     return lost_a_connection(outcome) and happened[-1] in LOST

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
@@ -32,8 +32,11 @@ ASKED = 3
 """How often one thing is asked for the round trip; the shortest counts."""
 PATIENCE = 5.0
 """Seconds that one question here may take."""
-SERVED_WITHIN = 1.0
-"""Seconds, and some round trips, after the last connection was answered in which another one is."""
+SERVED_WITHIN = 1.5
+"""Seconds, and some round trips, after the last connection was answered in which another one is.
+
+A system whose queue of new connections was full is asked again by ours after a second.
+"""
 SPARE = 8
 """Connections beyond one for each job that a target is asked to serve at a time."""
 AGAIN = 0.3
@@ -83,16 +86,15 @@ async def measured(suite: Suite, address: Address, spoken: Spoken, timeout: floa
     took = await _round_trip(symbols, address, timeout)
     if took is None:
         return Route()
-    far = took if took >= NEAR else 0.0
+    far, proxy = took if took >= NEAR else 0.0, ""
+    if ask and address.scheme == "tcp" and DIRECT in suite.probe:  # before as many connections are opened as are served
+        proxy = await _proxy(suite.probe[DIRECT], symbols, address, timeout)
     served = await served_at_once(suite, address, spoken, most, far)
     if served < most:
         await asyncio.sleep(AGAIN + far)
         served = max(served, await served_at_once(suite, address, spoken, most, far))
         await asyncio.sleep(AGAIN + far)
-    found = Route(far, at_once=max(1, served) if served < most else None)
-    if ask and address.scheme == "tcp" and DIRECT in suite.probe:
-        found = replace(found, proxy=await _proxy(suite.probe[DIRECT], symbols, address, timeout))
-    return found
+    return Route(far, proxy, at_once=max(1, served) if served < most else None)
 
 
 async def _round_trip(symbols: Symbols, address: Address, timeout: float) -> float | None:
@@ -145,6 +147,9 @@ async def _proxy(spec: Mapping[str, Any], symbols: Symbols, address: Address, ti
     another port when we come again from the same one; a wrong target names the same wrong port.
     """
     first = await _seen(spec, symbols, address, timeout, None)
+    if first is None:
+        await asyncio.sleep(AGAIN)
+        first = await _seen(spec, symbols, address, timeout, None)
     if first is None or first[0] == first[1]:
         return ""
     (host, port), (seen_host, seen_port) = first

@@ -206,7 +206,7 @@ class Relay:
     async def _listen(self) -> None:
         if self._server is None and not self._down:
             loop = asyncio.get_running_loop()
-            backlog = 1 if self.line.over == "refuse" and self.line.most else 100
+            backlog = 4 if self.line.over == "refuse" and self.line.most else 100
             try:
                 self._server = await loop.create_server(
                     lambda: _Front(self), "127.0.0.1", self.port, backlog=backlog, reuse_address=True
