@@ -146,11 +146,20 @@ async def _proxy(spec: Mapping[str, Any], symbols: Symbols, address: Address, ti
     A target that names another port than ours is wrong, or behind a proxy. A proxy has another address, or takes
     another port when we come again from the same one; a wrong target names the same wrong port.
     """
+    for _ in range(ASKED):
+        found = await _shown(spec, symbols, address, timeout)
+        if found is not None:
+            return found
+        await asyncio.sleep(AGAIN)
+    return ""
+
+
+async def _shown(spec: Mapping[str, Any], symbols: Symbols, address: Address, timeout: float) -> str | None:
+    """See `_proxy`; None where it could not be found out."""
     first = await _seen(spec, symbols, address, timeout, None)
     if first is None:
-        await asyncio.sleep(AGAIN)
-        first = await _seen(spec, symbols, address, timeout, None)
-    if first is None or first[0] == first[1]:
+        return None
+    if first[0] == first[1]:
         return ""
     (host, port), (seen_host, seen_port) = first
     shown = f"it sees {seen_host or 'us'} port {seen_port} where ours is {host} port {port}"
@@ -159,9 +168,9 @@ async def _proxy(spec: Mapping[str, Any], symbols: Symbols, address: Address, ti
     if seen_port == port:
         return ""
     again = await _seen(spec, symbols, address, timeout, (host, port))
-    if again is None or again[1][1] in (seen_port, again[0][1]):
-        return ""
-    return shown
+    if again is None:
+        return None
+    return "" if again[1][1] in (seen_port, again[0][1]) else shown
 
 
 Place = tuple[str, int]
