@@ -62,7 +62,7 @@ from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.availability import Availability
 from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
 from wireproof.conformance.run.probe import Spoken, reply_to, use_by_others
-from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables
+from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
@@ -77,7 +77,7 @@ Report = Callable[[Record], None]
 QUIET_ENOUGH = 5
 """How often in a row the target must be quiet so that nobody asks again: a wrong server fails many cases."""
 BELIEVED = 8
-"""Cases in a row that lost a connection and did so again alone, after which the next ones are believed."""
+"""Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
 SETTLE = 0.02
 """Seconds, and a round trip, until a connection that was closed is so for a target that serves few at a time."""
 HEAD_START = 1.0
@@ -118,8 +118,8 @@ class CaseScheduler:
         route = plan.settings.route
         self._room = Room(route.at_once and max(1, route.at_once - 1), SETTLE + route.round_trip)
         """For the connections of plays; one is left for questions."""
-        self._lost_again = 0
-        """How many cases in a row lost a connection, and did so again alone."""
+        self._failed_again = 0
+        """How many cases in a row lost a connection or let time pass, and did not pass again alone."""
 
     async def run(self) -> None:
         """Play everything."""
@@ -226,8 +226,8 @@ class CaseScheduler:
             return True
         if outcome.verdict not in DISTURBED:
             return False
-        cut = self._lost_again < BELIEVED and was_cut(outcome)
-        return cut or self.available.was_away_since(began) or self.plan.opens_many(case)
+        again = self._failed_again < BELIEVED and (was_cut(outcome) or waits(case))
+        return again or self.available.was_away_since(began) or self.plan.opens_many(case)
 
     def _is_due_beside_others(self, case: Case, outcome: Outcome, began: float) -> bool:
         """Say whether a doubtful case is played again beside others first: there may be many like it."""
@@ -257,8 +257,8 @@ class CaseScheduler:
         if (self._is_doubtful(case, outcome, began) or self.confirmation.is_needed(case, outcome)) and not self.gone:
             again_at = time.monotonic()
             again = await self.play_again(case)
-            if was_cut(outcome):
-                self._lost_again = self._lost_again + 1 if was_cut(again) else 0
+            if was_cut(outcome) or waits(case):
+                self._failed_again = 0 if again.verdict is Verdict.PASS else self._failed_again + 1
             if not (lost and again.unreachable):
                 outcome, began, lost = await self._with_confirmation(case, again), again_at, False
             if outcome.verdict is not Verdict.PASS and not self.gone and self.plan.opens_many(case):

@@ -157,6 +157,26 @@ def test_who_found_no_room_to_connect_is_played_again_alone() -> None:
     assert {one["verdict"] for one in records} == {"pass"}
 
 
+FAIL = Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, got="wrong")
+
+
+@pytest.mark.parametrize(("waits_too", "plays"), [(True, 2), (False, 1)])
+def test_a_case_that_lets_time_pass_is_seen_again_before_it_fails(waits_too: bool, plays: int) -> None:
+    cases = some(4, steps=steps_of([{"wait": 1}] if waits_too else [{"alive": True}]))
+    driver = CountingDriver(4, lambda case, attempt: FAIL if case == "made/1" and not attempt else PASS)
+    found = verdicts(run(cases, driver))
+
+    assert driver.order.count("made/1") == plays
+    assert found["made/1"] == ("pass" if waits_too else "fail")
+
+
+def test_after_some_that_failed_again_alone_the_next_ones_are_believed() -> None:
+    many = CountingDriver(1, lambda case, attempt: FAIL)
+    run([make_case({"wait": 1}, id=f"alone/{number}", exclusive=True) for number in range(20)], many)
+
+    assert len(many.order) == 28
+
+
 def verdicts(records: list[Record]) -> dict[str, str]:
     return {one["case"]: one["verdict"] for one in records}
 
