@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -41,6 +42,7 @@ from wireproof.conformance.report.outputs import OutputError, RunFolder, write_j
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
+from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
@@ -55,6 +57,8 @@ PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
 RESULTS = {PASSED: "passed", FAILURES: "failed", HARNESS: "harness error", STALE: "stale baseline"}
 """Exit code -> the word that the closing line begins with."""
 INTERRUPTED = 130
+LONG = 30.0
+"""Seconds of a run from which it is said how long it takes."""
 
 
 @click.command(context_settings={"show_default": True})
@@ -148,11 +152,15 @@ class _Test:
         if expression.strip():
             parse(expression)
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
-        plan = Plan(self._who(), self.suite, (), self.settings)
-        run = plan.run
+        run = self._who()
+        self._measure(run)
+        plan = Plan(run, self.suite, (), self.settings)
+        plan.tell = _tell
         plan.cases = self._selected(run, expression, level)
         left_out = self._leave_out(plan)
         self._bound(plan, expression, level, left_out)
+        if self.settings.route.round_trip and (seconds := plan.seconds()) > LONG:
+            _tell(f"so this run takes about {seconds / 60:.1f} minutes, on a machine that is not busy")
         where = self.working
         with ExitStack() as stack:
             folder = stack.enter_context(RunFolder(where)) if where else None
@@ -179,6 +187,21 @@ class _Test:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
         return code
+
+    def _measure(self, run: Run) -> None:
+        """Find out what lies between here and the target, and say what of it the run takes into account."""
+        if self.address is None:
+            return
+        spoken, settings = Spoken(run.profile, run.variant), self.settings
+        declared = settings.features or frozenset()
+        ask = DIRECT not in declared and self.target.server is None
+        most = settings.jobs + SPARE
+        route = asyncio.run(measured(self.suite, self.address, spoken, settings.timeout, most, ask=ask))
+        if not route.proxy and DIRECT in self.suite.features:
+            declared |= {DIRECT}
+        self.settings = replace(settings, route=route, features=declared)
+        for note in route.notes:
+            _tell(note)
 
     def _selected(self, run: Run, expression: str = "", level: Level = Level.MAY) -> list[Case]:
         everything = self.options["slow"]
@@ -325,6 +348,11 @@ class _Test:
         if unsupported := unsupported_summary(records):
             self.console.print(unsupported, soft_wrap=True)
         click.echo(closing_line(RESULTS[code], records, run, where))
+
+
+def _tell(note: str) -> None:
+    """Say what the user should know while the run goes on."""
+    click.echo(f"wireproof: {note}", err=True)
 
 
 def _unwritten(record: Record) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import cached_property
 from types import TracebackType
 
@@ -72,6 +74,53 @@ class Limiter:
     def step_in(self) -> None:
         """Take a place at once, even if that makes one too many."""
         self.inside += 1
+
+
+class Room:
+    """How many connections are open together: `async with room.of(3):` waits until three more may be.
+
+    Who waits longest comes first, so that one that needs all of it gets it.
+    """
+
+    def __init__(self, most: int | None, settle: float = 0.0) -> None:
+        """`most`: None for any number; `settle`: seconds until a connection that was closed is so for the target."""
+        self._most = self._left = most or 0
+        self._settle = settle
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    @asynccontextmanager
+    async def of(self, connections: int) -> AsyncIterator[None]:
+        """Take as many, or all there are."""
+        taken = min(connections, self._most)
+        if not taken:
+            yield
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((taken, turn))
+        self._next()
+        try:
+            await turn
+            yield
+        finally:
+            if turn.done() and not turn.cancelled():
+                asyncio.get_running_loop().call_later(self._settle, self._back, taken)
+            else:
+                turn.cancel()
+                self._next()
+
+    def _back(self, taken: int) -> None:
+        self._left += taken
+        self._next()
+
+    def _next(self) -> None:
+        while self._waiting:
+            wanted, turn = self._waiting[0]
+            if not turn.cancelled():
+                if wanted > self._left:
+                    return
+                self._left -= wanted
+                turn.set_result(None)
+            self._waiting.popleft()
 
 
 class Ahead:

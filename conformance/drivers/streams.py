@@ -233,15 +233,41 @@ class Wire(asyncio.Protocol):
         self.transport.abort()
 
 
-async def connect(address: Address, timeout: float, most_held: int = HELD, *, unread: bool = False) -> Wire:
-    """Connect; raises `OSError`, which `TimeoutError` is one of. `unread`: as `Open.unread`."""
+async def connect(
+    address: Address,
+    timeout: float,
+    most_held: int = HELD,
+    *,
+    unread: bool = False,
+    local: tuple[str, int] | None = None,
+) -> Wire:
+    """Connect; raises `OSError`, which `TimeoutError` is one of. `unread`: as `Open.unread`.
+
+    `local`: the address and port of our side, which the system chooses otherwise.
+    """
     loop, wire = asyncio.get_running_loop(), partial(Wire, most_held)
     async with asyncio.timeout(timeout):
         if unread:
             return await _unread(address)
+        if local is not None:
+            return (await loop.create_connection(wire, sock=await _from(local, address)))[1]
         if address.scheme == "unix":
             return (await loop.create_unix_connection(wire, address.path))[1]
         return (await loop.create_connection(wire, address.host, address.port))[1]
+
+
+async def _from(local: tuple[str, int], address: Address) -> socket.socket:
+    """Return a socket connected from an address and port, be it that an older connection lingers there."""
+    sock = socket.socket(socket.AF_INET6 if ":" in local[0] else socket.AF_INET)
+    try:
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(local)
+        await asyncio.get_running_loop().sock_connect(sock, (address.host, address.port))
+    except BaseException:
+        sock.close()
+        raise
+    return sock
 
 
 async def _unread(address: Address) -> Wire:

@@ -6,6 +6,19 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What lies between wireproof and a target, as far as a play takes it into account."""
+
+    round_trip: float = 0.0
+    """Seconds; 0 where it is short."""
+    direct: bool = True
+    """The target sees our own address and port."""
+
+
+DIRECTLY = Way()
+
+
 class TargetError(ValueError):
     """Raised for an address that cannot be understood; it says which forms there are."""
 

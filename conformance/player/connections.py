@@ -38,6 +38,7 @@ import msgspec
 from wireproof.conformance.model.actions import Action, Answer, Open, Read, Secure, Shut, Sleep, Write
 from wireproof.conformance.model.intended import IntendedByConnection, IntendedFrame, Refusal
 from wireproof.conformance.model.outcome import StepEvent, Stopped
+from wireproof.conformance.model.targets import DIRECTLY, Way
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe, wording
@@ -70,9 +71,11 @@ class CaseConnections:
         timeout: float,
         on_step: Callable[[StepEvent], None] | None,
         most: int = MOST,
+        way: Way = DIRECTLY,
     ) -> None:
         """`most`: how many bytes the target may send on all connections together."""
         self.symbols = symbols
+        self.way = way
         self.timeout = timeout
         self.trace = Trace()
         self.intended: IntendedByConnection = {}
@@ -145,7 +148,8 @@ class CaseConnections:
             self.intended[len(self.trace) - 1] = made.intended
             self.symbols.saved[f"{name}_port"] = int(answer.data or -1)
             if self.judge is not None:
-                self.judge.connected(name, int(answer.data) if answer.data else None, self.instant)
+                port = int(answer.data) if answer.data and self.way.direct else None
+                self.judge.connected(name, port, self.instant)
         line = self.lines[name]
         if link is not None and self._link_name(link) != line.link_name:
             raise SymbolError(f"connection {name} is open already and speaks {line.link_name or 'the usual link'}")
@@ -350,6 +354,7 @@ class CaseConnections:
         for line in judged:
             try:
                 seconds = LAST_WORDS if line in ending else 0.0 if line.is_stream else SETTLED
+                seconds += self.way.round_trip if seconds else 0.0
                 event = yield from self.event(line, seconds)
                 while self.judge is not None and isinstance(event, Push):
                     self.judge.heard(line.name, event, self.now_ns)

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from wireproof.conformance.model.outcome import Outcome, Place, StepEvent, Stopped, harness_error
+from wireproof.conformance.model.targets import DIRECTLY, Way
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_OF_TABLES
@@ -51,11 +52,15 @@ class Player:
         segmentation: Segmentation,
         timeout: float = 5.0,
         on_step: Callable[[StepEvent], None] | None = None,
+        way: Way = DIRECTLY,
     ) -> None:
+        """`way`: what lies between here and what answers."""
         self.case = case
         is_heavy = case.heavy or leaves_unread(case)
         most = MOST_HEAVY if is_heavy else MOST_OF_TABLES if reads_tables(case) else MOST
-        self.talk = CaseConnections(symbols, segmentation=segmentation, timeout=timeout, on_step=on_step, most=most)
+        self.talk = CaseConnections(
+            symbols, segmentation=segmentation, timeout=timeout, on_step=on_step, most=most, way=way
+        )
         self._step = 0
 
     def play(self) -> ActionGenerator[Outcome]:

@@ -61,6 +61,8 @@ from wireproof.protocols import EndOfStream, Message, Push, Request
 
 OnConnection = Connect | StartTls | ExpectSilence | ExpectAlive | ExpectClosed | Close | Reset | HalfClose
 ANY = MessagePattern("any", {}, is_name=True)
+AHEAD = 2
+"""Round trips by which is asked earlier what must be seen before an instant."""
 SILENCE = 0.3
 """Seconds without anything after which a connection that may be silent is."""
 
@@ -231,7 +233,7 @@ def _observe(talk: CaseConnections, spec: Observe, on: str) -> ActionGenerator[N
         event = yield from talk.next(line, " or ".join(spec.labels))
     else:
         seconds = SILENCE if spec.silent is None else float(talk.symbols.number(spec.silent, "silent"))
-        event = yield from talk.event(line, seconds)
+        event = yield from talk.event(line, seconds + talk.way.round_trip)
     if event is None and line.codec.buffered:
         got = f"{line.codec.buffered} bytes of an unfinished message"
         raise Stopped(Verdict.HANG, "silence or a whole message", got, byte=line.codec.buffered)
@@ -253,7 +255,7 @@ def _silent(talk: CaseConnections, name: str) -> ActionGenerator[None]:
     other = yield from talk.line(f"beside{len(talk.trace)}", line.link_name)
     yield from _ask(talk, other, _sync_request(line))
     yield from talk.shut(other.name, "close")
-    event = yield from talk.event(line, SETTLED)
+    event = yield from talk.event(line, SETTLED + talk.way.round_trip)
     if isinstance(event, Message):
         raise Stopped(Verdict.FAIL, "no datagram", describe(event), byte=0)
 
@@ -287,7 +289,7 @@ def _alive(talk: CaseConnections) -> ActionGenerator[None]:
 def _closed(talk: CaseConnections, where: str | ClosedWithin) -> ActionGenerator[None]:
     """The target must end the connection, `within` as many seconds where the case says so."""
     named, within = (where, talk.timeout) if isinstance(where, str) else (where.name, where.within)
-    seconds = min(talk.timeout, float(talk.symbols.number(within, "within")))
+    seconds = min(talk.timeout, float(talk.symbols.number(within, "within"))) + 2 * talk.way.round_trip
     line = yield from talk.line(talk.symbols.filled(named))
     event = yield from talk.event(line, seconds)
     talk.note("closed", line.name)
@@ -320,9 +322,17 @@ def _mark(talk: CaseConnections, name: str) -> ActionGenerator[None]:
 
 
 def _wait_until(talk: CaseConnections, instant: Instant) -> ActionGenerator[None]:
-    """Wait until `plus` seconds after a mark; a later failure is certain only if seen before `latest`."""
+    """Wait until `plus` seconds after a mark; a later failure is certain only if seen before `latest`.
+
+    What is asked then is answered a round trip later, and what the mark is about began up to another one before it:
+    where something must be seen before `latest`, it is asked so much earlier, and is certain so much less long.
+    """
     if instant.mark not in talk.marks:
         raise SymbolError(f"no mark {instant.mark!r}; there is {', '.join(talk.marks) or 'none'}")
     mark, number = talk.marks[instant.mark], talk.symbols.number
-    yield from talk.sleep(max(0.0, mark + float(number(instant.plus, "plus")) - talk.now))
-    talk.latest = None if instant.latest is None else mark + float(number(instant.latest, "latest"))
+    at, ahead = mark + float(number(instant.plus, "plus")), AHEAD * talk.way.round_trip
+    if instant.latest is None:
+        talk.latest = None
+    else:
+        at, talk.latest = at - ahead, mark + float(number(instant.latest, "latest")) - talk.way.round_trip
+    yield from talk.sleep(max(0.0, at - talk.now))

@@ -77,7 +77,8 @@ class Session:
         """Raises `ProbeError` when the target speaks something else than the cases, `OSError` when nobody is there."""
         from wireproof.conformance.run import reference_target
         from wireproof.conformance.run.bounds import MANY, Bounds
-        from wireproof.conformance.run.probe import ask_spoken
+        from wireproof.conformance.run.probe import Spoken, ask_spoken
+        from wireproof.conformance.run.route import DIRECT, SPARE, UNMEASURED, measured
         from wireproof.conformance.run.runner import Plan, Settings
         from wireproof.conformance.suite.cases import load_suite
         from wireproof.conformance.suite.declared import reached
@@ -94,7 +95,12 @@ class Session:
         """Why no case is played any more."""
         features = _features(config) or (frozenset() if self._address else reference_target.features(name))
         features |= reached(self._address.scheme, suite.features) if self._address else frozenset()
-        self._settings = Settings(timeout=_timeout(config), features=features)
+        route = UNMEASURED
+        if self._address is not None:
+            spoken, ask = Spoken(profile, variant), DIRECT not in features
+            route = asyncio.run(measured(suite, self._address, spoken, _timeout(config), SPARE, ask=ask))
+            features |= frozenset() if route.proxy else {DIRECT} & set(suite.features)
+        self._settings = Settings(timeout=_timeout(config), features=features, route=route)
         self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
         digest = sha256(target.encode()).hexdigest()[:12]
@@ -153,6 +159,7 @@ class Session:
         if self._address is not None:
             outcome = asyncio.run(SocketDriver(self._address, timeout=self._settings.timeout).play(player))
             self._bounds.count(case.id, outcome)
+            outcome = self._plan.as_far_away(case, outcome)
             if outcome.verdict in ("hang", "crash", "untestable") and not self._serves(self._address):
                 self._over = f"the target answers nobody since {case.id}"
             return outcome

@@ -37,6 +37,8 @@ STYLES = {
     Verdict.HANG: "red",
     Verdict.HARNESS_ERROR: "bold white on red",
 }
+CIRCUMSTANCE = ("a target ", "a server ")
+"""How what a case needs begins that is no feature."""
 MAX_SHOWN = 25
 MAX_FOLLOWING = 6
 """Cases named that follow from a cause."""
@@ -194,8 +196,11 @@ def differing(records: Iterable[Record]) -> list[str]:
 def unsupported_summary(records: Iterable[Record]) -> str:
     """Return how many cases are unsupported, and which undeclared features they need; "" for none."""
     needs = [str(one["expected"]) for one in records if one["verdict"] == Verdict.UNSUPPORTED]
-    features = dict.fromkeys(name for needed in needs for name in needed.split(", "))
-    return f"{len(needs)} cases unsupported: the target does not declare {', '.join(features)}" if needs else ""
+    wanted = Counter(one for one in needs if one.startswith(CIRCUMSTANCE))
+    features = dict.fromkeys(name for needed in needs if needed not in wanted for name in needed.split(", "))
+    why = [f"the target does not declare {', '.join(features)}"] if features else []
+    why += [f"{count} want {one}" for one, count in wanted.items()]
+    return f"{len(needs)} cases unsupported: {'; '.join(why)}" if needs else ""
 
 
 def score(records: Sequence[Record]) -> str:

@@ -54,14 +54,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from wireproof.conformance.drivers.limiter import Limiter
+from wireproof.conformance.drivers.limiter import Limiter, Room
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome, harness_error
-from wireproof.conformance.model.trace import Kind
-from wireproof.conformance.model.verdict import Guilty, Verdict
+from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
+from wireproof.conformance.run.availability import Availability
+from wireproof.conformance.run.doubts import DISTURBED, is_doubtful, is_late, is_unanswered, lost_a_connection, was_cut
 from wireproof.conformance.run.probe import Spoken, reply_to, use_by_others
-from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables
+from wireproof.conformance.suite.case_traits import keeps_to_itself, reads_tables, waits
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.confirmation import Confirmation, whole
@@ -73,12 +74,12 @@ if TYPE_CHECKING:
     from wireproof.conformance.run.runner import Plan
 
 Report = Callable[[Record], None]
-DISTURBED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
-"""What a target that fails under another segmentation may do to concurrent cases."""
 QUIET_ENOUGH = 5
 """How often in a row the target must be quiet so that nobody asks again: a wrong server fails many cases."""
-ASKED, ASKED_AGAIN = 3, 0.2
-"""How often a target that refused a connection is asked for another before it counts as gone, and seconds between."""
+BELIEVED = 8
+"""Cases in a row that lost a connection or let time pass, and failed again alone: the next ones are believed."""
+SETTLE = 0.02
+"""Seconds, and a round trip, until a connection that was closed is so for a target that serves few at a time."""
 HEAD_START = 1.0
 """Seconds by which a case that looks at tables counts as longer."""
 
@@ -113,8 +114,12 @@ class CaseScheduler:
         """Cases that have the record of their whole play."""
         self._announced = False
         """Whether it was said that the target is gone."""
-        self._asking: asyncio.Task[bool] | None = None
-        """Under way to find out whether the target takes anybody's connection."""
+        self.available = Availability(self.serves, plan.tell)
+        route = plan.settings.route
+        self._room = Room(route.at_once and max(1, route.at_once - 1), SETTLE + route.round_trip)
+        """For the connections of plays; one is left for questions."""
+        self._failed_again = 0
+        """How many cases in a row lost a connection or let time pass, and did not pass again alone."""
 
     async def run(self) -> None:
         """Play everything."""
@@ -136,7 +141,7 @@ class CaseScheduler:
         await self.play_alone(sorted(alone, key=lambda case: not case.fresh_server))
         await self.play_concurrently([case for case in cases if not case.exclusive])
         first, self._doubtful = self._doubtful, []
-        late = [case for case, outcome, _ in first if _is_late(outcome) or self._is_disturbed(case, outcome)]
+        late = [one[0] for one in first if self._is_due_beside_others(*one)]
         self._doubtful = [one for one in first if one[0] not in late]
         await self.play_concurrently(late, attempt=1)
         for case, outcome, began in self._doubtful:
@@ -210,10 +215,23 @@ class CaseScheduler:
     def report_or_retry(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case, or keep it for another try when its outcome is doubtful."""
         disturbed = self._is_disturbed(case, outcome) and (self._others_under_way > 0 or began <= self._others_ended)
-        if disturbed or _is_doubtful(outcome) or self.confirmation.is_needed(case, outcome):
+        if disturbed or self._is_doubtful(case, outcome, began) or self.confirmation.is_needed(case, outcome):
             self._doubtful.append((case, outcome, began))
         else:
             self.report(case, outcome, began)
+
+    def _is_doubtful(self, case: Case, outcome: Outcome, began: float) -> bool:
+        """Say whether an outcome may come from the load, or from a target that went away or serves few at a time."""
+        if is_doubtful(outcome):
+            return True
+        if outcome.verdict not in DISTURBED:
+            return False
+        again = self._failed_again < BELIEVED and (was_cut(outcome) or waits(case))
+        return again or self.available.was_away_since(began) or self.plan.opens_many(case)
+
+    def _is_due_beside_others(self, case: Case, outcome: Outcome, began: float) -> bool:
+        """Say whether a doubtful case is played again beside others first: there may be many like it."""
+        return is_late(outcome) or self._is_disturbed(case, outcome) or self.available.was_away_since(began)
 
     def _is_disturbed(self, case: Case, outcome: Outcome) -> bool:
         """Say whether plays under other segmentations, if any were beside it, may be why a case did not pass whole."""
@@ -221,6 +239,7 @@ class CaseScheduler:
 
     def report(self, case: Case, outcome: Outcome, began: float) -> None:
         """Report a case; who is reported as a crash has ended the target."""
+        outcome = self.plan.as_far_away(case, outcome)
         if outcome.verdict is Verdict.CRASH:
             self.guilty.add(case.id)
         self.confirmation.note(case, outcome)
@@ -235,11 +254,15 @@ class CaseScheduler:
         `alone`: it had it for itself the first time, too.
         """
         lost = outcome.verdict is Verdict.CRASH
-        if (_is_doubtful(outcome) or self.confirmation.is_needed(case, outcome)) and not self.gone:
+        if (self._is_doubtful(case, outcome, began) or self.confirmation.is_needed(case, outcome)) and not self.gone:
             again_at = time.monotonic()
             again = await self.play_again(case)
+            if was_cut(outcome) or waits(case):
+                self._failed_again = 0 if again.verdict is Verdict.PASS else self._failed_again + 1
             if not (lost and again.unreachable):
                 outcome, began, lost = await self._with_confirmation(case, again), again_at, False
+            if outcome.verdict is not Verdict.PASS and not self.gone and self.plan.opens_many(case):
+                outcome = decide(outcome, Evidence(narrow=await self.plan.too_many(case, self.driver.address)))
         if lost and not alone:
             self._lost.append((case, outcome, began))
         else:
@@ -273,8 +296,14 @@ class CaseScheduler:
             return not_played("was not asked: the time for a sample of deliveries is over")
         if (undeclared := self.plan.undeclared(case)) is not None:
             return undeclared
-        began, player = time.monotonic(), player or self.plan.player(case, attempt)
-        outcome = await self._played(case, player)
+        player = player or self.plan.player(case, attempt)
+        narrow = self.plan.settings.route.at_once is not None
+        async with self._room.of(self.plan.needs(case).connections if narrow else 0):
+            await self.available.wait()
+            if self.gone:
+                return not_played(self.gone)
+            began = time.monotonic()
+            outcome = await self._played(case, player)
         self.plan.bounds.count(case.id, outcome)
         if self.holds_passes or outcome.verdict is not Verdict.PASS:
             self.plan.note(case, outcome, began)
@@ -290,25 +319,15 @@ class CaseScheduler:
         finally:
             self._others_under_way -= other
             self._others_ended = time.monotonic() if other else self._others_ended
-        if _is_unanswered(outcome) and not await self.serves():
+        if is_unanswered(outcome) and not await self.serves():
             return self.serves_nobody(case, outcome)
-        if outcome.unreachable and not self._announced and not await self._takes_connections():
-            self._announce(f"takes no connection since {case.id}")
+        if lost_a_connection(outcome) and not self.gone and not await self.is_there(case):
+            self.lose(f"takes no connection since {case.id}")
         return outcome
 
-    async def _takes_connections(self) -> bool:
-        """Say whether the target takes anybody's connection, asked some times; one case asks for all that wonder."""
-        if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._ask_again())
-        return await asyncio.shield(self._asking)
-
-    async def _ask_again(self) -> bool:
-        passed = self.plan.bounds.passed
-        for _ in range(ASKED):
-            if await self.serves():
-                return True
-            await asyncio.sleep(ASKED_AGAIN)
-        return self.plan.bounds.passed > passed
+    async def is_there(self, case: Case) -> bool:
+        """Say whether the target serves anybody, after a case lost it; one that went away may come back."""
+        return await self.available.is_there(case.id)
 
     def lose(self, why: str) -> None:
         """Note that no case can be played any more, and say so at once; `why` as in "it ..."."""
@@ -379,21 +398,3 @@ class CaseScheduler:
 def broken(player: Player, error: Exception) -> Outcome:
     """Return the outcome of a play that ended in an exception of the harness."""
     return harness_error(f"{type(error).__name__}: {error}", player.talk.trace)
-
-
-def _is_unanswered(outcome: Outcome) -> bool:
-    """The case waited in vain, be it only in a step that prepares."""
-    if outcome.verdict is Verdict.UNTESTABLE:
-        happened = [one.kind for one in outcome.trace if one.kind is not Kind.CLOSED]
-        return happened[-1:] == [Kind.SILENT]
-    return outcome.verdict is Verdict.HANG
-
-
-def _is_late(outcome: Outcome) -> bool:
-    """The harness came too late to tell, or a step that prepares failed."""
-    return outcome.verdict is Verdict.UNTESTABLE and not outcome.unreachable
-
-
-def _is_doubtful(outcome: Outcome) -> bool:
-    """The harness came too late to tell or broke, or the target took no connection while others had theirs."""
-    return outcome.guilty is Guilty.HARNESS or outcome.verdict is Verdict.CRASH or outcome.unreachable

@@ -9,7 +9,7 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from wireproof.conformance.suite.patterns import match
 from wireproof.conformance.suite.symbolic import message_of, pattern_of, value_of
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import NEED_DATA, Message, ProtocolError, Push, protocol
+from wireproof.protocols.connection import Client
 
 AUTO = "auto"
 """In place of a profile or variant: whatever the server speaks."""
@@ -57,7 +58,8 @@ class Spoken:
     variant: str
 
 
-def _symbols(suite: Suite, profile: str, variant: str) -> Symbols:
+def probe_symbols(suite: Suite, profile: str, variant: str) -> Symbols:
+    """Return the names that what is asked of a server before a run may use."""
     return Symbols(protocol(suite.protocol), profile, variant, case="probe", namespace="probe")
 
 
@@ -132,10 +134,10 @@ async def _answers_as(suite: Suite, address: Address, named: Spoken, timeout: fl
     spec: Mapping[str, Any] | None = suite.probe.get("version")
     if spec is None:
         return False
-    symbols, heard = _symbols(suite, named.profile, named.variant), bytearray()
+    symbols, heard = probe_symbols(suite, named.profile, named.variant), bytearray()
     request = symbols.message(message_of(spec["ask"]))
     try:
-        async with _session(symbols, address, min(timeout, SECOND_QUESTION), heard) as ask:
+        async with session(symbols, address, min(timeout, SECOND_QUESTION), heard) as ask:
             before = len(heard)
             event = await ask(request)
             return isinstance(event, Message) and len(heard) - before == len(symbols.codec.encode(event))
@@ -178,7 +180,7 @@ async def _answer_to_probe(
 ) -> tuple[bytes, str]:
     """Return the answer to the question for profile and variant, and how it ended, in words. Raises `OSError`."""
     spoken = protocol(suite.protocol)
-    symbols = _symbols(suite, spoken.default_profile, spoken.default_variant)
+    symbols = probe_symbols(suite, spoken.default_profile, spoken.default_variant)
     wire = await connect(address, timeout)
     try:
         expected = [one["bytes"] for one in suite.probe["answers"] if named in _speakers(suite, bytes(one["bytes"]))]
@@ -214,36 +216,48 @@ async def _ask(
     return answer, ENDS.get(kind, f", and nothing more in {QUIET:g} s" if answer else f" in {timeout:g} s")
 
 
+class Asking:
+    """One connection of `session`: call it with a request for what comes of it."""
+
+    def __init__(self, wire: Wire, client: Client, timeout: float, heard: bytearray) -> None:
+        self.wire = wire
+        self._client, self._timeout, self._heard = client, timeout, heard
+
+    async def __call__(self, request: Message) -> Any:
+        """Return what comes of a request, no push. Raises `OSError` where more comes than any answer has."""
+        event: Any = NEED_DATA
+        await self.wire.write(self._client.send(request), self._timeout)
+        while event is NEED_DATA or isinstance(event, Push):
+            event = self._client.next_event()
+            if event is NEED_DATA:
+                kind, data = await self.wire.read(self._timeout)
+                data = data if kind is Kind.RECEIVED else b""
+                self._heard.extend(data)
+                if len(self._heard) > LARGEST_SESSION:
+                    raise OSError(errno.EMSGSIZE, "the server sends more than any answer has")
+                self._client.receive_data(data)
+        return event
+
+
 @asynccontextmanager
-async def _session(
-    symbols: Symbols, address: Address, timeout: float, heard: bytearray | None = None
-) -> AsyncIterator[Callable[[Message], Any]]:
-    """Open a connection and finish its handshake; yields what sends a request and returns what comes of it, no push.
+async def session(
+    symbols: Symbols,
+    address: Address,
+    timeout: float,
+    heard: bytearray | None = None,
+    *,
+    local: tuple[str, int] | None = None,
+) -> AsyncIterator[Asking]:
+    """Open a connection, from the address and port `local` if named, and finish its handshake.
 
     `heard` takes all bytes that come.
 
     Raises `OSError` (`TimeoutError` among them: all of it takes at most `timeout` seconds) and `ProtocolError`.
     """
     link = symbols.protocol.link
-    client, heard = link.client(symbols.codec), bytearray() if heard is None else heard
-
-    async def ask(request: Message) -> Any:
-        """Return what comes of a request. Raises `OSError` where more comes than any answer has."""
-        event: Any = NEED_DATA
-        await wire.write(client.send(request), timeout)
-        while event is NEED_DATA or isinstance(event, Push):
-            event = client.next_event()
-            if event is NEED_DATA:
-                kind, data = await wire.read(timeout)
-                data = data if kind is Kind.RECEIVED else b""
-                heard.extend(data)
-                if len(heard) > LARGEST_SESSION:
-                    raise OSError(errno.EMSGSIZE, "the server sends more than any answer has")
-                client.receive_data(data)
-        return event
-
     async with asyncio.timeout(timeout):
-        wire = await connect(address, timeout)
+        wire = await connect(address, timeout, local=local)
+        ask = Asking(wire, link.client(symbols.codec), timeout, bytearray() if heard is None else heard)
         try:
             for request in link.handshake():
                 await ask(request)
@@ -260,10 +274,10 @@ async def reply_to(
     `request` is a symbolic message, or None for the one that any server of the protocol answers at once. `heard` takes
     all bytes that come.
     """
-    symbols = _symbols(suite, spoken.profile, spoken.variant)
+    symbols = probe_symbols(suite, spoken.profile, spoken.variant)
     message = symbols.protocol.link.sync_request() if request is None else symbols.message(message_of(request))
     try:
-        async with _session(symbols, address, timeout, heard) as ask:
+        async with session(symbols, address, timeout, heard) as ask:
             event = await ask(message)
     except (OSError, ProtocolError):
         return None
@@ -285,7 +299,7 @@ async def is_fresh_server(suite: Suite, address: Address, spoken: Spoken, timeou
     if spec is None:
         return False
     reply = await reply_to(suite, address, spoken, spec["ask"], timeout)
-    symbols = _symbols(suite, spoken.profile, spoken.variant)
+    symbols = probe_symbols(suite, spoken.profile, spoken.variant)
     return reply is not None and match(pattern_of(spec["expect"]), reply, symbols) is None
 
 
@@ -299,10 +313,10 @@ async def use_by_others(suite: Suite, address: Address, spoken: Spoken, timeout:
     spec: Mapping[str, Any] | None = suite.probe.get("quiet")
     if spec is None:
         return ""
-    symbols = _symbols(suite, spoken.profile, spoken.variant)
+    symbols = probe_symbols(suite, spoken.profile, spoken.variant)
     request = symbols.message(message_of(spec["ask"]))
     try:
-        async with _session(symbols, address, timeout + 2 * PAUSE) as ask:
+        async with session(symbols, address, timeout + 2 * PAUSE) as ask:
             await asyncio.sleep(PAUSE / 10)
             seen = [await ask(request), await ask(request)]
             await asyncio.sleep(PAUSE)

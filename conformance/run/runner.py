@@ -14,19 +14,23 @@ from wireproof.conformance.drivers.limiter import Limiter
 from wireproof.conformance.drivers.simulation import ServiceFactory, SimulationDriver
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.targets import Address
+from wireproof.conformance.model.targets import Address, Way
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.bounds import Bounds
 from wireproof.conformance.run.case_scheduler import CaseScheduler, Report, broken
+from wireproof.conformance.run.probe import Spoken
 from wireproof.conformance.run.processes import ServerProcess
+from wireproof.conformance.run.route import SPARE, UNMEASURED, Route, served_at_once
 from wireproof.conformance.run.segmentation_sample import ONLY_WHOLE, SegmentationChoice, Tally, chosen, duration
 from wireproof.conformance.run.supervision import SupervisedScheduler
+from wireproof.conformance.suite.case_needs import CaseNeeds, needs_of
+from wireproof.conformance.suite.case_traits import patience, waits
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.conformance.verdict.crashes import ended_early
-from wireproof.conformance.verdict.pipeline import undeclared
+from wireproof.conformance.verdict.pipeline import Evidence, decide, serves_fewer, too_far, too_narrow, undeclared
 from wireproof.conformance.verdict.records import Record, Run, record
 from wireproof.protocols import protocol
 
@@ -37,6 +41,8 @@ LOOK = 0.25
 """Seconds between two looks at whether a run is over."""
 ENDING = 5.0
 """Seconds that plays may take to end once the run is over."""
+LONGEST_TRIPS = 20.0
+"""Seconds of round trips beyond which a case is not played."""
 NUMBER = re.compile(r"(?:^|= )(\d+)$")
 """A number as what was expected, or came, names it."""
 
@@ -54,6 +60,8 @@ class Settings:
     """What the target declares that it has; None: everything."""
     tls: ssl.SSLContext | None = None
     """What is spoken where a case begins TLS; None: TLS that verifies no certificate."""
+    route: Route = UNMEASURED
+    """What lies between here and the target."""
 
 
 class Plan:
@@ -69,6 +77,9 @@ class Plan:
         self.bounds = Bounds()
         self.announce: Callable[[str], None] = _announce_nothing
         """Takes at once why no case can be played any more, as in "it ..."."""
+        self.tell: Callable[[str], None] = _announce_nothing
+        """Takes at once what else the user should know: a line."""
+        self._needs: dict[str, CaseNeeds] = {}
         self.stopped = ""
         """Why the run ended before its cases did."""
         self.journal: Report = _unwritten
@@ -92,7 +103,10 @@ class Plan:
             variables=case.variables,
             parameters=self.settings.parameters,
         )
-        return Player(case, symbols, segmentation=SEGMENTATIONS[case.segmentation], timeout=self.settings.timeout)
+        route = self.settings.route
+        way = Way(route.round_trip, direct=not route.proxy)
+        timeout = self.settings.timeout + 2 * route.round_trip
+        return Player(case, symbols, segmentation=SEGMENTATIONS[case.segmentation], timeout=timeout, way=way)
 
     def lacking(self, case: Case) -> tuple[str, ...]:
         """Return what a case needs and the target does not declare."""
@@ -101,8 +115,52 @@ class Plan:
 
     def undeclared(self, case: Case) -> Outcome | None:
         """Return the outcome of a case that is not asked because of what the target lacks; None for all others."""
-        lacking = self.lacking(case)
-        return undeclared(lacking, self.suite.features) if lacking else None
+        if lacking := self.lacking(case):
+            return undeclared(lacking, self.suite.features)
+        route = self.settings.route
+        if route.at_once is not None and (needed := self.needs(case).connections) > route.at_once:
+            return too_narrow(needed, route.at_once)
+        if route.round_trip and (trips := self.needs(case).round_trips) * route.round_trip > LONGEST_TRIPS:
+            return too_far(trips, route.round_trip)
+        return None
+
+    def as_far_away(self, case: Case, outcome: Outcome) -> Outcome:
+        """Return what the outcome of a case is worth so many round trips away."""
+        return decide(outcome, Evidence(round_trip=self.settings.route.round_trip, timed=waits(case)))
+
+    def seconds(self) -> float:
+        """Return about how many seconds round trips and waits take, all cases together: for a target that is far."""
+        trip, alone, beside = self.settings.route.round_trip, 0.0, 0.0
+        for case in self.cases:
+            if self.undeclared(case) is None:
+                took = self.needs(case).round_trips * trip + trip + patience(case)
+                alone, beside = (alone + took, beside) if case.exclusive else (alone, beside + took)
+        return alone + beside / self.settings.jobs
+
+    def opens_many(self, case: Case) -> bool:
+        """Say whether a case opens more connections than the target was asked to serve before the run."""
+        return self.settings.route.at_once is None and self.needs(case).connections > self.settings.jobs + SPARE
+
+    async def too_many(self, case: Case, address: Address) -> str:
+        """Return that the target serves fewer connections than a case opens, in words; "" where it serves them."""
+        needed, spoken = self.needs(case).connections, Spoken(self.run.profile, self.run.variant)
+        served = await served_at_once(self.suite, address, spoken, needed, self.settings.route.round_trip)
+        return "" if served >= needed else serves_fewer(needed, served)
+
+    def needs(self, case: Case) -> CaseNeeds:
+        """Return how many connections and round trips a case needs."""
+        if case.id not in self._needs:
+            names = Symbols(
+                self._protocol,
+                self.run.profile,
+                self.run.variant,
+                case=case.id,
+                namespace=self.run.namespace,
+                variables=case.variables,
+                parameters=self.settings.parameters,
+            )
+            self._needs[case.id] = needs_of(case, names)
+        return self._needs[case.id]
 
     @property
     def plays(self) -> int:

@@ -100,7 +100,7 @@ class SupervisedScheduler(CaseScheduler):
         if not self.gone:
             await self._start("for a case that wants a fresh one")
 
-    async def _takes_connections(self) -> bool:
+    async def is_there(self, case: Case) -> bool:
         """See `CaseScheduler`; a server that wireproof started is watched instead."""
         return True
 

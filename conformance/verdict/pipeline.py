@@ -9,22 +9,25 @@
 4. Nobody served. A case that waits for an answer while no other client gets one either: its hang is a crash.
 5. Shared loss. If several cases were under way when the target went away, none of them can be blamed.
 6. Confirmation. A failure under another segmentation counts only if the same case still passes whole.
-7. Use by others. A case that needs the server for itself and does not pass while others use it is not supported there.
-8. Level. A missed SHOULD is `lenient`, a MAY is observed and never fails.
-9. Cause or consequence. A failure that another one explains is `untestable`, with guilty `target`.
+7. Far away, narrow. A case that does not pass because round trips took the time that it has, or because the target
+   serves fewer connections at a time, is not supported there.
+8. Use by others. A case that needs the server for itself and does not pass while others use it is not supported there.
+9. Level. A missed SHOULD is `lenient`, a MAY is observed and never fails.
+10. Cause or consequence. A failure that another one explains is `untestable`, with guilty `target`.
 
-Steps 3 to 7 need what only the scheduler can find out, by playing again: it collects `Evidence` and calls `decide`, at
-once or when the rest is known. A step without evidence changes nothing, so evidence may come in parts. Step 8 makes the
-record, and step 9 holds a failure back until no case can explain it any more: each record is written once.
+Steps 3 to 8 need what only the scheduler can find out, by playing again: it collects `Evidence` and calls `decide`, at
+once or when the rest is known. A step without evidence changes nothing, so evidence may come in parts. Step 9 makes the
+record, and step 10 holds a failure back until no case can explain it any more: each record is written once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
 from wireproof.conformance.verdict.confirmation import confirmed
@@ -49,9 +52,20 @@ class Evidence:
     """What came of the same case played whole again."""
     use_by_others: str = ""
     """How others used the server right after a case that needs it for itself."""
+    round_trip: float = 0.0
+    """Seconds of a round trip to the target; 0 where it is short."""
+    timed: bool = False
+    """The case lets time pass."""
+    narrow: str = ""
+    """That the target serves fewer connections at a time than the case had open, in words."""
 
 
 Step = Callable[[Outcome, Evidence], Outcome]
+HALF_IN_US = 0.5e6
+NEAR, CONNECTIONS = "a target that is not so far away", "a target that serves more connections at a time"
+"""What a case may expect beside features."""
+LONG = 2.5
+"""Seconds of round trips that a case may wait for: less than its other bounds, such as a time-out of the target."""
 NOT_PASSED = frozenset({Verdict.FAIL, Verdict.HANG, Verdict.UNTESTABLE})
 """What the use of others may cause; no crash."""
 
@@ -76,16 +90,45 @@ def confirmation(outcome: Outcome, evidence: Evidence) -> Outcome:
     return outcome if evidence.whole is None else confirmed(outcome, evidence.whole)
 
 
-def use_by_others(outcome: Outcome, evidence: Evidence) -> Outcome:
+def far_away(outcome: Outcome, evidence: Evidence) -> Outcome:
     """Step 7."""
-    if not evidence.use_by_others or outcome.verdict not in NOT_PASSED:
+    trip = evidence.round_trip
+    if not trip or outcome.verdict not in NOT_PASSED:
         return outcome
-    got = f"{evidence.use_by_others}; {outcome.got}"
-    expected = "a server that nobody else uses meanwhile"
+    late = outcome.verdict is Verdict.UNTESTABLE and (outcome.guilty is Guilty.HARNESS or evidence.timed)
+    spent = trip * _round_trips(outcome.trace, trip)
+    if not late and spent < LONG:
+        return outcome
+    got = f"a round trip takes {trip * 1e3:.0f} ms, {spent:.1f} s in this case; {outcome.got}"
+    return _not_supported(outcome, NEAR, got)
+
+
+def _round_trips(trace: Trace, round_trip: float) -> int:
+    """Return how many answers were waited for about as long as a round trip takes, or longer."""
+    least = round_trip * HALF_IN_US
+    return sum(now.kind is Kind.RECEIVED and now.at_us - before.at_us > least for before, now in pairwise(trace))
+
+
+def narrow(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Step 7."""
+    if not evidence.narrow or outcome.verdict not in NOT_PASSED | {Verdict.CRASH}:
+        return outcome
+    return _not_supported(outcome, CONNECTIONS, f"{evidence.narrow}; {outcome.got}")
+
+
+def _not_supported(outcome: Outcome, expected: str, got: str) -> Outcome:
     return replace(outcome, verdict=Verdict.UNSUPPORTED, guilty=Guilty.NOBODY, blamed=None, expected=expected, got=got)
 
 
-STEPS: tuple[Step, ...] = (process_end, nobody_served, shared_loss, confirmation, use_by_others)
+def use_by_others(outcome: Outcome, evidence: Evidence) -> Outcome:
+    """Step 8."""
+    if not evidence.use_by_others or outcome.verdict not in NOT_PASSED:
+        return outcome
+    expected = "a server that nobody else uses meanwhile"
+    return _not_supported(outcome, expected, f"{evidence.use_by_others}; {outcome.got}")
+
+
+STEPS: tuple[Step, ...] = (process_end, nobody_served, shared_loss, confirmation, far_away, narrow, use_by_others)
 """What becomes of the outcome of a play, in this order."""
 
 
@@ -103,8 +146,25 @@ def undeclared(lacking: Sequence[str], features: Mapping[str, str]) -> Outcome:
     return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=", ".join(lacking), got=got)
 
 
+def too_narrow(needed: int, served: int) -> Outcome:
+    """Return the outcome of a case that is not asked: it opens more connections than the target serves at a time."""
+    got = serves_fewer(needed, served)
+    return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=CONNECTIONS, got=got)
+
+
+def serves_fewer(needed: int, served: int) -> str:
+    """Return in words that a target serves fewer connections than a case opens."""
+    return f"the case opens {needed} connections, and the target serves {served} at a time"
+
+
+def too_far(round_trips: int, seconds: float) -> Outcome:
+    """Return the outcome of a case that is not asked: it takes so many round trips of so many seconds."""
+    got = f"the case takes about {round_trips} round trips, of {seconds * 1e3:.0f} ms each"
+    return Outcome(Verdict.UNSUPPORTED, Trace(), Guilty.NOBODY, expected=NEAR, got=got)
+
+
 class Verdicts:
-    """Step 9, for the records of one run: passes each to `write` once, when it is final."""
+    """Step 10, for the records of one run: passes each to `write` once, when it is final."""
 
     def __init__(self, suite: Suite, cases: Iterable[Case], write: Callable[[Record], None]) -> None:
         self._consequences = Consequences(suite, cases)

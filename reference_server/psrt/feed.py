@@ -95,7 +95,9 @@ class Feed:
     def next_look(self, now: int) -> int:
         """Return the instant, monotonic ns, at which a beacon may be due next (P17)."""
         if self._state.rules.beacon_by_silence:
-            return self._last + self.interval_ns if now - self._last < self.interval_ns else now + self.interval_ns
+            due, spoken = self._last + self.interval_ns, self._last != self._due
+            # behind a message it is due then, however late the timer is; beacons that were missed are not made up
+            return due if due > now or (spoken and due > self._due) else now + self.interval_ns
         while self._tick <= now:
             self._tick += self.interval_ns
         return self._tick

@@ -6,11 +6,12 @@ import asyncio
 import socket
 import ssl
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
+from wireproof.conformance.sdk.play.greeting import GreetingAgain
 from wireproof.conformance.sdk.play.server_side import ServerSide
-from wireproof.protocols.messages import Reply, Request
+from wireproof.protocols.messages import Message, Reply, Request
 from wireproof.reference_server.service import Session, Write
 from wireproof.reference_server.tls import ServerTls, TlsError
 
@@ -40,6 +41,15 @@ class Owner(Protocol):
     def greeter(self, endpoint: StreamSocket, write: Write) -> Session | None:
         """Return what answers this stream now in place of the case, if anything does."""
 
+    def greeted(self, endpoint: StreamSocket, asked: Sequence[Message]) -> None:
+        """Take what an SDK asked there before the case begins."""
+
+    def greeting_again(self, endpoint: StreamSocket) -> GreetingAgain | None:
+        """Return what may come first on a stream that the SDK opens in place of one that it lost."""
+
+    def session(self, endpoint: StreamSocket, write: Write) -> Session:
+        """Return what answers a greeting."""
+
     def parted(self) -> None:
         """The SDK has said that it goes."""
 
@@ -59,6 +69,7 @@ class StreamSocket(asyncio.Protocol):
         self._session: Session | None = None
         self._is_greeted = False
         """Whether what the greeter writes goes to the SDK."""
+        self._again: GreetingAgain | None = None
         self._tls: ServerTls | None = None
         self.tls_error = ""
         """Why TLS failed."""
@@ -154,16 +165,27 @@ class StreamSocket(asyncio.Protocol):
     def _know(self, link: str) -> None:
         self.link, first = link, self._first
         self.follower = self._owner.opened(self, link)
+        self._again = self._owner.greeting_again(self)
         if first:
             self._read(first)
 
     def _read(self, data: bytes) -> None:
         self._owner.came(self, data)
         session = self._owner.greeter(self, self._greet)
-        if session is None:
-            self._answer(self.follower.received(data))
+        if session is not None:
+            self._converse(session, data)
             return
+        if self._again is not None:
+            greeting, data = self._again.split(data)
+            if greeting:
+                self._converse(self._owner.session(self, self._greet), greeting)
+        if data:
+            self._answer(self.follower.received(data))
+
+    def _converse(self, session: Session, data: bytes) -> None:
+        """Have a session answer in place of the case."""
         self.follower.received(data, answered=False)
+        self._owner.greeted(self, [message for _, message in self.follower.messages])
         self.follower.take_messages()
         self._session, self._is_greeted = session, True
         session.data_received(data)
@@ -184,6 +206,8 @@ class StreamSocket(asyncio.Protocol):
         """Write what the greeter says, in answer to what came; nothing that it says by itself."""
         if self._is_greeted:
             self.follower.wrote(data)
+            if self._again is not None:
+                self._again.answered(data)
             self._owner.went(self, data)
             self.write(data)
 

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.sdk.play.accepted_streams import DatagramSocket, StreamSocket
+from wireproof.conformance.sdk.play.greeting import GreetingAgain
 from wireproof.conformance.sdk.play.server_side import ServerSide
+from wireproof.protocols import Message
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.registry import Protocol as Spoken
 from wireproof.reference_server.service import Service, Session, Write
@@ -126,6 +129,8 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._greeter: Service | None = None
         self._sessions: dict[StreamSocket, Session] = {}
+        self._greetings: dict[str, list[Message]] = {}
+        """Link -> what the SDK asked on its first stream there before it was connected."""
 
     def _line(self, link: str) -> LinkSockets:
         return LinkSockets(self.host, self.name if link == self._usual else f"{self.name}.{link}")
@@ -211,10 +216,30 @@ class Listener:
         """See `Owner`: before the SDK is connected all of its sockets are answered, later those it opens besides."""
         if self.by_hand or not (self.greets or (endpoint.link and endpoint is self.lines[endpoint.link].endpoints[0])):
             return None
+        return self.session(endpoint, write)
+
+    def session(self, endpoint: StreamSocket, write: Write) -> Session:
+        """See `Owner`."""
         if endpoint not in self._sessions:
             self._greeter = self._greeter or self.host.greeter()
             self._sessions[endpoint] = self.host.greet(self._greeter, write)
         return self._sessions[endpoint]
+
+    def greeted(self, endpoint: StreamSocket, asked: Sequence[Message]) -> None:
+        """See `Owner`; what came first on the first stream of a link is the greeting there."""
+        if self._is_first(endpoint):
+            self._greetings.setdefault(endpoint.link or "", []).extend(asked)
+
+    def greeting_again(self, endpoint: StreamSocket) -> GreetingAgain | None:
+        """See `Owner`."""
+        link = endpoint.link or ""
+        if self.by_hand or self._is_first(endpoint) or not self._greetings.get(link):
+            return None
+        spoken = self.host.spoken
+        return GreetingAgain(spoken.link_of(link), self.host.codec, self._greetings[link], spoken.sdk.own)
+
+    def _is_first(self, endpoint: StreamSocket) -> bool:
+        return endpoint is self._of(endpoint).endpoints[0]
 
     def parted(self) -> None:
         """See `Owner`: a server closes every socket of a client that goes."""

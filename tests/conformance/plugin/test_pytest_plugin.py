@@ -146,7 +146,7 @@ def test_levels_select(pytester: pytest.Pytester) -> None:
         ("--wireproof-profile=9", "--wireproof-profile: expected 7.1.0, 7.3.2; got '9'"),
         ("--wireproof-variant=u1", "--wireproof-variant: expected uint8, uint16, uint32, uint64; got 'u1'"),
         ("--wireproof-delivery=halves", "--wireproof-delivery: expected sample, all or some of whole, bytes, "),
-        ("--wireproof-feature=tls", "--wireproof-feature: expected none: this protocol has no features; got 'tls'"),
+        ("--wireproof-feature=tls", "--wireproof-feature: expected direct; got 'tls'"),
         ("--wireproof-level=all", "--wireproof-level: expected must, should or may; got 'all'"),
         ("--wireproof-timeout=soon", "--wireproof-timeout: expected seconds, more than 0; got 'soon'"),
         ("--wireproof-timeout=-1", "--wireproof-timeout: expected seconds, more than 0; got '-1'"),

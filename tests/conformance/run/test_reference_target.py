@@ -25,7 +25,7 @@ def _served(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_protocol_without_parameters_has_no_options() -> None:
     assert reference_target.options("throttr") == {}
-    assert reference_target.features("throttr") == frozenset()
+    assert reference_target.features("throttr") == {"direct"}
 
 
 def test_limits_come_from_the_parameters_and_files_lie_beside() -> None:

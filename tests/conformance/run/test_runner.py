@@ -15,6 +15,7 @@ from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.report.outputs import OutputError
+from wireproof.conformance.run import availability
 from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import select
@@ -32,6 +33,12 @@ CRASH = Outcome(Verdict.CRASH, Trace(), Guilty.TARGET, got="refused")
 NOBODY = Outcome(Verdict.UNTESTABLE, Trace([TraceEvent(0, "a", Kind.RESET, b"refused")]), Guilty.NOBODY, got="refused")
 STAYS_UP = make_case({"alive": True}, id="robustness/stays-up")
 Script = Callable[[str, int], Outcome]
+
+
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody comes back here."""
+    monkeypatch.setattr(availability, "ASKED_FOR", 0.0)
 
 
 class CountingDriver:
@@ -150,6 +157,26 @@ def test_who_found_no_room_to_connect_is_played_again_alone() -> None:
     assert {one["verdict"] for one in records} == {"pass"}
 
 
+FAIL = Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, got="wrong")
+
+
+@pytest.mark.parametrize(("waits_too", "plays"), [(True, 2), (False, 1)])
+def test_a_case_that_lets_time_pass_is_seen_again_before_it_fails(waits_too: bool, plays: int) -> None:
+    cases = some(4, steps=steps_of([{"wait": 1}] if waits_too else [{"alive": True}]))
+    driver = CountingDriver(4, lambda case, attempt: FAIL if case == "made/1" and not attempt else PASS)
+    found = verdicts(run(cases, driver))
+
+    assert driver.order.count("made/1") == plays
+    assert found["made/1"] == ("pass" if waits_too else "fail")
+
+
+def test_after_some_that_failed_again_alone_the_next_ones_are_believed() -> None:
+    many = CountingDriver(1, lambda case, attempt: FAIL)
+    run([make_case({"wait": 1}, id=f"alone/{number}", exclusive=True) for number in range(20)], many)
+
+    assert len(many.order) == 28
+
+
 def verdicts(records: list[Record]) -> dict[str, str]:
     return {one["case"]: one["verdict"] for one in records}
 
@@ -158,7 +185,7 @@ def test_a_target_that_is_gone_is_not_asked_over_and_over() -> None:
     driver = CountingDriver(4, lambda case, attempt: NOBODY)
     records = run(some(50), driver)
 
-    assert len(driver.order) == 51
+    assert len(driver.order) == 4  # those that were begun before the first of them knew
     assert verdicts(records) == {case.id: "untestable" for case in some(50)} | {STAYS_UP.id: "crash"}
     assert "with no case under way" in records[-1]["got"]
 
@@ -186,10 +213,10 @@ def test_of_several_under_way_nobody_is_accused_and_the_run_is_the_crash() -> No
 
 
 def test_the_only_one_under_way_is_the_crash() -> None:
-    driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/7" and not attempt else NOBODY)
+    driver = CountingDriver(4, lambda case, attempt: CRASH if case == "made/2" and not attempt else NOBODY)
     found = verdicts(run(some(30), driver))
 
-    assert {case for case, verdict in found.items() if verdict == "crash"} == {"made/7"}
+    assert {case for case, verdict in found.items() if verdict == "crash"} == {"made/2"}
 
 
 def test_where_no_case_stands_for_the_run_all_under_way_are_crashes() -> None:

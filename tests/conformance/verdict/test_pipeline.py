@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wireproof.conformance.model.outcome import ANYWHERE, Outcome, Place
-from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.suite.cases import Case, load_suite
 from wireproof.conformance.verdict.consequences import FailedPlay, consequence, explained
@@ -69,6 +69,46 @@ def test_evidence_decides(outcome: Outcome, evidence: Evidence, verdict: Verdict
     assert (found.verdict, found.guilty) == (verdict, guilty)
     assert found.got is not None
     assert found.got.startswith(got)
+
+
+def waited_for(seconds: float, answers: int, outcome: Outcome) -> Outcome:
+    """The same after so many answers that came so late."""
+    step, trace = round(seconds * 1e6), Trace()
+    for number in range(answers):
+        trace.append(TraceEvent(step * number, "a", Kind.SENT))
+        trace.append(TraceEvent(step * (number + 1), "a", Kind.RECEIVED))
+    return replace(outcome, trace=trace)
+
+
+LATE = replace(FAIL, verdict=Verdict.UNTESTABLE, guilty=Guilty.HARNESS)
+GIVEN = replace(FAIL, verdict=Verdict.UNTESTABLE, guilty=Guilty.NOBODY)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "evidence", "verdict"),
+    [
+        (FAIL, Evidence(round_trip=0.2), Verdict.FAIL),
+        (LATE, Evidence(round_trip=0.2), Verdict.UNSUPPORTED),
+        (LATE, Evidence(), Verdict.UNTESTABLE),
+        (GIVEN, Evidence(round_trip=0.2), Verdict.UNTESTABLE),
+        (GIVEN, Evidence(round_trip=0.2, timed=True), Verdict.UNSUPPORTED),
+        (waited_for(0.2, 20, FAIL), Evidence(round_trip=0.2), Verdict.UNSUPPORTED),
+        (waited_for(0.2, 5, FAIL), Evidence(round_trip=0.2), Verdict.FAIL),
+        (waited_for(0.001, 20, FAIL), Evidence(round_trip=0.2), Verdict.FAIL),
+        (replace(PASS, trace=waited_for(0.2, 20, FAIL).trace), Evidence(round_trip=0.2), Verdict.PASS),
+        (FAIL, Evidence(narrow="it serves 3"), Verdict.UNSUPPORTED),
+        (PASS, Evidence(narrow="it serves 3"), Verdict.PASS),
+    ],
+)
+def test_what_the_way_to_a_target_explains_is_unsupported(
+    outcome: Outcome, evidence: Evidence, verdict: Verdict
+) -> None:
+    found = decide(outcome, evidence)
+
+    assert found.verdict is verdict
+    if verdict is Verdict.UNSUPPORTED:
+        assert (found.guilty, found.blamed) == (Guilty.NOBODY, None)
+        assert str(found.expected).startswith("a target that ")
 
 
 def test_the_use_of_others_changes_nothing_about_a_case_that_passed() -> None:

@@ -77,6 +77,20 @@ async def test_each_way_to_be_wrong_has_its_verdict_and_the_next_case_a_fresh_st
         ]
 
 
+AGAIN = [
+    {"connect": "a", "reconnect": True}, {**PURGE, "answer": "ok"}, {"close": "a"}, {"accept": "a"},
+    {"wait": 0.2}, {**PURGE, "answer": "refused"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("how", "verdict"), [("again", "pass"), ("greets-again", "pass"), ("babbles-again", "fail")])
+@in_a_loop
+async def test_an_sdk_that_connects_again_may_greet_again_and_say_nothing_else(how: str, verdict: str) -> None:
+    (found,) = await played(how, {"sdk-test/again": AGAIN})
+
+    assert found["verdict"] == verdict, found["got"]
+
+
 @in_a_loop
 async def test_a_program_that_does_one_thing_at_a_time_is_not_asked_for_several() -> None:
     both: dict[str, list[dict[str, Any]]] = {

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 HOW = sys.argv[1]
+GREETS = HOW in ("greets", "greets-again", "babbles-again")
 HELLO = {
     "protocol_version": "wireproof.driver/1",
     "sdk": {"name": "toy", "version": "1", "language": "Python"},
@@ -21,6 +22,7 @@ HELLO = {
     "operations": ["purge", "query"],
     "binary_safe": True,
     "largest_number": "255",
+    "reconnects": True,
 }
 
 
@@ -43,6 +45,25 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def connect(endpoints: dict[str, socket.socket], name: str, port: int, *, again: bool = False) -> None:
+    endpoint = socket.create_connection(("127.0.0.1", port))
+    if HOW == "babbles" or (again and HOW == "babbles-again"):
+        endpoint.sendall(b"\x01")
+    elif GREETS:
+        endpoint.sendall(b"\x18")
+        if len(endpoint.recv(17)) != 17:
+            sys.exit(1)
+    time.sleep(0.1 * (HOW in ("greets", "babbles")))
+    endpoints[name] = endpoint
+
+
+def connect_again(endpoints: dict[str, socket.socket], name: str, port: int) -> None:
+    """Connect once more when the connection is lost."""
+    while endpoints[name].recv(1, socket.MSG_PEEK):
+        time.sleep(0.02)
+    connect(endpoints, name, port, again=True)
+
+
 def main() -> None:
     endpoints: dict[str, socket.socket] = {}
     for line in sys.stdin:
@@ -51,12 +72,9 @@ def main() -> None:
         if do == "hello":
             result = HELLO
         elif do == "connect":
-            endpoint = endpoints[name] = socket.create_connection((command["host"], command["port"]))
-            if HOW in ("greets", "babbles"):
-                endpoint.sendall(b"\x18" if HOW == "greets" else b"\x01")
-                if HOW == "greets" and len(endpoint.recv(17)) != 17:
-                    sys.exit(1)
-                time.sleep(0.1)
+            connect(endpoints, name, command["port"])
+            if HOW.endswith("again"):
+                threading.Thread(target=connect_again, args=(endpoints, name, command["port"]), daemon=True).start()
         elif do == "close":
             if HOW == "dies-closing":
                 die()
