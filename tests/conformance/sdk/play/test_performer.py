@@ -10,9 +10,13 @@ import pytest
 
 from tests.reference_client.peers import in_a_loop
 from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.player.byte_allowance import FLOOD
+from wireproof.conformance.sdk import driver_process
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play import sdk_run
 from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_sockets import MOST_UNASKED
 from wireproof.conformance.sdk.transports import ProcessTransport
 from wireproof.conformance.suite.cases import load_suite, sdk_cases_in
 from wireproof.conformance.verdict.records import Record, Run
@@ -30,7 +34,8 @@ def _probed_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk_run, "PROBING", 0.1)
 
 
-async def played(how: str, detail: dict[str, list[dict[str, Any]]]) -> list[Record]:
+async def played(how: str, detail: dict[str, list[dict[str, Any]]], kept: list[int] | None = None) -> list[Record]:
+    """Return the records; `kept` takes how many bytes of the SDK each trace holds."""
     suite = load_suite("throttr")
     entries = [
         {"id": id, "title": f"a case: {id}", "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in detail.items()
@@ -41,6 +46,8 @@ async def played(how: str, detail: dict[str, list[dict[str, Any]]]) -> list[Reco
 
     def report(record: Record, outcome: Outcome) -> None:
         found.append(record)
+        if kept is not None:
+            kept.append(sum(len(one.data) for one in outcome.trace if one.kind is Kind.RECEIVED))
 
     seconds = 0.3 if how == "hangs" else 10.0
     async with DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
@@ -136,3 +143,25 @@ async def test_a_driver_that_does_not_answer_tells_what_it_did_meanwhile() -> No
 
     assert found[0]["extra"]["hang"]["busy"] is False
     assert "(waiting, as in a deadlock)" in found[0]["got"]
+
+
+@in_a_loop
+async def test_an_sdk_that_sends_without_end_ends_its_case_and_is_not_kept_in_memory() -> None:
+    steps = [{**PURGE, "answer": "ok"}, {"wait": 0.3}, {"ask": {"QUERY": {"key": "k"}}, "answer": "ok"}]
+    kept: list[int] = []
+    found = await played("endless", {"sdk-test/endless": steps, "sdk-test/next": QUERY}, kept)
+
+    assert [one["verdict"] for one in found] == ["fail", "pass"]
+    assert found[0]["expected"] == "requests that end"
+    assert found[0]["got"].startswith("the SDK sends without end: more than ")
+    assert found[0]["extra"][FLOOD] == "1"
+    assert kept[0] < 2 * MOST_UNASKED
+
+
+@in_a_loop
+async def test_a_driver_that_writes_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_process, "MOST_UNASKED", 1 << 18)
+    found = await played("writes-endlessly", {"sdk-test/endless": [{**PURGE, "answer": "ok"}], "sdk-test/next": QUERY})
+
+    assert [one["verdict"] for one in found] == ["crash", "pass"]
+    assert "wrote lines that nobody asked for, without end" in found[0]["got"]

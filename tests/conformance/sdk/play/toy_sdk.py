@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -33,9 +34,21 @@ def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
         return {"status": True}
     endpoint.sendall(b"\4" + bytes([len(key)]) + key)
     result = {"status": endpoint.recv(1) == b"\1"}
+    if HOW == "endless":
+        threading.Thread(target=babble, args=(endpoint,), daemon=True).start()
+    if HOW == "writes-endlessly":
+        for _ in range(1 << 22):
+            print('{"event": "reconnected", "connection": "a"}')
     if HOW == "dies-late":
         threading.Timer(0.1, die).start()
     return result
+
+
+def babble(endpoint: socket.socket) -> None:
+    """Send requests until the other side closes: 256 MiB at most."""
+    with contextlib.suppress(OSError):
+        for _ in range(1 << 12):
+            endpoint.sendall((b"\4\xff" + b"k" * 255) * (1 << 8))
 
 
 def die() -> None:
