@@ -10,6 +10,7 @@ from wireproof.conformance.sdk.driver_checks import at_the_end, connecting, each
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, FailureKind, Hello
 from wireproof.conformance.sdk.operation import OperationContext
+from wireproof.conformance.sdk.operation_fields import number_names
 from wireproof.conformance.sdk.recording_server import recording_server
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.conformance.sdk.transports import DriverStartError
@@ -91,6 +92,8 @@ class DriverCheck:
         mine = [known.profiles[one] for one in hello.profiles if one in profiles]
         wrong += _strangers("variants", hello.variants, [name for one in mine for name in one.variants])
         wrong += _strangers("operations", hello.operations, [*_operations(known, mine), "batch"])
+        numbers = {name for one in mine for each in one.variants for name in number_names(Plain(known, one.name, each))}
+        wrong += _strangers("largest_numbers", list(hello.largest_numbers), sorted(numbers))
         wrong += _strangers(
             "features", hello.features, list(load_features(vectors_root() / known.name / "features.yaml"))
         )
@@ -122,12 +125,12 @@ class DriverCheck:
         """Try bytes of all kinds and the largest numbers, under the widest variant there is."""
         variants = [self.variant] if self.variant else list(self.hello.variants)
         plain = max((Plain(self.plain.protocol, self.plain.profile.name, one) for one in variants), key=_width)
-        most = min((1 << (8 * _width(plain))) - 1, int(self.hello.largest_number))
-        samples = Samples(plain, most, binary=self.hello.binary_safe)
-        kinds = ", bytes of all kinds" if self.hello.binary_safe else ""
+        samples = Samples(plain, self.hello.largest, binary=self.hello.binary_safe)
+        most = max(map(samples.largest, plain.operations.values()), default=0)
+        kinds = f", for the number {most}" * bool(most) + ", bytes of all kinds" * self.hello.binary_safe
         async with recording_server(self.spoken.name, plain.profile.name, plain.variant.name) as stage:
             ground = OperationContext(self.driver, stage, plain, samples, "b")
-            connected = await connecting(ground, f"connect under {plain.variant.name}, for the number {most}{kinds}")
+            connected = await connecting(ground, f"connect under {plain.variant.name}{kinds}")
             yield connected
             if not connected.wrong:
                 async for one in each_operation(ground, self.hello, extreme=True):

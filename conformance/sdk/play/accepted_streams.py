@@ -40,6 +40,9 @@ class Owner(Protocol):
     def greeter(self, endpoint: StreamSocket, write: Write) -> Session | None:
         """Return what answers this stream now in place of the case, if anything does."""
 
+    def greeter_again(self, endpoint: StreamSocket, data: bytes, write: Write) -> tuple[int, Session] | None:
+        """Return how much of `data` an SDK said, too, when it connected first, and what answers that; None: nothing."""
+
     def parted(self) -> None:
         """The SDK has said that it goes."""
 
@@ -60,6 +63,8 @@ class StreamSocket(asyncio.Protocol):
         self._is_greeted = False
         """Whether what the greeter writes goes to the SDK."""
         self._tls: ServerTls | None = None
+        self.greeted = 0
+        """Bytes that the SDK says when it connects, and said here."""
         self.tls_error = ""
         """Why TLS failed."""
 
@@ -161,10 +166,19 @@ class StreamSocket(asyncio.Protocol):
         if not self._owner.came(self, data):
             self.transport.abort()
             return
-        session = self._owner.greeter(self, self._greet)
-        if session is None:
+        again = self._owner.greeter_again(self, data, self._greet)
+        if again is not None:
+            size, session = again
+            self._greeted(session, data[:size])
+            data = data[size:]
+        greeter = self._owner.greeter(self, self._greet)
+        if greeter is not None:
+            self._greeted(greeter, data)
+        elif data:
             self._answer(self.follower.received(data))
-            return
+
+    def _greeted(self, session: Session, data: bytes) -> None:
+        """Have what came answered by somebody else, and leave it out of what the case is compared with."""
         self.follower.received(data, answered=False)
         self.follower.take_messages()
         self._session, self._is_greeted = session, True

@@ -129,6 +129,8 @@ class Listener:
         self._server: asyncio.Server | None = None
         self._greeter: Service | None = None
         self._sessions: dict[StreamSocket, Session] = {}
+        self._greetings: dict[str, bytes] = {}
+        """What the SDK said first on a link, before it was connected."""
 
     def _line(self, link: str) -> LinkSockets:
         return LinkSockets(self.host, self.name if link == self._usual else f"{self.name}.{link}")
@@ -217,6 +219,25 @@ class Listener:
         """See `Owner`: before the SDK is connected all of its sockets are answered, later those it opens besides."""
         if self.by_hand or not (self.greets or (endpoint.link and endpoint is self.lines[endpoint.link].endpoints[0])):
             return None
+        return self._session(endpoint, write)
+
+    def greeter_again(self, endpoint: StreamSocket, data: bytes, write: Write) -> tuple[int, Session] | None:
+        """See `Owner`."""
+        link = endpoint.link or ""
+        is_first = endpoint is self.lines[link].endpoints[0]
+        if self.greets and is_first:
+            self._greetings[link] = self._greetings.get(link, b"") + data
+        if self.greets or self.by_hand or is_first:
+            return None
+        left = self._greetings.get(link, b"")[endpoint.greeted :]
+        size = min(len(left), len(data))
+        if not size or data[:size] != left[:size]:
+            endpoint.greeted += len(left)
+            return None
+        endpoint.greeted += size
+        return size, self._session(endpoint, write)
+
+    def _session(self, endpoint: StreamSocket, write: Write) -> Session:
         if endpoint not in self._sessions:
             self._greeter = self._greeter or self.host.greeter()
             self._sessions[endpoint] = self.host.greet(self._greeter, write)

@@ -47,16 +47,17 @@ class SdkRefusal:
     @classmethod
     def of(cls, codec: Codec, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> SdkRefusal:
         """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are given as words."""
-        numbers, texts = [], []
+        wide, texts = False, []
         for one in _with_rows(codec, messages):
             for name, kind in codec.layout(type(one)).fields:
                 value = getattr(one, name)
                 if isinstance(kind, UInt) and name not in words:
-                    numbers.append(value)
+                    wide = wide or value > hello.largest(name, kind.width)
                 elif isinstance(kind, Blob | Split | Rest | Terminated):
                     texts.append(value)
+                    wide = wide or len(value) > int(hello.largest_numbers.get(f"{name}_size", len(value)))
         binary = not hello.binary_safe and not all(map(_is_text, texts))
-        return cls(max(numbers, default=0) > int(hello.largest_number), binary)
+        return cls(wide, binary)
 
 
 def _with_rows(codec: Codec, messages: Iterable[Message]) -> Iterable[Message]:

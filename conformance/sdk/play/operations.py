@@ -158,6 +158,18 @@ class SdkOperations:
             raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
         yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
 
+    def noticed_a_loss(self, connection: InFlight, got: act.Got) -> act.Playing[bool]:
+        """Say whether all that was asked ended as `closed` and was not sent: it is asked again then."""
+        if got.data or got.answered is None:
+            return False
+        answers = []
+        for one in connection.due:
+            answers.append((yield from self.reported(one.call)))
+        if any(one.kind is not FailureKind.CLOSED for one in answers):
+            return False
+        connection.due.clear()
+        return True
+
     def not_sent(self, connection: InFlight, step: AskStep, expected: bytes, got: act.Got) -> ActionGenerator:
         """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before.
 

@@ -165,3 +165,30 @@ async def test_a_driver_that_writes_without_end_is_ended(monkeypatch: pytest.Mon
 
     assert [one["verdict"] for one in found] == ["crash", "pass"]
     assert "wrote lines that nobody asked for, without end" in found[0]["got"]
+
+
+AGAIN: list[dict[str, Any]] = [{"connect": "a", "reconnect": True}, {**PURGE, "answer": "ok"}, {"close": "a"}]
+
+
+@pytest.mark.parametrize("how", ["lazy", "lazy-and-late"])
+@in_a_loop
+async def test_an_sdk_that_connects_again_with_its_next_request_is_right_whatever_it_says_first(how: str) -> None:
+    found = await played(
+        how,
+        {
+            "sdk-test/again": [*AGAIN, {"accept": "a"}, {**PURGE, "answer": "refused"}, {**PURGE, "answer": "ok"}],
+            "sdk-test/unasked": [*AGAIN, {"accept": "a"}, {"receive": PURGE["ask"], "answer": "ok"}],
+            "sdk-test/undeclared": [
+                {**PURGE, "answer": "ok"},
+                {"close": "a"},
+                {"wait": 0.05},
+                {**PURGE, "answer": "ok", "or_fails": True},
+            ],
+        },
+    )
+
+    assert [(one["verdict"], one["got"]) for one in found] == [
+        ("pass", None),
+        ("unsupported", "hello says reconnects_lazily"),
+        ("pass", None),
+    ]

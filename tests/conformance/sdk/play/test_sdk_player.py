@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
@@ -133,6 +134,23 @@ def test_a_number_beyond_the_sdks_own_may_be_an_error_and_must_not_be_another_nu
 
     assert play(case(wide), instead(act.AwaitReport, WRONG))[0].verdict is Verdict.UNSUPPORTED
     assert play(case(wide), instead(act.AwaitReport, DriverAnswer(1, FOUND)))[0].verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    ("numbers", "verdict"),
+    [
+        ({"quota": "65535"}, Verdict.FAIL),
+        ({"2": "65535"}, Verdict.FAIL),
+        ({"ttl": "0"}, Verdict.UNSUPPORTED),
+        ({"key_size": "0"}, Verdict.UNSUPPORTED),
+    ],
+)
+def test_what_an_sdk_carries_may_differ_by_field(numbers: dict[str, str], verdict: Verdict) -> None:
+    hello = replace(HELLO, largest_numbers=numbers)
+    quota = 255 if verdict is Verdict.UNSUPPORTED else 256
+    wide = {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": quota, "ttl_type": 4, "ttl": 1}}}
+
+    assert play(case(wide), instead(act.AwaitReport, WRONG), hello)[0].verdict is verdict
 
 
 @pytest.mark.parametrize(("binary_safe", "verdict"), [(True, Verdict.FAIL), (False, Verdict.UNSUPPORTED)])

@@ -22,6 +22,7 @@ HELLO = {
     "operations": ["purge", "query"],
     "binary_safe": True,
     "largest_number": "255",
+    **({"reconnects": True, "reconnects_lazily": True} if HOW.startswith("lazy") else {}),
 }
 
 
@@ -44,6 +45,22 @@ def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
     return result
 
 
+def connected(address: tuple[str, int]) -> socket.socket:
+    endpoint = socket.create_connection(address)
+    if HOW in ("greets", "babbles", "lazy", "lazy-and-late"):
+        endpoint.sendall(b"\x01" if HOW == "babbles" else b"\x18")
+        if HOW != "babbles" and len(endpoint.recv(17)) != 17:
+            sys.exit(1)
+        time.sleep(0.1)
+    return endpoint
+
+
+def is_gone(endpoint: socket.socket) -> bool:
+    with contextlib.suppress(BlockingIOError):
+        return endpoint.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) == b""
+    return False
+
+
 def babble(endpoint: socket.socket) -> None:
     """Send requests until the other side closes: 256 MiB at most."""
     with contextlib.suppress(OSError):
@@ -58,18 +75,15 @@ def die() -> None:
 
 def main() -> None:
     endpoints: dict[str, socket.socket] = {}
+    addresses: dict[str, tuple[str, int]] = {}
     for line in sys.stdin:
         command = json.loads(line)
         do, name, result = command["do"], command.get("connection", ""), {}
         if do == "hello":
             result = HELLO
         elif do == "connect":
-            endpoint = endpoints[name] = socket.create_connection((command["host"], command["port"]))
-            if HOW in ("greets", "babbles"):
-                endpoint.sendall(b"\x18" if HOW == "greets" else b"\x01")
-                if HOW == "greets" and len(endpoint.recv(17)) != 17:
-                    sys.exit(1)
-                time.sleep(0.1)
+            addresses[name] = command["host"], command["port"]
+            endpoints[name] = connected(addresses[name])
         elif do == "close":
             if HOW == "dies-closing":
                 die()
@@ -78,6 +92,13 @@ def main() -> None:
             key = bytes.fromhex(command["key"]["hex"])
             endpoints[name].sendall(b"\2" + bytes([len(key)]) + key)
             result = {"status": endpoints[name].recv(1) == b"\1"}
+        elif HOW.startswith("lazy") and is_gone(endpoints[name]):
+            endpoints[name] = connected(addresses[name])
+            if HOW == "lazy-and-late":
+                error = {"kind": "closed", "told": "the connection was lost"}
+                print(json.dumps({"id": command["id"], "ok": False, "error": error}), flush=True)
+                continue
+            result = purge(endpoints[name], bytes.fromhex(command["key"]["hex"]))
         else:
             result = purge(endpoints[name], bytes.fromhex(command["key"]["hex"]))
         print(json.dumps({"id": command["id"], "ok": True, "result": result}), flush=True)
