@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.run.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
@@ -15,6 +16,8 @@ from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.last_words import in_frame, last_words
 
+LOST = "lost"
+"""What a record keeps of a driver that did not answer after its connection had ended."""
 MEASURED = 0.5
 """Seconds for which a driver that does not answer is watched."""
 REPORT = 400
@@ -36,7 +39,11 @@ async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: b
     if outcome.verdict is Verdict.CRASH:
         extra = {**outcome.extra, "process": driver_end(driver), **({"closing": True} if closing else {})}
         return replace(outcome, extra=extra)
-    if outcome.verdict is not Verdict.HANG or (before := driver.cpu()) is None:
+    if outcome.verdict is not Verdict.HANG:
+        return outcome
+    if any(one.kind in (Kind.CLOSED, Kind.ENDED) for one in outcome.trace):
+        outcome = replace(outcome, got=f"{outcome.got}; its connection had ended", extra={**outcome.extra, LOST: True})
+    if (before := driver.cpu()) is None:
         return outcome
     began = time.monotonic()
     await asyncio.sleep(MEASURED)
@@ -49,7 +56,7 @@ def signature_of(outcome: Outcome) -> Signature | None:
     if outcome.verdict is Verdict.CRASH and "process" in outcome.extra:
         return signature(outcome.extra["process"])
     if outcome.verdict is Verdict.HANG and outcome.place is not None:
-        return "hangs", outcome.place.reply_to
+        return "hangs", "" if LOST in outcome.extra else outcome.place.reply_to
     return None
 
 

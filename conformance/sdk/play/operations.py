@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from wireproof.conformance.model.outcome import Place, Stopped
@@ -207,7 +207,7 @@ class SdkOperations:
 
     def _blame(self, step: Answering, field: str) -> None:
         """Blame the clause of a field, where the step names one."""
-        self.at = Place(self.at.reply_to, field, self.at.asked)
+        self.at = replace(self.at, field=field)
         self.clause = step.blame.get(field, self.clause)
 
     def judge(
@@ -217,15 +217,17 @@ class SdkOperations:
 
         Raises `SymbolError` for a reply to nothing.
         """
+        behind = ""
         for one in pieces:
             if one.message is None or isinstance(one.message, Push):
                 continue
             if not connection.due:
                 raise SymbolError(f"{one.message.NAME} answers nothing that was asked")
             due = connection.due.popleft()
-            self.at = Place(due.request.NAME, "", self.at.asked)
+            self.at = Place(due.request.NAME, "", self.at.asked, behind)
             answer = yield from self.reported(due.call)
             self._hold(step, due, answer, one, one.message)
+            behind = due.request.NAME
         pushes = [one.message for one in pieces if isinstance(one.message, Push)]
         if step.events == "any":
             held.free = True
@@ -262,7 +264,8 @@ class SdkOperations:
             self.observed.append(f"fails: {answer.error.kind}")
             return
         self._blame(step, found.field)
-        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)})", found.got)
+        behind = f" behind the answer to {self.at.behind}" if self.at.behind else ""
+        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{behind})", found.got)
 
     def _event(self, name: str, push: Push) -> ActionGenerator:
         event = yield from act.asked(act.NextEvent(name))

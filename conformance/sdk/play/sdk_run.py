@@ -35,6 +35,8 @@ __all__ = ["RESTARTS", "SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
 RESTARTS = 50
 LATE = 0.3
 """Seconds in which a driver may still die of a case that has ended."""
+AWAKE = 1.0
+"""Seconds in which a driver that hangs in one thing answers another."""
 PROBING = 2.0
 """Seconds for both of two requests to come that are asked at once."""
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, DriverStartError)
@@ -187,7 +189,7 @@ class CasesInTurn:
         if crash_signature is not None and not outcome.extra.get("closing"):
             self._known.found(crash_signature, detail_of(outcome), case)
         ends = self._keep(Played(case, outcome, began))
-        if not ends and (stuck or self._driver.death is not None):
+        if not ends and (self._driver.death is not None or (stuck and not await self._still_answers())):
             await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail_of(outcome))
         return ends
 
@@ -232,6 +234,13 @@ class CasesInTurn:
         got = f"{outcome.got}; played again alone it did not end the driver"
         return replace(outcome, got=got), stuck
 
+    async def _still_answers(self) -> bool:
+        """Say whether a driver that owes an answer takes other commands: then only what it was asked hangs."""
+        with suppress(*TROUBLE):
+            await self._driver.ask("hello", deadline=min(self._plan.timeout, AWAKE))
+            return True
+        return False
+
     async def _dies_late(self) -> bool:
         """Say whether the driver dies soon, while nobody asks it anything."""
         until = time.monotonic() + LATE
@@ -269,6 +278,7 @@ class CasesInTurn:
                 f"the driver died once more after {self._most} restarts (--restarts {self._most}): "
                 f"{self._known.restarts()}"
             )
+            await self._driver.end()
             return False
         self._restarts += 1
         self._known.died(crash_signature or ("", ""), detail)

@@ -15,10 +15,11 @@ from wireproof.conformance.player.byte_allowance import FLOOD
 from wireproof.conformance.sdk import driver_process
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play import sdk_run
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, play_cases
 from wireproof.conformance.sdk.play.sdk_sockets import MOST_UNASKED
 from wireproof.conformance.sdk.transports import ProcessTransport
 from wireproof.conformance.suite.cases import load_suite, sdk_cases_in
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record, Run
 
 TOY = Path(__file__).with_name("toy_sdk.py")
@@ -34,7 +35,9 @@ def _probed_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk_run, "PROBING", 0.1)
 
 
-async def played(how: str, detail: dict[str, list[dict[str, Any]]], kept: list[int] | None = None) -> list[Record]:
+async def played(
+    how: str, detail: dict[str, list[dict[str, Any]]], kept: list[int] | None = None, restarts: int = RESTARTS
+) -> list[Record]:
     """Return the records; `kept` takes how many bytes of the SDK each trace holds."""
     suite = load_suite("throttr")
     entries = [
@@ -49,10 +52,10 @@ async def played(how: str, detail: dict[str, list[dict[str, Any]]], kept: list[i
         if kept is not None:
             kept.append(sum(len(one.data) for one in outcome.trace if one.kind is Kind.RECEIVED))
 
-    seconds = 0.3 if how == "hangs" else 10.0
+    seconds = 0.3 if how in ("hangs", "owes") else 10.0
     async with DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
         await driver.start()
-        await play_cases(SdkPlan(run, suite, cases, seconds), driver, report)
+        await play_cases(SdkPlan(run, suite, cases, seconds), driver, report, restarts=restarts)
     return found
 
 
@@ -192,3 +195,22 @@ async def test_an_sdk_that_connects_again_with_its_next_request_is_right_whateve
         ("unsupported", "hello says reconnects_lazily"),
         ("pass", None),
     ]
+
+
+@pytest.mark.parametrize(("how", "next_one"), [("owes", "pass"), ("hangs", "untestable")])
+@in_a_loop
+async def test_a_driver_that_owes_one_answer_goes_on_and_one_that_answers_nothing_is_out(
+    how: str, next_one: str
+) -> None:
+    cases: dict[str, list[dict[str, Any]]] = {
+        "sdk-test/owed": [{**PURGE, "answer": "ok"}],
+        "sdk-test/ended": [{"ask": {"QUERY": {"key": "k"}}, "answer": "close", "fails": "any"}],
+    }
+
+    found = await played(how, {**cases, "sdk-test/next": QUERY}, restarts=0)
+
+    assert [one["verdict"] for one in found] == ["hang", "hang" if how == "owes" else "untestable", next_one]
+    assert "its connection had ended" not in found[0]["got"]
+    if how == "owes":
+        assert "; its connection had ended; " in found[1]["got"]
+        assert [len(one.records) for one in causes_of(found)] == [1, 1]

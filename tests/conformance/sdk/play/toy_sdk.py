@@ -91,7 +91,13 @@ def main() -> None:
         elif do == "query":
             key = bytes.fromhex(command["key"]["hex"])
             endpoints[name].sendall(b"\2" + bytes([len(key)]) + key)
-            result = {"status": endpoints[name].recv(1) == b"\1"}
+            got = endpoints[name].recv(1)
+            if HOW == "owes" and not got:
+                continue
+            result = {"status": got == b"\1"}
+        elif HOW == "owes":
+            endpoints[name].sendall(b"\4\1k")
+            continue
         elif HOW.startswith("lazy") and is_gone(endpoints[name]):
             endpoints[name] = connected(addresses[name])
             if HOW == "lazy-and-late":
