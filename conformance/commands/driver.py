@@ -79,7 +79,7 @@ def check(
     except DriverStartError as error:
         raise click.UsageError(str(error)) from None
     deadline = ATTACHED_DEADLINE if attach else timeout
-    wrong = asyncio.run(_check(console, wires, deadline, spoken, profile, variant, trace=trace))
+    wrong = asyncio.run(_check(console, wires, deadline, spoken, profile, variant, trace=trace, restarts=not attach))
     context.exit(1 if wrong else 0)
 
 
@@ -115,10 +115,11 @@ async def _check(
     variant: str | None,
     *,
     trace: bool,
+    restarts: bool,
 ) -> int:
     counts = {RIGHT: 0, WRONG: 0}
     async with DriverProcess(wires, deadline=deadline, start_deadline=max(deadline, 20.0)) as process:
-        async for finding in DriverCheck(process, protocol, profile, variant).run():
+        async for finding in DriverCheck(process, protocol, profile, variant, restarts=restarts).run():
             if trace:
                 for line in process.transcript:
                     console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)

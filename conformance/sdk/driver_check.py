@@ -35,6 +35,8 @@ class DriverCheck:
     profile: str | None = None
     variant: str | None = None
     """None: what the driver speaks, the protocol's usual one if it can."""
+    restarts: bool = True
+    """Whether a driver that answers nothing any more is started again."""
     hello: Hello = field(init=False)
     spoken: Protocol = field(init=False)
     plain: Plain = field(init=False)
@@ -56,7 +58,7 @@ class DriverCheck:
             return
         yield await self._nonsense()
         async with recording_server(self.spoken.name, self.plain.profile.name, self.plain.variant.name) as stage:
-            ground = OperationContext(self.driver, stage, self.plain, Samples(self.plain), "a")
+            ground = OperationContext(self.driver, stage, self.plain, Samples(self.plain), "a", restarts=self.restarts)
             connected = await connecting(ground, "connect")
             yield connected
             trials = () if connected.wrong else (each_operation, together, refusals, pushes, at_the_end)
@@ -129,7 +131,7 @@ class DriverCheck:
         most = max(map(samples.largest, plain.operations.values()), default=0)
         kinds = f", for the number {most}" * bool(most) + ", bytes of all kinds" * self.hello.binary_safe
         async with recording_server(self.spoken.name, plain.profile.name, plain.variant.name) as stage:
-            ground = OperationContext(self.driver, stage, plain, samples, "b")
+            ground = OperationContext(self.driver, stage, plain, samples, "b", restarts=self.restarts)
             connected = await connecting(ground, f"connect under {plain.variant.name}{kinds}")
             yield connected
             if not connected.wrong:

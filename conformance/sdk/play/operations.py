@@ -259,7 +259,11 @@ class SdkOperations:
             self.observed += ["reported"] * step.or_fails
             return
         self._unable(answer, [due.request, said])
-        self._textual([said])
+        if not self.hello.binary_safe:
+            beside = report_differs(expected, answer, due.place, textual=True)
+            if beside is None:
+                self._textual([said])
+            found = beside or found
         if answer.error is not None and step.or_fails:
             self.observed.append(f"fails: {answer.error.kind}")
             return

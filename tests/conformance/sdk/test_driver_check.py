@@ -407,3 +407,17 @@ async def test_after_a_lost_answer_the_driver_is_connected_anew() -> None:
 
     assert connected[:3] == ["a", "a-2", "a-3"]
     assert all("query" in title for title in found)
+
+
+@in_a_loop
+async def test_a_driver_that_answers_nothing_any_more_is_started_again() -> None:
+    blocked = [False]
+
+    def blocks(command: Command) -> Command | None:
+        blocked[0] = not does(command, "hello") and (blocked[0] or does(command, "query"))
+        return None if blocked[0] else command
+
+    found = wrong(await checked(InsideWires(incoming=blocks), deadline=0.25))
+
+    assert found
+    assert all("query" in title for title in found)

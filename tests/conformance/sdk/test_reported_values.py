@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wireproof.conformance.sdk.reported_values import differences
+from wireproof.conformance.sdk.reported_values import differences, without_binary
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,13 @@ def test_another_value_of_the_right_kind_is_told_without(expected: Any, got: Any
     (found,) = differences({"field": expected}, {"field": got} if got else {})
 
     assert "(" not in found
+
+
+def test_of_bytes_that_are_no_text_anything_may_be_reported_and_of_nothing_else() -> None:
+    expected = {"rows": [{"key": {"hex": "00ff"}, "ttl": "7"}, {"key": {"hex": "6b"}, "ttl": "8"}]}
+    garbled = {"text": "\ufffd"}
+    fine = {"rows": [{"key": garbled, "ttl": "7"}, {"key": {"text": "k"}, "ttl": "8"}]}
+    wrong = {"rows": [{"key": garbled, "ttl": "7"}, {"key": garbled, "ttl": "9"}]}
+
+    assert differences(without_binary(expected, fine), fine) == []
+    assert len(differences(without_binary(expected, wrong), wrong)) == 2

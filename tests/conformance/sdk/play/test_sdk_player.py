@@ -170,6 +170,15 @@ def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
     assert play(case(push), instead(act.NextEvent, event), hello)[0].verdict is verdict
 
 
+@pytest.mark.parametrize(("ttl", "verdict"), [("60", Verdict.UNSUPPORTED), ("61", Verdict.FAIL)])
+def test_an_sdk_that_carries_text_only_must_tell_of_all_else(ttl: str, verdict: Verdict) -> None:
+    hello = replace(HELLO, binary_safe=False)
+    value = {"ask": {"GET": {"key": "k"}}, "answer": {"GET_REPLY": {"ttl_type": 4, "ttl": 60, "value": {"hex": "ff"}}}}
+    detail = DriverAnswer(1, {"ttl_type": "seconds", "ttl": ttl, "value": {"text": "?"}})
+
+    assert play(case(value), instead(act.AwaitReport, detail), hello)[0].verdict is verdict
+
+
 @pytest.mark.parametrize(
     ("came", "answer", "verdict"),
     [
