@@ -82,7 +82,7 @@ class Plain:
     def fields(self, message: Message) -> dict[str, Any]:
         """Return the fields of a message."""
         found: dict[str, Any] = {}
-        for name, kind in self._reported_fields(type(message)):
+        for name, kind in self.reported_fields(type(message)):
             value = getattr(message, name)
             match kind:
                 case Absent():
@@ -94,6 +94,10 @@ class Plain:
                     found[name] = self._value(name, kind, value)
         return found
 
+    def name_beside(self, name: str) -> str:
+        """Return the name of a field as it stands in a line beside the line's own (see `RESERVED`)."""
+        return _beside(name)
+
     def beside(self, message: Message) -> dict[str, Any]:
         """Return the fields of a request or push as they stand in a line beside its own (see `RESERVED`)."""
         return {_beside(name): value for name, value in self.fields(message).items()}
@@ -101,18 +105,18 @@ class Plain:
     def result(self, reply: Reply) -> dict[str, Any]:
         """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
         if self.is_flag(type(reply)):
-            ((name, _),) = self._reported_fields(type(reply))
+            ((name, _),) = self.reported_fields(type(reply))
             return {STATUS: getattr(reply, name)}
         return self.fields(reply)
 
     def is_flag(self, reply: type[Message]) -> bool:
         """Say whether a reply is one flag and nothing else."""
-        return [type(kind) for _, kind in self._reported_fields(reply)] == [Flag]
+        return [type(kind) for _, kind in self.reported_fields(reply)] == [Flag]
 
     def result_name(self, operation: str) -> str:
         """Return the name of the one field that the reply to `operation` consists of, as `result` calls it."""
         reply = self.profile.replies[self.operations[operation]][-1]
-        ((name, kind),) = self._reported_fields(reply)
+        ((name, kind),) = self.reported_fields(reply)
         return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
 
     def number(self, name: str, value: int) -> str:
@@ -132,7 +136,7 @@ class Plain:
 
         Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
         """
-        layout = [field for part in self.parts(operation) for field in self._reported_fields(part)]
+        layout = [field for part in self.parts(operation) for field in self.reported_fields(part)]
         kinds = {_beside(name): kind for name, kind in layout}
         wrong = [f"{name} is missing" for name in kinds if name not in fields]
         wrong += [f"{name} is not a field of it" for name in fields if name not in kinds]
@@ -151,7 +155,7 @@ class Plain:
                 raise PlainError(f"connect: {name} is not a field of it")
         return {name: _given(f"connect.{name}", known[name], value) for name, value in fields.items()}
 
-    def _reported_fields(self, message: type[Message]) -> list[tuple[str, Kind]]:
+    def reported_fields(self, message: type[Message]) -> list[tuple[str, Kind]]:
         """Return the fields that are no business of the SDK alone."""
         return [
             (name, kind) for name, kind in self.layout(message).fields if name not in self.protocol.sdk.hidden_fields

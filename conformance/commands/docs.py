@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from wireproof.conformance.report.docs_pages import clauses_page, layouts_page
+from wireproof.conformance.sdk.operation_fields import fields_page
 from wireproof.conformance.suite.case_schema import schemas
 from wireproof.conformance.suite.cases import load_suite, vectors_root
 from wireproof.protocols import protocol, protocol_names
@@ -18,6 +19,7 @@ def rendered() -> dict[str, str]:
     for name in protocol_names():
         pages[f"{name}-clauses.md"] = clauses_page(load_suite(name))
         pages[f"{name}-layouts.md"] = layouts_page(protocol(name))
+        pages[f"{name}-driver-fields.md"] = fields_page(protocol(name))
     return pages
 
 
@@ -26,7 +28,7 @@ def rendered() -> dict[str, str]:
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=Path("docs"), show_default=True)
 @click.pass_context
 def command(context: click.Context, /, check: bool, folder: Path) -> None:
-    """Render the clauses and layouts of every protocol into FOLDER, and the schemas of cases into vectors/schema."""
+    """Render clauses, layouts and driver fields of every protocol into FOLDER, and schemas into vectors/schema."""
     stale = 0
     found = {folder / name: text for name, text in rendered().items()}
     found |= {vectors_root() / "schema" / name: text for name, text in schemas().items()}

@@ -12,6 +12,7 @@ from wireproof.conformance.report.console import console_of
 from wireproof.conformance.sdk.check_results import CheckResult
 from wireproof.conformance.sdk.driver_check import DriverCheck
 from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.sdk.operation_fields import fields_text
 from wireproof.conformance.sdk.transports import (
     DriverStartError,
     DriverTransport,
@@ -19,7 +20,8 @@ from wireproof.conformance.sdk.transports import (
     ProcessTransport,
     parse_driver,
 )
-from wireproof.protocols import protocol_names
+from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.plain import Plain, PlainError
 
 RIGHT, WRONG = "right", "WRONG"
 ATTACHED_DEADLINE = 3600.0
@@ -34,7 +36,10 @@ def command() -> None:
 @command.command()
 @click.argument("driver", metavar="[COMMAND]", required=False)
 @click.option(
-    "--protocol", type=click.Choice(protocol_names()), help="Protocol to try it with.  [default: the driver's]"
+    "--protocol",
+    "spoken",
+    type=click.Choice(protocol_names()),
+    help="Protocol to try it with.  [default: the driver's]",
 )
 @click.option("--profile", help="Profile to try it with.  [default: the protocol's, if the driver speaks it]")
 @click.option("--variant", help="Variant to try it with.  [default: the protocol's, if the driver speaks it]")
@@ -46,7 +51,7 @@ def check(
     context: click.Context,
     /,
     driver: str | None,
-    protocol: str | None,
+    spoken: str | None,
     profile: str | None,
     variant: str | None,
     timeout: float,
@@ -74,8 +79,31 @@ def check(
     except DriverStartError as error:
         raise click.UsageError(str(error)) from None
     deadline = ATTACHED_DEADLINE if attach else timeout
-    wrong = asyncio.run(_check(console, wires, deadline, protocol, profile, variant, trace=trace))
+    wrong = asyncio.run(_check(console, wires, deadline, spoken, profile, variant, trace=trace, restarts=not attach))
     context.exit(1 if wrong else 0)
+
+
+@command.command()
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.argument("operation", required=False)
+@click.option("--profile", help="Profile of the fields.  [default: the protocol's]")
+@click.option("--variant", help="Variant of the fields.  [default: the protocol's]")
+def fields(name: str, operation: str | None, profile: str | None, variant: str | None) -> None:
+    """Show what the fields of OPERATION, or of every operation, are: bytes, numbers, words or flags.
+
+    Exits 2 for an operation, profile or variant that is not known.
+
+    \b
+    wireproof driver fields throttr insert
+    wireproof driver fields throttr --profile 7.1.0 --variant uint64
+    """
+    spoken = protocol(name)
+    try:
+        plain = Plain(spoken, profile or spoken.default_profile, variant or spoken.default_variant)
+        text = fields_text(plain, [operation] if operation else list(plain.operations))
+    except PlainError as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(text)
 
 
 async def _check(
@@ -87,10 +115,11 @@ async def _check(
     variant: str | None,
     *,
     trace: bool,
+    restarts: bool,
 ) -> int:
     counts = {RIGHT: 0, WRONG: 0}
     async with DriverProcess(wires, deadline=deadline, start_deadline=max(deadline, 20.0)) as process:
-        async for finding in DriverCheck(process, protocol, profile, variant).run():
+        async for finding in DriverCheck(process, protocol, profile, variant, restarts=restarts).run():
             if trace:
                 for line in process.transcript:
                     console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)

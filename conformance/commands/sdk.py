@@ -46,9 +46,17 @@ LOG = "driver.log"
     "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
 )
 @click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
-@click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option(
-    "--restarts", type=click.IntRange(0), default=RESTARTS, help="How often the driver is restarted after it died."
+    "--timeout",
+    type=click.FloatRange(0.05),
+    default=5.0,
+    help="Seconds for each answer of the driver and each message of the SDK: more than the SDK's own deadline.",
+)
+@click.option(
+    "--restarts",
+    type=click.IntRange(0),
+    default=RESTARTS,
+    help="How often the driver is started again after it ended or hung; then the rest is untestable.",
 )
 @click.option("--slow", is_flag=True, help="Also play the cases that wait for many seconds.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +45,8 @@ class Judge:
     proxy: Proxy
     connection: ProxiedConnection
     mark: bytes
-    largest: int
-    """The largest number that the client carries."""
+    largest: Callable[[str, int], int]
+    """The largest number that the client carries in a field of that name and of so many bytes."""
 
     def request(self, asked: Request, came: bytes, detail: DriverAnswer | Breach) -> Breach | None:
         """Return how what a client sent differs from what it had to ask."""
@@ -180,8 +180,8 @@ class Judge:
 
     def _is_beyond(self, reply: Reply) -> bool:
         fields = self.plain.layout(type(reply)).fields
-        numbers = [getattr(reply, name) for name, kind in fields if isinstance(kind, UInt)]
-        return max(numbers, default=0) > self.largest
+        numbers = [(name, kind) for name, kind in fields if isinstance(kind, UInt)]
+        return any(getattr(reply, name) > self.largest(name, kind.width) for name, kind in numbers)
 
     def _bodies(self, push: Push) -> list[bytes]:
         fields = self.plain.layout(type(push)).fields

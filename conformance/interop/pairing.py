@@ -59,7 +59,7 @@ class Pairing:
         hello = self.driver.hello
         assert hello is not None
         width = max(self.plain.variant.sizes.values(), default=1)
-        most = min((1 << (8 * width)) - 2, int(hello.largest_number))
+        most = min((1 << (8 * width)) - 2, hello.smallest)
         for scene in scenes(self.plain, self.mark, most):
             async for one in self._scene(scene):
                 yield one
@@ -163,8 +163,8 @@ class Pairing:
         """Return what was wrong first, and whether the driver says that it has no such operation."""
         connection = self._connections[step.connection]
         hello = self.driver.hello
-        largest = int(hello.largest_number) if hello else 0
-        judge = Judge(self.plain, self.clauses, self.proxy, connection, self._name, largest)
+        assert hello is not None
+        judge = Judge(self.plain, self.clauses, self.proxy, connection, self._name, hello.largest)
         request = request_of(samples, self.plain, step)
         sent = len(connection.sent)
         detail = await self._ask(step.operation, step.connection, **self.plain.beside(request))

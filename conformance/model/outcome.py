@@ -23,16 +23,19 @@ class Place:
     """Empty when the message itself is another one, or none."""
     asked: frozenset[str]
     """Names of the requests sent up to there."""
+    behind: str = ""
+    """Name of the request whose answer came just before, in one stream with this one; empty where none did."""
 
     @staticmethod
     def of(extra: Mapping[str, str]) -> Place:
         """Return the place whose `fields` these are."""
-        return Place(extra["reply_to"], extra["field"], frozenset(extra["asked"].split()))
+        return Place(extra["reply_to"], extra["field"], frozenset(extra["asked"].split()), extra.get("behind", ""))
 
     @property
     def fields(self) -> dict[str, str]:
         """The place as a record's extras have it."""
-        return {"reply_to": self.reply_to, "field": self.field, "asked": " ".join(sorted(self.asked))}
+        behind = {"behind": self.behind} if self.behind else {}
+        return {"reply_to": self.reply_to, "field": self.field, "asked": " ".join(sorted(self.asked)), **behind}
 
 
 @dataclass(frozen=True, slots=True)

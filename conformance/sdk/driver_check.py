@@ -10,6 +10,7 @@ from wireproof.conformance.sdk.driver_checks import at_the_end, connecting, each
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import NONSENSE, DriverMessageError, FailureKind, Hello
 from wireproof.conformance.sdk.operation import OperationContext
+from wireproof.conformance.sdk.operation_fields import number_names
 from wireproof.conformance.sdk.recording_server import recording_server
 from wireproof.conformance.sdk.samples import Samples
 from wireproof.conformance.sdk.transports import DriverStartError
@@ -34,6 +35,8 @@ class DriverCheck:
     profile: str | None = None
     variant: str | None = None
     """None: what the driver speaks, the protocol's usual one if it can."""
+    restarts: bool = True
+    """Whether a driver that answers nothing any more is started again."""
     hello: Hello = field(init=False)
     spoken: Protocol = field(init=False)
     plain: Plain = field(init=False)
@@ -55,7 +58,7 @@ class DriverCheck:
             return
         yield await self._nonsense()
         async with recording_server(self.spoken.name, self.plain.profile.name, self.plain.variant.name) as stage:
-            ground = OperationContext(self.driver, stage, self.plain, Samples(self.plain), "a")
+            ground = OperationContext(self.driver, stage, self.plain, Samples(self.plain), "a", restarts=self.restarts)
             connected = await connecting(ground, "connect")
             yield connected
             trials = () if connected.wrong else (each_operation, together, refusals, pushes, at_the_end)
@@ -91,6 +94,8 @@ class DriverCheck:
         mine = [known.profiles[one] for one in hello.profiles if one in profiles]
         wrong += _strangers("variants", hello.variants, [name for one in mine for name in one.variants])
         wrong += _strangers("operations", hello.operations, [*_operations(known, mine), "batch"])
+        numbers = {name for one in mine for each in one.variants for name in number_names(Plain(known, one.name, each))}
+        wrong += _strangers("largest_numbers", list(hello.largest_numbers), sorted(numbers))
         wrong += _strangers(
             "features", hello.features, list(load_features(vectors_root() / known.name / "features.yaml"))
         )
@@ -122,12 +127,12 @@ class DriverCheck:
         """Try bytes of all kinds and the largest numbers, under the widest variant there is."""
         variants = [self.variant] if self.variant else list(self.hello.variants)
         plain = max((Plain(self.plain.protocol, self.plain.profile.name, one) for one in variants), key=_width)
-        most = min((1 << (8 * _width(plain))) - 1, int(self.hello.largest_number))
-        samples = Samples(plain, most, binary=self.hello.binary_safe)
-        kinds = ", bytes of all kinds" if self.hello.binary_safe else ""
+        samples = Samples(plain, self.hello.largest, binary=self.hello.binary_safe)
+        most = max(map(samples.largest, plain.operations.values()), default=0)
+        kinds = f", for the number {most}" * bool(most) + ", bytes of all kinds" * self.hello.binary_safe
         async with recording_server(self.spoken.name, plain.profile.name, plain.variant.name) as stage:
-            ground = OperationContext(self.driver, stage, plain, samples, "b")
-            connected = await connecting(ground, f"connect under {plain.variant.name}, for the number {most}{kinds}")
+            ground = OperationContext(self.driver, stage, plain, samples, "b", restarts=self.restarts)
+            connected = await connecting(ground, f"connect under {plain.variant.name}{kinds}")
             yield connected
             if not connected.wrong:
                 async for one in each_operation(ground, self.hello, extreme=True):

@@ -35,9 +35,11 @@ from wireproof.conformance.sdk.transports import DriverTransport
 
 __all__ = ["DriverEndedError", "DriverProcess", "NoAnswerError", "PendingCall"]
 
-LONGEST_LINE = 256 * 1024 * 1024
+LONGEST_LINE = 32 * 1024 * 1024
 REMEMBERED = 400
 """Lines of the transcript that are kept."""
+MOST_UNASKED = 16 * 1024 * 1024
+"""Bytes of events, and of lines that are no message, that a driver may write between two commands."""
 
 
 class NoAnswerError(Exception):
@@ -86,6 +88,8 @@ class DriverProcess:
         self._calls: dict[int, PendingCall] = {}
         self._next_id = 1
         self._events: deque[DriverEvent] = deque()
+        self._unasked = 0
+        """Bytes of lines that answer nothing since the last command."""
         self._came = asyncio.Event()
         self._writing: asyncio.WriteTransport | None = None
         self._reading: asyncio.ReadTransport | None = None
@@ -121,6 +125,7 @@ class DriverProcess:
         call = PendingCall(self._next_id, do, asyncio.get_running_loop().create_future())
         self._next_id += 1
         self._calls[call.id] = call
+        self._unasked = 0
         line = command_line(call.id, do, fields)
         self.transcript.append("> " + line.decode().rstrip())
         self._writing.write(line)
@@ -229,11 +234,12 @@ class DriverProcess:
                 await asyncio.sleep(POLL)
         finally:
             lines.cancel()
-        self._dead(f"the driver {self._wires.ended() or 'closed its stdout'}")
+        without_end = "wrote lines that nobody asked for, without end" if self._unasked > MOST_UNASKED else ""
+        self._dead(f"the driver {self._wires.ended() or without_end or 'closed its stdout'}")
 
     async def _lines(self, stream: asyncio.StreamReader) -> None:
         try:
-            while line := await stream.readline():
+            while self._unasked <= MOST_UNASKED and (line := await stream.readline()):
                 self._take(line)
         except ValueError:
             self.wrong_lines.append(f"a line of more than {LONGEST_LINE} bytes")
@@ -248,16 +254,19 @@ class DriverProcess:
         except DriverMessageError as error:
             call = self._calls.pop(error.id, None) if error.id is not None else None
             if call is None:
+                self._unasked += len(line)
                 self.wrong_lines.append(str(error))
             elif not call.result.done():
                 _fail(call, error)
             return
         if isinstance(message, DriverEvent):
+            self._unasked += len(line)
             self._events.append(message)
             self._came.set()
             return
         call = self._calls.pop(message.id, None)
         if call is None:
+            self._unasked += len(line)
             self.wrong_lines.append(f"an answer with id {message.id}, which no command that waits has")
         elif not call.result.done():
             call.result.set_result(message)

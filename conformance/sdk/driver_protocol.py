@@ -92,6 +92,20 @@ class Hello(msgspec.Struct, frozen=True):
     reconnects: bool = False
     features: tuple[str, ...] = ()
     """What the SDK has of that which one of its protocol may lack."""
+    largest_numbers: dict[str, str] = {}
+    """Name of a number, or the size in bytes of numbers -> the largest one, where it is not `largest_number`."""
+    reconnects_lazily: bool = False
+    """Whether a lost connection is made again by the next request, and not before."""
+
+    def largest(self, name: str, size: int) -> int:
+        """Return the largest number that the SDK handles in the field `name`, `size` bytes wide."""
+        said = self.largest_numbers
+        return int(said.get(name, said.get(str(size), self.largest_number)))
+
+    @property
+    def smallest(self) -> int:
+        """The largest number that the SDK handles in every field."""
+        return min(int(one) for one in (self.largest_number, *self.largest_numbers.values()))
 
 
 class DriverError(msgspec.Struct, frozen=True):

@@ -32,6 +32,8 @@ class OperationContext:
     name: str
     first: int = 0
     """Number of the first connection that is this connection's; an SDK may open several."""
+    restarts: bool = True
+    """Whether a driver that answers nothing any more is started again."""
     found: set[str] = field(default_factory=set)
     """Operations whose reply had more than a flag or an empty table."""
 
@@ -129,8 +131,18 @@ class OperationContext:
             name, _, number = self.name.partition("-")
             self.name = f"{name}-{int(number or 1) + 1}"
             with suppress(NoAnswerError, DriverMessageError):
-                await self.connect()
+                await self._connect_anew()
         return wrong
+
+    async def _connect_anew(self) -> None:
+        """Connect, in a new process where this one answers nothing any more: it waits for what is lost."""
+        try:
+            await self.connect()
+        except NoAnswerError:
+            if not self.restarts:
+                raise
+            await self.driver.restart("it answers nothing any more")
+            await self.connect()
 
     def judged(self, requests: Sequence[Request], answers: Sequence[DriverAnswer]) -> list[str]:
         """Return what is wrong with the bytes of `requests` and with what was reported of their replies."""

@@ -23,6 +23,8 @@ from wireproof.reference_server.streams import StreamConnections
 __all__ = ["Recorded", "RecordedConnection", "RecordedDatagrams", "RecordingServer", "recording_server"]
 
 LOOPBACK = "127.0.0.1"
+MOST = 1 << 20
+"""Bytes that an SDK may send on a connection between two looks; then the connection is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,19 @@ class RecordedConnection:
         self._server_side: ServerSide | None = None
         self._first = b""
         self._went = bytearray()
+        self._count = 0
+        """Bytes that came since the last look."""
 
-    def came(self, data: bytes) -> None:
-        """Take what the SDK sent."""
+    def came(self, data: bytes) -> bool:
+        """Take what the SDK sent; say whether it may send more: not an SDK that sends without end."""
+        self._count += len(data)
+        if self._count > MOST:
+            self.cut()
+            return False
+        self._follow(data)
+        return True
+
+    def _follow(self, data: bytes) -> None:
         if self._server_side is None:
             self._first += data
             self.link, data = self._spoken.link_of_stream(self._first), self._first
@@ -77,6 +89,7 @@ class RecordedConnection:
         """Return what crossed since the last look."""
         went = bytes(self._went)
         self._went.clear()
+        self._count = 0
         if self._server_side is None:
             return Recorded(self._first, went=went)
         messages = tuple(one for _, one in self._server_side.messages)
@@ -153,8 +166,8 @@ class _RecordedSession(Session):
         self._connection = connection
 
     def data_received(self, data: bytes) -> None:
-        self._connection.came(data)
-        self._session.data_received(data)
+        if self._connection.came(data):
+            self._session.data_received(data)
 
     def eof_received(self) -> None:
         self._session.eof_received()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -24,8 +25,9 @@ class Samples:
     """Values for the fields of one protocol under one profile and variant."""
 
     plain: Plain
-    most: int | None = None
-    """The number for the first value of a request that is as wide as the variant; None: an ordinary one."""
+    most: Callable[[str, int], int] | None = None
+    """The number for the first value of a request that is as wide as the variant, by its name and its size in bytes,
+    where that is less than fits; None: an ordinary one."""
     binary: bool = False
     """Whether names and values are bytes of all kinds."""
     _seen: dict[tuple[str, int], bytes] = field(default_factory=dict)
@@ -36,8 +38,16 @@ class Samples:
         wide = self.wide_fields(message)
         values.update(dict.fromkeys(wide, SOME))
         if wide and self.most is not None:
-            values[wide[0]] = self.most
+            values[wide[0]] = self.largest(message)
         return message(**values)
+
+    def largest(self, message: type[Message]) -> int:
+        """Return the number for the first wide value of `message`; 0 when it has none."""
+        wide = self.wide_fields(message)
+        kind = dict(self.plain.layout(message).fields)[wide[0]] if wide else None
+        if not isinstance(kind, UInt):
+            return 0
+        return min(kind.maximum, self.most(wide[0], kind.width)) if self.most else kind.maximum
 
     def wide_fields(self, message: type[Message]) -> list[str]:
         """Return the numbers of `message` that are as wide as the variant."""

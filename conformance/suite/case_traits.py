@@ -17,7 +17,7 @@ from wireproof.conformance.suite.pattern_types import (
     PatternTimes,
     RowPattern,
 )
-from wireproof.conformance.suite.sdk_steps import AskStep, Said
+from wireproof.conformance.suite.sdk_steps import AskStep, CloseStep, ResetStep, Said
 from wireproof.conformance.suite.segmentation import Segmentation
 from wireproof.conformance.suite.steps import (
     AnyStep,
@@ -74,6 +74,14 @@ def parts(spec: object) -> Iterator[msgspec.Struct]:
 def _has(spec: object, kinds: tuple[type, ...]) -> bool:
     """Say whether anything in `spec`, however deep, is of these types."""
     return any(isinstance(one, kinds) for one in parts(spec))
+
+
+def ends_connections(case: Case) -> bool:
+    """Say whether a case for SDKs ends a connection from the server's side."""
+    return any(
+        isinstance(one, CloseStep | ResetStep) or (isinstance(one, Said) and one.name in ("close", "reset"))
+        for one in parts(case.script)
+    )
 
 
 def waits(case: Case) -> bool:

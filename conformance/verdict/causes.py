@@ -2,7 +2,9 @@
 
 A cause is a death, a hang or a failure, with the smallest play that shows it and the plays that follow from it. What
 was found to be a consequence while the run was judged (`rests_on`, `held_back`) follows its cause. Besides, these come
-from one cause: deaths with the same end and the same last words; waits in vain for the reply to the same request;
+from one cause: deaths with the same end and the same last words; waits in vain for the reply to the same request, busy
+or idle; waits of an SDK whose connection has ended, one for each clause; answers that an SDK misreads behind the answer
+to the same request;
 failures that break the same clause at the same place; failures where the same large number was read at the same place.
 A combination, and a step that only prepares, follow a failure at the place where they stopped. What fails only under
 another segmentation has one cause for each clause that asks for the same verdict there.
@@ -327,8 +329,16 @@ def _keys(record: Record) -> list[tuple[object, ...]]:
     kind, place = _kind(record), _place(record)
     if record["delivery"] != WHOLE.name:
         return [("segmentation", record["blamed"])]
+    if kind is CauseKind.HANG and _extra(record).get("lost"):
+        return [(kind, "lost", record["blamed"])]
+    if kind is CauseKind.HANG and place is None and _extra(record).get("hang"):
+        return [(kind, record["expected"])]
     if place is None:
         return [(kind, record["blamed"], _plain(record["got"]))]
+    if behind := _extra(record).get("behind"):
+        return [(kind, "behind", behind, record["blamed"])]
+    if kind is CauseKind.HANG and (hang := _extra(record).get("hang")):
+        return [(kind, place[0], hang["busy"])]
     if kind is CauseKind.HANG:
         return [(kind, place[0], record["blamed"]) if is_combination(record["case"]) else (kind, place[0])]
     found: list[tuple[object, ...]] = [(kind, record["blamed"], place)]

@@ -29,8 +29,8 @@ class Owner(Protocol):
     def opened(self, endpoint: StreamSocket, link: str) -> ServerSide:
         """Take a stream whose link is known."""
 
-    def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
-        """Note what came."""
+    def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> bool:
+        """Note what came; say whether it may still come: an SDK that sends without end is not listened to."""
 
     def went(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
         """Note what is written without a case that says so."""
@@ -170,7 +170,9 @@ class StreamSocket(asyncio.Protocol):
             self._read(first)
 
     def _read(self, data: bytes) -> None:
-        self._owner.came(self, data)
+        if not self._owner.came(self, data):
+            self.transport.abort()
+            return
         session = self._owner.greeter(self, self._greet)
         if session is not None:
             self._converse(session, data)
@@ -236,8 +238,8 @@ class DatagramSocket(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: Address) -> None:
         """Take one datagram."""
         self._peer = addr
-        self._owner.came(self, data)
-        self.follower.received(data)
+        if self._owner.came(self, data):
+            self.follower.received(data)
 
     @property
     def is_closing(self) -> bool:

@@ -8,13 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.run.known_causes import Signature
 from wireproof.conformance.sdk.driver_process import DriverProcess
+from wireproof.conformance.suite.case_traits import ends_connections
+from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.verdict.causes import signature
 from wireproof.conformance.verdict.crashes import Hang
 from wireproof.conformance.verdict.last_words import in_frame, last_words
 
+LOST = "lost"
+"""What a record keeps of a driver that did not answer after its connection had ended."""
+ENOUGH = 8
+"""Cases that hung when the connection ended, and none that did not, after which others that end it are held back."""
 MEASURED = 0.5
 """Seconds for which a driver that does not answer is watched."""
 REPORT = 400
@@ -36,7 +43,11 @@ async def with_driver_end(driver: DriverProcess, outcome: Outcome, *, closing: b
     if outcome.verdict is Verdict.CRASH:
         extra = {**outcome.extra, "process": driver_end(driver), **({"closing": True} if closing else {})}
         return replace(outcome, extra=extra)
-    if outcome.verdict is not Verdict.HANG or (before := driver.cpu()) is None:
+    if outcome.verdict is not Verdict.HANG:
+        return outcome
+    if any(one.kind in (Kind.CLOSED, Kind.ENDED) for one in outcome.trace):
+        outcome = replace(outcome, got=f"{outcome.got}; its connection had ended", extra={**outcome.extra, LOST: True})
+    if (before := driver.cpu()) is None:
         return outcome
     began = time.monotonic()
     await asyncio.sleep(MEASURED)
@@ -51,6 +62,32 @@ def signature_of(outcome: Outcome) -> Signature | None:
     if outcome.verdict is Verdict.HANG and outcome.place is not None:
         return "hangs", outcome.place.reply_to
     return None
+
+
+class LostConnections:
+    """What is known of how a driver takes the end of its connection: one that hangs, hangs each time."""
+
+    def __init__(self) -> None:
+        self._hung: list[Case] = []
+        self._survives = False
+
+    def played(self, case: Case, outcome: Outcome) -> None:
+        """Note what became of a case."""
+        if LOST in outcome.extra:
+            self._hung.append(case)
+        elif outcome.verdict is Verdict.PASS and ends_connections(case):
+            self._survives = True
+
+    def held_back(self, case: Case) -> Outcome | None:
+        """Return the outcome of a case that ends the connection where that is known to hang; None: play it."""
+        if self._survives or len(self._hung) < ENOUGH or not ends_connections(case):
+            return None
+        first = self._hung[0].id
+        got = f"it was not played: it ends the connection, and so did {first}, of which the driver never told"
+        extra = {"held_back": first}
+        return Outcome(
+            Verdict.UNTESTABLE, Trace(), Guilty.TARGET, expected="a driver that answers", got=got, extra=extra
+        )
 
 
 def detail_of(outcome: Outcome) -> str:

@@ -36,6 +36,9 @@ class ListenerHost(Protocol):
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
         """Write down what happened."""
 
+    def takes(self, data: bytes) -> bool:
+        """Count what came; say whether it may still come."""
+
     def greeter(self) -> Service:
         """Return what answers an SDK before it says that it is connected."""
 
@@ -200,9 +203,12 @@ class Listener:
         self.host.note(line.name, Kind.OPENED)
         return ServerSide(self.host.spoken.link_of(link), self.host.codec)
 
-    def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
+    def came(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> bool:
         """See `Owner`."""
+        if not self.host.takes(data):
+            return False
         self.host.note(self._of(endpoint).name, Kind.RECEIVED, data)
+        return True
 
     def went(self, endpoint: StreamSocket | DatagramSocket, data: bytes) -> None:
         """See `Owner`."""

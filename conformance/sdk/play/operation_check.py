@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, Hello
-from wireproof.conformance.sdk.reported_values import differences
+from wireproof.conformance.sdk.reported_values import differences, without_binary
 from wireproof.protocols import Message
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.fields import Blob, Repeated, Rest, Rows, Split, Terminated, UInt
@@ -47,16 +47,17 @@ class SdkRefusal:
     @classmethod
     def of(cls, codec: Codec, hello: Hello, words: Collection[str], messages: Iterable[Message]) -> SdkRefusal:
         """Return what of `messages`, their rows too, is beyond `hello`; fields of `words` are given as words."""
-        numbers, texts = [], []
+        wide, texts = False, []
         for one in _with_rows(codec, messages):
             for name, kind in codec.layout(type(one)).fields:
                 value = getattr(one, name)
                 if isinstance(kind, UInt) and name not in words:
-                    numbers.append(value)
+                    wide = wide or value > hello.largest(name, kind.width)
                 elif isinstance(kind, Blob | Split | Rest | Terminated):
                     texts.append(value)
+                    wide = wide or len(value) > int(hello.largest_numbers.get(f"{name}_size", len(value)))
         binary = not hello.binary_safe and not all(map(_is_text, texts))
-        return cls(max(numbers, default=0) > int(hello.largest_number), binary)
+        return cls(wide, binary)
 
 
 def _with_rows(codec: Codec, messages: Iterable[Message]) -> Iterable[Message]:
@@ -75,8 +76,13 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def report_differs(expected: Mapping[str, object], answer: DriverAnswer, place: int | None) -> ReportDifference | None:
-    """Return how an answer, or result number `place` of a batch, differs from what the reply said."""
+def report_differs(
+    expected: Mapping[str, object], answer: DriverAnswer, place: int | None, *, textual: bool = False
+) -> ReportDifference | None:
+    """Return how an answer, or result number `place` of a batch, differs from what the reply said.
+
+    `textual`: bytes that are no text may be reported otherwise.
+    """
     if answer.error is not None:
         return ReportDifference("", f"the result {_short(expected)}", f"the error {error_text(answer)}")
     got: object = answer.result
@@ -85,7 +91,7 @@ def report_differs(expected: Mapping[str, object], answer: DriverAnswer, place: 
         if not isinstance(results, list) or place >= len(results):
             return ReportDifference("", f"results with at least {place + 1} of them", f"{_short(got)}")
         got = results[place]
-    return _first(differences(expected, got), expected, got)
+    return _first(differences(without_binary(expected, got) if textual else expected, got), expected, got)
 
 
 def reports_nothing(answer: DriverAnswer, place: int | None) -> bool:

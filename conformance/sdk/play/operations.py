@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from wireproof.conformance.model.outcome import Place, Stopped
@@ -158,6 +158,18 @@ class SdkOperations:
             raise Stopped(Verdict.FAIL, "a refusal, and nothing sent", f"it sent {shown(got.data)}", byte=0)
         yield from self._all_fail(connection, REFUSALS, "a refusal, and nothing sent")
 
+    def noticed_a_loss(self, connection: InFlight, got: act.Got) -> act.Playing[bool]:
+        """Say whether all that was asked ended as `closed` and was not sent: it is asked again then."""
+        if got.data or got.answered is None:
+            return False
+        answers = []
+        for one in connection.due:
+            answers.append((yield from self.reported(one.call)))
+        if any(one.kind is not FailureKind.CLOSED for one in answers):
+            return False
+        connection.due.clear()
+        return True
+
     def not_sent(self, connection: InFlight, step: AskStep, expected: bytes, got: act.Got) -> ActionGenerator:
         """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before.
 
@@ -195,7 +207,7 @@ class SdkOperations:
 
     def _blame(self, step: Answering, field: str) -> None:
         """Blame the clause of a field, where the step names one."""
-        self.at = Place(self.at.reply_to, field, self.at.asked)
+        self.at = replace(self.at, field=field)
         self.clause = step.blame.get(field, self.clause)
 
     def judge(
@@ -205,15 +217,17 @@ class SdkOperations:
 
         Raises `SymbolError` for a reply to nothing.
         """
+        behind = ""
         for one in pieces:
             if one.message is None or isinstance(one.message, Push):
                 continue
             if not connection.due:
                 raise SymbolError(f"{one.message.NAME} answers nothing that was asked")
             due = connection.due.popleft()
-            self.at = Place(due.request.NAME, "", self.at.asked)
+            self.at = Place(due.request.NAME, "", self.at.asked, behind)
             answer = yield from self.reported(due.call)
             self._hold(step, due, answer, one, one.message)
+            behind = due.request.NAME
         pushes = [one.message for one in pieces if isinstance(one.message, Push)]
         if step.events == "any":
             held.free = True
@@ -245,12 +259,17 @@ class SdkOperations:
             self.observed += ["reported"] * step.or_fails
             return
         self._unable(answer, [due.request, said])
-        self._textual([said])
+        if not self.hello.binary_safe:
+            beside = report_differs(expected, answer, due.place, textual=True)
+            if beside is None:
+                self._textual([said])
+            found = beside or found
         if answer.error is not None and step.or_fails:
             self.observed.append(f"fails: {answer.error.kind}")
             return
         self._blame(step, found.field)
-        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)})", found.got)
+        behind = f" behind the answer to {self.at.behind}" if self.at.behind else ""
+        raise Stopped(Verdict.FAIL, f"{found.expected} (the server sent {shown(written.data)}{behind})", found.got)
 
     def _event(self, name: str, push: Push) -> ActionGenerator:
         event = yield from act.asked(act.NextEvent(name))

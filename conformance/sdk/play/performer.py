@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
-from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.outcome import Outcome, Stopped
 from wireproof.conformance.model.trace import Kind, Trace
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.player.byte_allowance import FLOOD
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError, PendingCall
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, DriverMessageError
 from wireproof.conformance.sdk.play import play_actions as act
@@ -73,8 +76,16 @@ class Performer:
         """Close every listener and connection."""
         self._sockets.close()
 
-    def _record(self, connection: str, kind: Kind, line: object) -> None:
-        self._sockets.note(connection, kind, json.dumps(line, default=str)[:SHOWN].encode())
+    @property
+    def flood(self) -> str:
+        """What an SDK did that sends without end; "" while it does not."""
+        return self._sockets.flood
+
+    def _record(self, connection: str, kind: Kind, line: object) -> int:
+        """Write a line of the driver down; return its size."""
+        text = json.dumps(line, default=str)
+        self._sockets.note(connection, kind, text[:SHOWN].encode())
+        return len(text)
 
     async def _connect(self, action: act.OpenConnection) -> act.Reported | None:
         sockets = self._sockets
@@ -103,7 +114,7 @@ class Performer:
         return {name: str(Authority.get(str(value)).path) if name in paths else value for name, value in fields.items()}
 
     async def _command(self, action: act.Command) -> act.Died | None:
-        self._record(action.connection, Kind.DRIVER, {"do": action.do, **action.fields})
+        self._sockets.expects(self._record(action.connection, Kind.DRIVER, {"do": action.do, **action.fields}))
         if action.do == "close" and action.connection in self._sockets.listeners:
             self._sockets.listeners[action.connection].part()
         try:
@@ -156,13 +167,19 @@ def _answered(got: act.Reported) -> dict[str, object]:
 async def play_live(player: SdkPlayer, stage: Performer) -> Outcome:
     """Play to the end and return the outcome; whatever happens, nothing is left open."""
     playing: Playing = player.play()
+    flooded = False
     try:
         action = next(playing)
         while True:
-            action = playing.send(await stage.perform(action))
+            answer = await stage.perform(action)
+            if stage.flood and not flooded:
+                flooded = True
+                action = playing.throw(Stopped(Verdict.FAIL, "requests that end", stage.flood, byte=0))
+            else:
+                action = playing.send(answer)
     except StopIteration as over:
         outcome: Outcome = over.value
-        return outcome
+        return replace(outcome, extra={**outcome.extra, FLOOD: "1"}) if flooded else outcome
     finally:
         playing.close()
         await stage.close()

@@ -39,6 +39,10 @@ BeginningStep = OpenConnectionStep | ConnectedStep | SecureStep | ReceiveStep | 
 LaterStep = PingsStep | OnlyStep | DropStep | LeaveStep | EndedStep | CloseStep | ResetStep
 
 
+NOTICED = 0.05
+"""Seconds in which an SDK notices that a connection was lost."""
+
+
 def root(line: str) -> str:
     """Return the connection that a line belongs to: `a` of `a.data`."""
     return line.partition(".")[0]
@@ -50,6 +54,8 @@ class SdkConnections:
     def __init__(self, operations: SdkOperations) -> None:
         self.operations = operations
         self.held: dict[str, SdkConnection] = {}
+        self.is_away = False
+        """Whether a connection was lost that the SDK makes again with its next request."""
 
     @property
     def under_way(self) -> bool:
@@ -169,6 +175,9 @@ class SdkConnections:
 
         Raises `Stopped` if they do not come.
         """
+        if self.is_away:
+            detail = "hello says reconnects_lazily"
+            raise Stopped(Verdict.UNSUPPORTED, "an SDK that connects again before it is asked for something", detail)
         requests = self.operations.script.requests(step.receive)
         line = self.line_of(step.on, requests)
         connect_call = self.of(line).connect_call
@@ -267,9 +276,17 @@ class SdkConnections:
         yield act.Drain(step.drop, 0)
 
     def accept(self, step: AcceptStep) -> ActionGenerator:
-        """Expect that the SDK connects once more. Raises `Stopped` if it does not."""
+        """Expect that the SDK connects once more. Raises `Stopped` if it does not.
+
+        One that does so with its next request is expected to when it is asked for something.
+        """
+        if self.operations.hello.reconnects_lazily:
+            self.is_away = True
+            yield act.LetTimePass(NOTICED)
+            return
         if not (yield from act.asked(act.Accept(step.accept))):
-            raise Stopped(Verdict.FAIL, "another connection of the SDK", f"none in {self.operations.timeout:g} s")
+            detail = f"none in {self.operations.timeout:g} s; hello does not say reconnects_lazily"
+            raise Stopped(Verdict.FAIL, "another connection of the SDK", detail)
         self.operations.observed.append("it connects again")
 
     def pings(self, step: PingsStep) -> ActionGenerator:

@@ -159,6 +159,11 @@ class SdkPlayer:
         expected = operations.equivalence.written(requests, sealed=step.sealed)
         alike = operations.equivalence.alike(requests, step.ignore)
         got = yield from act.asked(act.Receive(line, expected, tuple(calls), alike))
+        if self.connections.is_away:
+            self.connections.is_away = False
+            if (yield from operations.noticed_a_loss(in_flight, got)):
+                yield from self._ask(step)
+                return
         if got.data != expected and not got.alike:
             yield from operations.not_sent(in_flight, step, expected, got)
             return

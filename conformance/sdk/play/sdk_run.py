@@ -17,7 +17,7 @@ from wireproof.conformance.run.known_causes import KnownCauses, Signature
 from wireproof.conformance.run.processes.process_tree import POLL
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverMessageError
-from wireproof.conformance.sdk.play.driver_ends import detail_of, signature_of, with_driver_end
+from wireproof.conformance.sdk.play.driver_ends import LOST, LostConnections, detail_of, signature_of, with_driver_end
 from wireproof.conformance.sdk.play.performer import Performer, play_live
 from wireproof.conformance.sdk.play.sdk_player import SdkPlayer
 from wireproof.conformance.sdk.transports import DriverStartError
@@ -32,9 +32,13 @@ from wireproof.protocols import Message, protocol
 
 __all__ = ["RESTARTS", "SdkPlan", "load_sdk_suite", "play_cases", "sdk_cases"]
 
+FIRST, LAST = ("requests",), ("combinations",)
+"""Topics that are played first, so that what passes is known, and last: what they put together is known by then."""
 RESTARTS = 50
 LATE = 0.3
 """Seconds in which a driver may still die of a case that has ended."""
+AWAKE = 1.0
+"""Seconds in which a driver that hangs in one thing answers another."""
 PROBING = 2.0
 """Seconds for both of two requests to come that are asked at once."""
 TROUBLE = (NoAnswerError, DriverEndedError, DriverMessageError, DriverStartError)
@@ -55,7 +59,7 @@ def sdk_cases(name: str) -> tuple[Case, ...]:
     suite = load_suite(name)
     cases: list[Case] = []
     folder = vectors_root() / name / "sdk"
-    for path in sorted(folder.glob("*.yaml"), key=lambda path: path.name):
+    for path in sorted(folder.glob("*.yaml"), key=lambda path: (path.stem not in FIRST, path.stem in LAST, path.name)):
         cases += read_cases(path, suite.context, SdkCaseFile).cases
     seen: set[str] = set()
     for one in cases:
@@ -152,6 +156,7 @@ class CasesInTurn:
         self.one_at_a_time = False
         self._plan, self._driver, self._report, self._most = plan, driver, report, restarts
         self._known = KnownCauses(restarts)
+        self._lost = LostConnections()
         self._restarts = 0
         self._before: Played | None = None
         """The case that passed last on this process; it is not reported yet."""
@@ -174,8 +179,9 @@ class CasesInTurn:
     async def _next(self, case: Case, tag: str) -> bool:
         """Play and report one case; say whether the run is to end."""
         began = time.monotonic()
-        if (held := self._known.would_do_it(case)) is not None:
-            return self._keep(Played(case, held.outcome, began))
+        held = self._known.would_do_it(case)
+        if (ended := self._lost.held_back(case) if held is None else held.outcome) is not None:
+            return self._keep(Played(case, ended, began))
         outcome, stuck = await _played(self._plan, self._driver, case, tag, self.one_at_a_time, closes=self._closes)
         if outcome.extra.get("closing"):
             outcome = self._closing(case, outcome)
@@ -183,11 +189,12 @@ class CasesInTurn:
             outcome, stuck = await self._whose(case, outcome, tag)
         if outcome.verdict is Verdict.PASS:
             self._known.passed(case)
+        self._lost.played(case, outcome)
         crash_signature = signature_of(outcome)
-        if crash_signature is not None and not outcome.extra.get("closing"):
+        if crash_signature is not None and not outcome.extra.keys() & {"closing", LOST}:
             self._known.found(crash_signature, detail_of(outcome), case)
         ends = self._keep(Played(case, outcome, began))
-        if not ends and (stuck or self._driver.death is not None):
+        if not ends and (self._driver.death is not None or (stuck and not await self._still_answers())):
             await self._again(f"after {case.id}", crash_signature or (str(self._driver.death), ""), detail_of(outcome))
         return ends
 
@@ -232,6 +239,13 @@ class CasesInTurn:
         got = f"{outcome.got}; played again alone it did not end the driver"
         return replace(outcome, got=got), stuck
 
+    async def _still_answers(self) -> bool:
+        """Say whether a driver that owes an answer takes other commands: then only what it was asked hangs."""
+        with suppress(*TROUBLE):
+            await self._driver.ask("hello", deadline=min(self._plan.timeout, AWAKE))
+            return True
+        return False
+
     async def _dies_late(self) -> bool:
         """Say whether the driver dies soon, while nobody asks it anything."""
         until = time.monotonic() + LATE
@@ -269,6 +283,7 @@ class CasesInTurn:
                 f"the driver died once more after {self._most} restarts (--restarts {self._most}): "
                 f"{self._known.restarts()}"
             )
+            await self._driver.end()
             return False
         self._restarts += 1
         self._known.died(crash_signature or ("", ""), detail)

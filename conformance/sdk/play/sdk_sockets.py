@@ -21,6 +21,8 @@ __all__ = ["GAP", "Sockets"]
 
 GAP = 0.0004
 """Seconds between segments, so that the SDK reads each by itself."""
+MOST_UNASKED = 1 << 18
+"""Bytes that an SDK may send in a play beside what it was asked for: what it says by itself, on every connection."""
 
 
 Arranging = act.End | act.Listen | act.Accept | act.AcceptTls | act.CountConnections
@@ -46,6 +48,26 @@ class Sockets:
         self._began = time.monotonic()
         self._calls: dict[int, asyncio.Future[DriverAnswer]] = {}
         self._pings: dict[str, int] = {}
+        self._most = MOST_UNASKED
+        """Bytes that may come in this play."""
+        self._came = 0
+        """Bytes that came, on all connections."""
+
+    @property
+    def flood(self) -> str:
+        """What an SDK did that sends without end; "" while it does not."""
+        return f"the SDK sends without end: more than {self._most:,} bytes" if self._came > self._most else ""
+
+    def takes(self, data: bytes) -> bool:
+        """Count what came; say whether it may still come."""
+        self._came += len(data)
+        if self.flood:
+            self.moved.set()
+        return not self.flood
+
+    def expects(self, size: int) -> None:
+        """Let so many bytes more come: the SDK was asked for something."""
+        self._most += size
 
     async def perform(self, action: act.SocketAction) -> object:
         """Do what an action says and return the answer; raises `OSError` where this machine does not let us."""
@@ -113,7 +135,7 @@ class Sockets:
         until = time.monotonic() + seconds
         while not true():
             left = until - time.monotonic()
-            if left <= 0 or self._is_over():
+            if left <= 0 or self.flood or self._is_over():
                 return true()
             self.moved.clear()
             try:

@@ -8,7 +8,18 @@ from typing import Any
 from wireproof.mutants.edits import first
 from wireproof.mutants.throttr.client.mutant import changed, hearing, mutant, numbers, texts
 from wireproof.protocols.messages import Reply, Request
-from wireproof.protocols.throttr.replies import ConnectionRow, GetReply, InfoReply, ListReply, QueryReply, Status
+from wireproof.protocols.throttr.replies import (
+    ChannelReply,
+    ChannelsReply,
+    ConnectionRow,
+    ConnectionsReply,
+    GetReply,
+    InfoReply,
+    ListReply,
+    QueryReply,
+    StatsReply,
+    Status,
+)
 
 __all__ = ["MUTANTS"]
 
@@ -42,6 +53,23 @@ def _renamed(fragments: Any) -> Any:
     return tuple(found)
 
 
+def _rows(kind: type[Reply], **change: Callable[[Any], Any]) -> Callable[[Any, Request], Reply]:
+    """Change fields of the rows of one kind of table."""
+
+    def fields(row: Any) -> Any:
+        return changed(row, **{name: how(getattr(row, name)) for name, how in change.items()})
+
+    def fragments(reply: Any) -> Any:
+        found = (changed(one, rows=tuple(map(fields, one.rows))) for one in reply.fragments)
+        return changed(reply, fragments=tuple(found))
+
+    return _of(kind, fragments)
+
+
+def _rounded(number: int) -> int:
+    return min(int(float(number)), 2**64 - 1)
+
+
 MUTANTS = (
     mutant("numbers-as-doubles", "Numbers of answers go through a floating point number.", "CLIENT-3",
            client=hearing(lambda reply, _: numbers(reply, lambda one: int(float(one))))),
@@ -72,6 +100,30 @@ MUTANTS = (
            client=hearing(_of(QueryReply, lambda one: changed(one, ttl_type=4)))),
     mutant("unknown-ttl-type-is-seconds", "A TTL type that the table does not have is reported as seconds.",
            "CLIENT-14", client=hearing(_seconds)),
+    mutant("list-time-points-as-doubles", "The time points of LIST go through a floating point number.", "CLIENT-3 LIST-8",
+           client=hearing(_rows(ListReply, time_point=_rounded))),
+    mutant("stats-as-doubles", "The numbers of STATS go through a floating point number.", "CLIENT-3 STATS-4",
+           client=hearing(_of(StatsReply, lambda reply: numbers(reply, _rounded)))),
+    mutant("channels-as-doubles", "The numbers of CHANNELS go through a floating point number.", "CLIENT-3 CHANNELS-6",
+           client=hearing(_of(ChannelsReply, lambda reply: numbers(reply, _rounded)))),
+    mutant("subscribers-as-doubles", "The numbers of CHANNEL go through a floating point number.", "CLIENT-3 CHANNEL-6",
+           client=hearing(_of(ChannelReply, lambda reply: numbers(reply, _rounded)))),
+    mutant("info-as-doubles", "The numbers of INFO go through a floating point number.", "CLIENT-3 INFO-8",
+           client=hearing(_of(InfoReply, lambda reply: numbers(reply, _rounded)))),
+    mutant("connection-as-doubles", "The numbers of CONNECTION go through a floating point number.", "CLIENT-3",
+           client=hearing(_of(ConnectionRow, lambda reply: numbers(reply, _rounded)))),
+    mutant("connections-as-doubles", "The numbers of CONNECTIONS go through a floating point number.", "CLIENT-3",
+           client=hearing(_of(ConnectionsReply, lambda reply: numbers(reply, _rounded)))),
+    mutant("odd-channels-as-hex", "CHANNELS reports names with other signs than letters and digits as hex.", "CLIENT-4",
+           client=hearing(_rows(ChannelsReply, channel=lambda name: name if name.replace(b"-", b"").isalnum() else name.hex().encode()))),
+    mutant("odd-keys-trimmed", "LIST takes white space off its keys.", "CLIENT-4",
+           client=hearing(_rows(ListReply, key=bytes.strip))),
+    mutant("long-keys-cut", "STATS reports no more than 127 bytes of a key.", "CLIENT-4 FRAGMENT-7",
+           client=hearing(_rows(StatsReply, key=lambda key: key[:127]))),
+    mutant("rows-counted-in-a-byte", "Of the rows of a fragment the first 255 are reported.", "FRAGMENT-8 FRAGMENT-7",
+           client=hearing(_fragments(lambda found: tuple(changed(one, rows=one.rows[:255]) for one in found)))),
+    mutant("fragments-counted-in-a-byte", "The first 255 fragments of a table are reported.", "FRAGMENT-8",
+           client=hearing(_fragments(lambda found: found[:255]))),
     mutant("first-fragment-only", "Only the first fragment of a table is reported.", "FRAGMENT-8",
            client=hearing(_fragments(lambda found: found[:1]))),
     mutant("last-row-lost", "The last row of each fragment is lost.", "FRAGMENT-8 FRAGMENT-4 FRAGMENT-7",

@@ -332,6 +332,41 @@ async def test_what_an_sdk_does_not_have_is_no_fault() -> None:
 
 
 @in_a_loop
+async def test_numbers_of_a_width_are_tried_up_to_what_hello_says_of_it() -> None:
+    asked: list[Command] = []
+
+    def incoming(command: Command) -> Command:
+        asked.append(command)
+        return command
+
+    few = hello(largest_number=str(2**32 - 1), largest_numbers={"quota": str(2**63 - 1)})
+    assert wrong(await checked(InsideWires(incoming, few), profile="7.3.2", variant="uint64")) == {}
+    quotas = {int(one["quota"]) for one in asked if "quota" in one}
+    values = {int(one["value"]) for one in asked if does(one, "update")}
+    assert quotas == {60, 2**63 - 1, 2**64}
+    assert values == {60, 2**32 - 1}
+
+
+@in_a_loop
+async def test_a_largest_number_of_no_field_is_told() -> None:
+    found = wrong(await checked(InsideWires(outgoing=hello(largest_numbers={"quotas": "7"}))))
+
+    holds(found, {"hello": "largest_numbers: expected some of"})
+
+
+@in_a_loop
+async def test_an_sdk_that_connects_again_by_itself_is_right() -> None:
+    def again(command: Command) -> Command:
+        return {**command, "reconnect": True} if does(command, "connect") else command
+
+    findings = await checked(InsideWires(again))
+
+    assert wrong(findings) == {}
+    (one,) = [one for one in findings if one.name == "insert after the server closed the connection"]
+    assert one.note in ("it connected again by itself and asked there", "")
+
+
+@in_a_loop
 async def test_a_profile_the_driver_does_not_speak_is_told() -> None:
     found = wrong(await checked(InsideWires(profile="7.3.2"), profile="7.1.0"))
 
@@ -371,4 +406,18 @@ async def test_after_a_lost_answer_the_driver_is_connected_anew() -> None:
     found = wrong(await checked(InsideWires(incoming=loses), deadline=0.25))
 
     assert connected[:3] == ["a", "a-2", "a-3"]
+    assert all("query" in title for title in found)
+
+
+@in_a_loop
+async def test_a_driver_that_answers_nothing_any_more_is_started_again() -> None:
+    blocked = [False]
+
+    def blocks(command: Command) -> Command | None:
+        blocked[0] = not does(command, "hello") and (blocked[0] or does(command, "query"))
+        return None if blocked[0] else command
+
+    found = wrong(await checked(InsideWires(incoming=blocks), deadline=0.25))
+
+    assert found
     assert all("query" in title for title in found)

@@ -161,3 +161,19 @@ def test_a_command_is_one_line_of_utf_8() -> None:
 
     assert line.endswith(b'"\xc3\xbc\\n"}}\n')
     assert line.count(b"\n") == 1
+
+
+def test_the_largest_number_may_differ_by_field_and_by_size() -> None:
+    said = {"largest_number": "255", "largest_numbers": {"quota": "18446744073709551615", "4": "2147483647"}}
+    hello = hello_of(DriverAnswer(1, HELLO | said))
+
+    assert hello.largest("quota", 8) == 2**64 - 1
+    assert hello.largest("index", 4) == 2**31 - 1
+    assert hello.largest("ttl", 8) == 255
+    assert hello.smallest == 255
+
+
+@pytest.mark.parametrize("wrong", [{"quota": 7}, {"quota": "x"}, {"No Field": "7"}, ["quota"]])
+def test_a_largest_number_that_is_none_is_told(wrong: object) -> None:
+    with pytest.raises(DriverMessageError, match="largest_numbers"):
+        hello_of(DriverAnswer(1, HELLO | {"largest_numbers": wrong}))

@@ -35,6 +35,9 @@ class ListenerHost:
     def note(self, connection: str, kind: Kind, data: bytes = b"") -> None:
         self.noted.append((connection, kind, data))
 
+    def takes(self, data: bytes) -> bool:
+        return True
+
     def greeter(self) -> Service:
         clock = LoopClock(asyncio.get_running_loop())
         return create_service(self.spoken.name, profile=self.profile, variant=self.variant, clock=clock)

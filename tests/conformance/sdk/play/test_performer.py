@@ -10,11 +10,16 @@ import pytest
 
 from tests.reference_client.peers import in_a_loop
 from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.player.byte_allowance import FLOOD
+from wireproof.conformance.sdk import driver_process
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.play import sdk_run
-from wireproof.conformance.sdk.play.sdk_run import SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_run import RESTARTS, SdkPlan, play_cases
+from wireproof.conformance.sdk.play.sdk_sockets import MOST_UNASKED
 from wireproof.conformance.sdk.transports import ProcessTransport
 from wireproof.conformance.suite.cases import load_suite, sdk_cases_in
+from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.records import Record, Run
 
 TOY = Path(__file__).with_name("toy_sdk.py")
@@ -30,7 +35,10 @@ def _probed_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sdk_run, "PROBING", 0.1)
 
 
-async def played(how: str, detail: dict[str, list[dict[str, Any]]]) -> list[Record]:
+async def played(
+    how: str, detail: dict[str, list[dict[str, Any]]], kept: list[int] | None = None, restarts: int = RESTARTS
+) -> list[Record]:
+    """Return the records; `kept` takes how many bytes of the SDK each trace holds."""
     suite = load_suite("throttr")
     entries = [
         {"id": id, "title": f"a case: {id}", "clauses": ["THR-PURGE-3"], "steps": steps} for id, steps in detail.items()
@@ -41,11 +49,13 @@ async def played(how: str, detail: dict[str, list[dict[str, Any]]]) -> list[Reco
 
     def report(record: Record, outcome: Outcome) -> None:
         found.append(record)
+        if kept is not None:
+            kept.append(sum(len(one.data) for one in outcome.trace if one.kind is Kind.RECEIVED))
 
-    seconds = 0.3 if how == "hangs" else 10.0
+    seconds = 0.3 if how in ("hangs", "owes") else 10.0
     async with DriverProcess(ProcessTransport([sys.executable, "-I", str(TOY), how]), deadline=seconds) as driver:
         await driver.start()
-        await play_cases(SdkPlan(run, suite, cases, seconds), driver, report)
+        await play_cases(SdkPlan(run, suite, cases, seconds), driver, report, restarts=restarts)
     return found
 
 
@@ -150,3 +160,71 @@ async def test_a_driver_that_does_not_answer_tells_what_it_did_meanwhile() -> No
 
     assert found[0]["extra"]["hang"]["busy"] is False
     assert "(waiting, as in a deadlock)" in found[0]["got"]
+
+
+@in_a_loop
+async def test_an_sdk_that_sends_without_end_ends_its_case_and_is_not_kept_in_memory() -> None:
+    steps = [{**PURGE, "answer": "ok"}, {"wait": 0.3}, {"ask": {"QUERY": {"key": "k"}}, "answer": "ok"}]
+    kept: list[int] = []
+    found = await played("endless", {"sdk-test/endless": steps, "sdk-test/next": QUERY}, kept)
+
+    assert [one["verdict"] for one in found] == ["fail", "pass"]
+    assert found[0]["expected"] == "requests that end"
+    assert found[0]["got"].startswith("the SDK sends without end: more than ")
+    assert found[0]["extra"][FLOOD] == "1"
+    assert kept[0] < 2 * MOST_UNASKED
+
+
+@in_a_loop
+async def test_a_driver_that_writes_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_process, "MOST_UNASKED", 1 << 18)
+    found = await played("writes-endlessly", {"sdk-test/endless": [{**PURGE, "answer": "ok"}], "sdk-test/next": QUERY})
+
+    assert [one["verdict"] for one in found] == ["crash", "pass"]
+    assert "wrote lines that nobody asked for, without end" in found[0]["got"]
+
+
+LAZILY: list[dict[str, Any]] = [{"connect": "a", "reconnect": True}, {**PURGE, "answer": "ok"}, {"close": "a"}]
+
+
+@pytest.mark.parametrize("how", ["lazy", "lazy-and-late"])
+@in_a_loop
+async def test_an_sdk_that_connects_again_with_its_next_request_is_right_whatever_it_says_first(how: str) -> None:
+    found = await played(
+        how,
+        {
+            "sdk-test/again": [*LAZILY, {"accept": "a"}, {**PURGE, "answer": "refused"}, {**PURGE, "answer": "ok"}],
+            "sdk-test/unasked": [*LAZILY, {"accept": "a"}, {"receive": PURGE["ask"], "answer": "ok"}],
+            "sdk-test/undeclared": [
+                {**PURGE, "answer": "ok"},
+                {"close": "a"},
+                {"wait": 0.05},
+                {**PURGE, "answer": "ok", "or_fails": True},
+            ],
+        },
+    )
+
+    assert [(one["verdict"], one["got"]) for one in found] == [
+        ("pass", None),
+        ("unsupported", "hello says reconnects_lazily"),
+        ("pass", None),
+    ]
+
+
+@pytest.mark.parametrize(("how", "next_one"), [("owes", "pass"), ("hangs", "untestable")])
+@in_a_loop
+async def test_a_driver_that_owes_one_answer_goes_on_and_one_that_answers_nothing_is_out(
+    how: str, next_one: str
+) -> None:
+    cases: dict[str, list[dict[str, Any]]] = {
+        "sdk-test/owed": [{**PURGE, "answer": "ok"}],
+        "sdk-test/ended": [{"ask": {"QUERY": {"key": "k"}}, "answer": "close", "fails": "any"}],
+    }
+
+    found = await played(how, {**cases, "sdk-test/next": QUERY}, restarts=0)
+
+    assert [one["verdict"] for one in found] == ["hang", "hang" if how == "owes" else "untestable", next_one]
+    assert "its connection had ended" not in found[0]["got"]
+    if how == "owes":
+        assert "; its connection had ended; " in found[1]["got"]
+        assert [len(one.records) for one in causes_of(found)] == [1, 1]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Trace
@@ -135,6 +136,23 @@ def test_a_number_beyond_the_sdks_own_may_be_an_error_and_must_not_be_another_nu
     assert play(case(wide), instead(act.AwaitReport, DriverAnswer(1, FOUND)))[0].verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize(
+    ("numbers", "verdict"),
+    [
+        ({"quota": "65535"}, Verdict.FAIL),
+        ({"2": "65535"}, Verdict.FAIL),
+        ({"ttl": "0"}, Verdict.UNSUPPORTED),
+        ({"key_size": "0"}, Verdict.UNSUPPORTED),
+    ],
+)
+def test_what_an_sdk_carries_may_differ_by_field(numbers: dict[str, str], verdict: Verdict) -> None:
+    hello = replace(HELLO, largest_numbers=numbers)
+    quota = 255 if verdict is Verdict.UNSUPPORTED else 256
+    wide = {"ask": {"QUERY": {"key": "k"}}, "answer": {"QUERY_REPLY": {"quota": quota, "ttl_type": 4, "ttl": 1}}}
+
+    assert play(case(wide), instead(act.AwaitReport, WRONG), hello)[0].verdict is verdict
+
+
 @pytest.mark.parametrize(("binary_safe", "verdict"), [(True, Verdict.FAIL), (False, Verdict.UNSUPPORTED)])
 def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
     binary_safe: bool, verdict: Verdict
@@ -150,6 +168,15 @@ def test_an_sdk_that_carries_text_only_need_not_tell_of_bytes_that_are_none(
 
     assert play(case(value), instead(act.AwaitReport, detail), hello)[0].verdict is verdict
     assert play(case(push), instead(act.NextEvent, event), hello)[0].verdict is verdict
+
+
+@pytest.mark.parametrize(("ttl", "verdict"), [("60", Verdict.UNSUPPORTED), ("61", Verdict.FAIL)])
+def test_an_sdk_that_carries_text_only_must_tell_of_all_else(ttl: str, verdict: Verdict) -> None:
+    hello = replace(HELLO, binary_safe=False)
+    value = {"ask": {"GET": {"key": "k"}}, "answer": {"GET_REPLY": {"ttl_type": 4, "ttl": 60, "value": {"hex": "ff"}}}}
+    detail = DriverAnswer(1, {"ttl_type": "seconds", "ttl": ttl, "value": {"text": "?"}})
+
+    assert play(case(value), instead(act.AwaitReport, detail), hello)[0].verdict is verdict
 
 
 @pytest.mark.parametrize(

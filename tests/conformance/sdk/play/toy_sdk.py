@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ import time
 from typing import Any
 
 HOW = sys.argv[1]
-GREETS = HOW in ("greets", "greets-again", "babbles-again")
+GREETS = HOW in ("greets", "greets-again", "babbles-again", "lazy", "lazy-and-late")
 HELLO = {
     "protocol_version": "wireproof.driver/1",
     "sdk": {"name": "toy", "version": "1", "language": "Python"},
@@ -23,6 +24,7 @@ HELLO = {
     "binary_safe": True,
     "largest_number": "255",
     "reconnects": True,
+    **({"reconnects_lazily": True} if HOW.startswith("lazy") else {}),
 }
 
 
@@ -31,22 +33,24 @@ def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
         os.kill(os.getpid(), 11)
     if HOW == "hangs":
         time.sleep(60)
+    result = {"status": True}
     if HOW == "says-nothing":
-        return {"status": True}
-    endpoint.sendall(b"\4" + bytes([len(key)]) + key)
-    result = {"status": endpoint.recv(1) == b"\1"}
+        return result
+    with contextlib.suppress(*((ConnectionError,) if HOW == "babbles" else ())):
+        endpoint.sendall(b"\4" + bytes([len(key)]) + key)
+        result = {"status": endpoint.recv(1) == b"\1"}
+    if HOW == "endless":
+        threading.Thread(target=babble, args=(endpoint,), daemon=True).start()
+    if HOW == "writes-endlessly":
+        for _ in range(1 << 22):
+            print('{"event": "reconnected", "connection": "a"}')
     if HOW == "dies-late":
         threading.Timer(0.1, die).start()
     return result
 
 
-def die() -> None:
-    print("fatal: a late end", file=sys.stderr, flush=True)
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
-def connect(endpoints: dict[str, socket.socket], name: str, port: int, *, again: bool = False) -> None:
-    endpoint = socket.create_connection(("127.0.0.1", port))
+def connected(address: tuple[str, int], *, again: bool = False) -> socket.socket:
+    endpoint = socket.create_connection(address)
     if HOW == "babbles" or (again and HOW == "babbles-again"):
         endpoint.sendall(b"\x01")
     elif GREETS:
@@ -54,27 +58,47 @@ def connect(endpoints: dict[str, socket.socket], name: str, port: int, *, again:
         if len(endpoint.recv(17)) != 17:
             sys.exit(1)
     time.sleep(0.1 * (HOW in ("greets", "babbles")))
-    endpoints[name] = endpoint
+    return endpoint
 
 
-def connect_again(endpoints: dict[str, socket.socket], name: str, port: int) -> None:
+def connect_again(endpoints: dict[str, socket.socket], name: str, address: tuple[str, int]) -> None:
     """Connect once more when the connection is lost."""
     while endpoints[name].recv(1, socket.MSG_PEEK):
         time.sleep(0.02)
-    connect(endpoints, name, port, again=True)
+    endpoints[name] = connected(address, again=True)
 
 
-def main() -> None:
+def is_gone(endpoint: socket.socket) -> bool:
+    with contextlib.suppress(BlockingIOError):
+        return endpoint.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) == b""
+    return False
+
+
+def babble(endpoint: socket.socket) -> None:
+    """Send requests until the other side closes: 256 MiB at most."""
+    with contextlib.suppress(OSError):
+        for _ in range(1 << 12):
+            endpoint.sendall((b"\4\xff" + b"k" * 255) * (1 << 8))
+
+
+def die() -> None:
+    print("fatal: a late end", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def main() -> None:  # noqa: C901 - each way to be wrong where it happens
     endpoints: dict[str, socket.socket] = {}
+    addresses: dict[str, tuple[str, int]] = {}
     for line in sys.stdin:
         command = json.loads(line)
         do, name, result = command["do"], command.get("connection", ""), {}
         if do == "hello":
             result = HELLO
         elif do == "connect":
-            connect(endpoints, name, command["port"])
+            addresses[name] = command["host"], command["port"]
+            endpoints[name] = connected(addresses[name])
             if HOW.endswith("again"):
-                threading.Thread(target=connect_again, args=(endpoints, name, command["port"]), daemon=True).start()
+                threading.Thread(target=connect_again, args=(endpoints, name, addresses[name]), daemon=True).start()
         elif do == "close":
             if HOW == "dies-closing":
                 die()
@@ -82,7 +106,20 @@ def main() -> None:
         elif do == "query":
             key = bytes.fromhex(command["key"]["hex"])
             endpoints[name].sendall(b"\2" + bytes([len(key)]) + key)
-            result = {"status": endpoints[name].recv(1) == b"\1"}
+            got = endpoints[name].recv(1)
+            if HOW == "owes" and not got:
+                continue
+            result = {"status": got == b"\1"}
+        elif HOW == "owes":
+            endpoints[name].sendall(b"\4\1k")
+            continue
+        elif HOW.startswith("lazy") and is_gone(endpoints[name]):
+            endpoints[name] = connected(addresses[name])
+            if HOW == "lazy-and-late":
+                error = {"kind": "closed", "told": "the connection was lost"}
+                print(json.dumps({"id": command["id"], "ok": False, "error": error}), flush=True)
+                continue
+            result = purge(endpoints[name], bytes.fromhex(command["key"]["hex"]))
         else:
             result = purge(endpoints[name], bytes.fromhex(command["key"]["hex"]))
         print(json.dumps({"id": command["id"], "ok": True, "result": result}), flush=True)
