@@ -228,9 +228,12 @@ async def _session(
     client, heard = link.client(symbols.codec), bytearray() if heard is None else heard
 
     async def ask(request: Message) -> Any:
+        await wire.write(client.send(request), timeout)
+        return await answer()
+
+    async def answer() -> Any:
         """Return what comes of a request. Raises `OSError` where more comes than any answer has."""
         event: Any = NEED_DATA
-        await wire.write(client.send(request), timeout)
         while event is NEED_DATA or isinstance(event, Push):
             event = client.next_event()
             if event is NEED_DATA:
@@ -245,8 +248,11 @@ async def _session(
     async with asyncio.timeout(timeout):
         wire = await connect(address, timeout)
         try:
-            for request in link.handshake():
-                await ask(request)
+            handshake = link.handshake()
+            if link.pipelined_handshake:
+                await wire.write(b"".join(map(client.send, handshake)), timeout)
+            for request in handshake:
+                await (answer() if link.pipelined_handshake else ask(request))
             yield ask
         finally:
             await wire.close()

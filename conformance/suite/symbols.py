@@ -285,7 +285,7 @@ class Symbols:
 
     def message(self, spec: SymbolicMessage) -> Message:
         """Return the message described, every field given (or `"*"` for the rest); raises `SymbolError`."""
-        name, fields = ALIASES.get(spec.name, (spec.name, spec.fields))
+        name, fields = ALIASES.get(spec.name, (self.filled(spec.name), spec.fields))
         return self.build(self.message_class(name), fields, name)
 
     def build(self, kind: type[Message], fields: Given, name: str) -> Message:

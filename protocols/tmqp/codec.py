@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import TypeVar
 
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
 from wireproof.protocols.fields import Constant
@@ -18,6 +19,9 @@ from wireproof.protocols.tmqp.replies import OtherFrame, Pong, ServerPing
 from wireproof.protocols.tmqp.requests import AnswerPing, Custom, Hello, Ping
 
 __all__ = ["Codec"]
+
+Made = TypeVar("Made")
+_PINGS = frozenset({Ping, AnswerPing, ServerPing, Pong})
 
 TYPES = 0x3F
 """The bits of the first byte that hold the type."""
@@ -37,14 +41,14 @@ class Codec:
     def __init__(self, profile: Profile, variant: Variant) -> None:
         self.profile = profile
         self.variant = variant
-        self.encoders: dict[type[Message], Encoder] = {}
-        self.decoders: dict[type[Message], Decoder] = {}
-        for message in profile.messages.values():
-            self._compile(message)
+        self._compiled: dict[type[Message], tuple[Decoder, Encoder]] = {}
+        self.encoders: dict[type[Message], Encoder] = _WhenUsed(lambda message: self._both(message)[1])
+        self.decoders: dict[type[Message], Decoder] = _WhenUsed(lambda message: self._both(message)[0])
+        self._known = frozenset(profile.messages.values())
         self._asked = self._by_type(MESSAGES, Custom, Ping, AnswerPing)
         self._sent = self._by_type(SENT, OtherFrame, ServerPing, Pong)
         self._operations = {
-            number: self.decoders[request]
+            number: request
             for request in OPERATIONS
             if request in profile.replies
             for number in (RELEASED_NUMBERS[request], self._number(request))
@@ -62,9 +66,10 @@ class Codec:
 
     def encode(self, message: Message) -> bytes:
         """Return the bytes of `message`; `LocalProtocolError` when the profile has no such one or it does not fit."""
-        encode = self.encoders.get(type(message))
-        if encode is None:
-            raise self.no_such(message, "message")
+        try:
+            encode = self.encoders[type(message)]
+        except KeyError:
+            raise self.no_such(message, "message") from None
         return encode(message)
 
     def no_such(self, message: object, kind: str) -> LocalProtocolError:
@@ -114,14 +119,21 @@ class Codec:
         if kind == FrameType.SERVER:
             if end - at < SMALLEST:
                 return None, SMALLEST
-            decode = self._operations.get(_number(data, at))
-            if decode is not None:
-                return decode(data, at, end, context)
-        return self._asked[kind](data, at, end, context)
+            operation = self._operations.get(_number(data, at))
+            if operation is not None:
+                return self.decoders[operation](data, at, end, context)
+        return self._decode(self._asked[kind], data, at, end, context)
 
     def decode_sent(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         """Decode a frame of a server; raises `MalformedFrameError` for one that is too large."""
-        return self._sent[data[at] & TYPES](data, at, end, context)
+        return self._decode(self._sent[data[at] & TYPES], data, at, end, context)
+
+    def _decode(
+        self, kind: type[Message], data: bytes, at: int, end: int, context: FrameContext
+    ) -> tuple[Message | None, int]:
+        if kind in _PINGS:
+            return _ping(self.decoders[Custom], kind(), data, at, end, context)
+        return self.decoders[kind](data, at, end, context)
 
     def _number(self, request: type[Request]) -> int:
         """Return the content type that names an operation here."""
@@ -130,27 +142,39 @@ class Codec:
 
     def _by_type(
         self, table: Mapping[FrameType, type[Message]], other: type[Message], ping: type[Message], pong: type[Message]
-    ) -> list[Decoder]:
-        """Return the decoder of each type of frame in one direction."""
-        found = [self.decoders[other]] * (TYPES + 1)
+    ) -> list[type[Message]]:
+        """Return the message of each type of frame in one direction."""
+        found = [other] * (TYPES + 1)
         for kind, message in table.items():
-            found[self.layout(message).lead[0] & TYPES if kind != FrameType.CUSTOM else kind] = self.decoders[message]
-        found[FrameType.PING] = _with_any_flags(self.decoders[other], ping())
-        found[FrameType.PONG] = _with_any_flags(self.decoders[other], pong())
+            found[self.layout(message).lead[0] & TYPES if kind != FrameType.CUSTOM else kind] = message
+        found[FrameType.PING], found[FrameType.PONG] = ping, pong
         return found
 
-    def _compile(self, message: type[Message]) -> None:
-        """Compile both directions of `message`."""
-        layout, order = self.layout(message), self.profile.byte_order
-        if layout.is_json:
-            self.decoders[message], self.encoders[message] = compile_json(layout)
-        elif layout.is_packed:
-            self.decoders[message], self.encoders[message] = compile_packed(layout, order)
-        else:
-            self.decoders[message], self.encoders[message] = (
-                compile_decoder(layout, order),
-                compile_encoder(layout, order),
-            )
+    def _both(self, message: type[Message]) -> tuple[Decoder, Encoder]:
+        """Return decoder and encoder of `message`, compiled when they are first used; `KeyError` for an unknown one."""
+        if message not in self._known:
+            raise KeyError(message)
+        if message not in self._compiled:
+            layout, order = self.layout(message), self.profile.byte_order
+            if layout.is_json:
+                self._compiled[message] = compile_json(layout)
+            elif layout.is_packed:
+                self._compiled[message] = compile_packed(layout, order)
+            else:
+                self._compiled[message] = compile_decoder(layout, order), compile_encoder(layout, order)
+        return self._compiled[message]
+
+
+class _WhenUsed(dict[type[Message], Made]):
+    """What is made for a message when it is first asked for."""
+
+    def __init__(self, make: Callable[[type[Message]], Made]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, message: type[Message]) -> Made:
+        found = self[message] = self._make(message)
+        return found
 
 
 def _begins(given: bytes) -> bool:
@@ -161,17 +185,22 @@ def _number(data: bytes, at: int) -> int:
     return data[at + NUMBER] | data[at + NUMBER + 1] << 8
 
 
-def _with_any_flags(decode: Decoder, message: Message) -> Decoder:
-    """Return the decoder of a ping: its header bit announces nothing (E4), and what it holds is not looked at."""
+def _ping(
+    decode: Decoder, message: Message, data: bytes, at: int, end: int, context: FrameContext
+) -> tuple[Message | None, int]:
+    """Decode a ping: its header bit announces nothing (E4), and what it holds is not looked at."""
+    if data[at + 2 : min(at + SMALLEST, end)] == REST:
+        return message, at + SMALLEST
+    there = min(end, at + LARGEST_HEAD)
+    found, stop = _without_flags(decode, data, at, there, context)
+    if found is None and there < end:
+        found, stop = _without_flags(decode, data, at, end, context)
+    return (None, stop) if found is None else (message, at + stop)
 
-    def decode_ping(data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
-        if data[at + 2 : min(at + SMALLEST, end)] == REST:
-            return message, at + SMALLEST
-        there = min(end, at + LARGEST_HEAD)
-        plain = data[at : at + 1] + b"\0" + data[at + 2 : there]
-        found, stop = decode(plain, 0, len(plain), context)
-        if found is None and there < end:
-            found, stop = decode(data[at : at + 1] + b"\0" + data[at + 2 : end], 0, end - at, context)
-        return (None, stop) if found is None else (message, at + stop)
 
-    return decode_ping
+def _without_flags(
+    decode: Decoder, data: bytes, at: int, end: int, context: FrameContext
+) -> tuple[Message | None, int]:
+    """Decode a copy of a frame whose second byte is 00."""
+    plain = data[at : at + 1] + b"\0" + data[at + 2 : end]
+    return decode(plain, 0, end - at, context)
