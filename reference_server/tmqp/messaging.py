@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from msgspec.structs import replace
 
 from wireproof.protocols.tmqp import Header, ResultCode
@@ -17,7 +15,6 @@ from wireproof.reference_server.tmqp.queue import SLICE, Queue
 from wireproof.reference_server.tmqp.relaying import relayed
 from wireproof.reference_server.tmqp.session import TmqpSession
 from wireproof.reference_server.tmqp.state import Answer, Handlers, RefusedError, State
-from wireproof.reference_server.tmqp.stored import StoredMessage
 
 __all__ = ["Messaging"]
 
@@ -91,9 +88,7 @@ class Messaging:
 
     def _empty(self, request: Pull, why: bytes, client: Client) -> Answer:
         """Send the message without content that says what became of a pull."""
-        headers = (Header(b"Request-Id", request.id), Header(b"No-Content", why))
-        message = QueueMessage(id=request.id, target=request.target, content_type=request.content_type, headers=headers)
-        client.push(self._state.codec.encode(message))
+        client.push(self._state.codec.encode(without_content(request, why)))
         return None
 
     def _cached(self, request: Pull, queue: Queue, client: Client) -> Answer:
@@ -108,42 +103,74 @@ class Messaging:
         return Response(id=request.id, target=client.id, content_type=code, headers=headers, payload=payload)
 
     def _served(self, request: Pull, queue: Queue, client: Client) -> Answer:
-        """Take the messages that are asked for, and send them, some at a time."""
-        rules, given = self._state.rules, header(request.headers, b"count")
+        """Serve a pull once those before it are. Raises `RefusedError` for a count that a release closes on."""
+        given = header(request.headers, b"count")
         count = whole(given, MOST)
-        if count is None and given is not None and not rules.answers_bad_requests:
+        if count is None and given is not None and not self._state.rules.answers_bad_requests:
             raise RefusedError("Count: expected a number")
         if not count:
             return self._empty(request, b"Unacceptable", client)
-        if not queue.stored:
-            return self._empty(request, b"Empty", client)
-        is_lifo = (header(request.headers, b"order") or b"").strip().upper() == b"LIFO"
-        tells = (header(request.headers, b"info") or b"").strip().lower() == b"yes"
-        taken: deque[tuple[StoredMessage, Headers]] = deque()
-        total = min(count, queue.stored) if rules.counts_what_there_is else count
-        while len(taken) < count and (message := queue.take(last=is_lifo)) is not None:
-            headers = [
-                Header(b"Request-Id", request.id),
-                Header(b"Count", b"%d" % total),
-                Header(b"Index", b"%d" % (len(taken) + 1)),
-            ]
-            if tells:
-                headers.append(Header(b"Priority-Messages", b"%d" % queue.high))
-                headers.append(Header(b"Messages", b"%d" % queue.normal))
-            taken.append((message, tuple(headers)))
-        if rules.loses_one_after_pull and len(taken) == count:
-            queue.take(last=is_lifo)
-        high, normal = CLEARED.get((header(request.headers, b"clear") or b"").strip().lower(), (False, False))
-        queue.clear(high=high, normal=normal)
-        self._send(request, queue, client, taken)
+        pull = Pulled(self._state, request, queue, client, count)
+        queue.serve(pull.send)
         return None
 
-    def _send(self, request: Pull, queue: Queue, client: Client, taken: deque[tuple[StoredMessage, Headers]]) -> None:
-        """Send what a pull took, and at last that it is over."""
-        for _ in range(min(SLICE, len(taken))):
-            message, headers = taken.popleft()
-            queue.send(message, [client], headers)
-        if taken:
-            self._state.later(lambda: self._send(request, queue, client, taken))
+
+class Pulled:
+    """One pull: messages are taken and sent some at a time, and no other pull of the queue comes between."""
+
+    def __init__(self, state: State, request: Pull, queue: Queue, client: Client, count: int) -> None:
+        self._state, self._request, self._queue, self._client, self._count = state, request, queue, client, count
+        self._total = 0
+        """What the header Count says; 0 until it begins."""
+        self._sent = 0
+        self._is_lifo = (header(request.headers, b"order") or b"").strip().upper() == b"LIFO"
+        self._tells = (header(request.headers, b"info") or b"").strip().lower() == b"yes"
+
+    def send(self) -> bool:
+        """Send some messages, or what ends the pull; return whether it is over."""
+        queue, count = self._queue, self._count
+        if not self._total:
+            if not queue.stored:
+                self._end(b"Empty")
+                return True
+            self._total = min(count, queue.stored) if self._state.rules.counts_what_there_is else count
+        for _ in range(min(SLICE, count - self._sent)):
+            message = queue.take(last=self._is_lifo) if self._client.write is not None else None
+            if message is None:
+                break
+            self._sent += 1
+            queue.send(message, [self._client], self._headers())
         else:
-            self._empty(request, b"End", client)
+            if self._sent < count:
+                return False
+        self._finish()
+        return True
+
+    def _headers(self) -> Headers:
+        found = (
+            Header(b"Request-Id", self._request.id),
+            Header(b"Count", b"%d" % self._total),
+            Header(b"Index", b"%d" % self._sent),
+        )
+        if not self._tells:
+            return found
+        left = Header(b"Priority-Messages", b"%d" % self._queue.high), Header(b"Messages", b"%d" % self._queue.normal)
+        return (*found, *left)
+
+    def _finish(self) -> None:
+        """Clear what is left, if that was asked for, and say that the pull is over."""
+        if self._state.rules.loses_one_after_pull and self._sent == self._count:
+            self._queue.take(last=self._is_lifo)
+        clear = (header(self._request.headers, b"clear") or b"").strip().lower()
+        high, normal = CLEARED.get(clear, (False, False))
+        self._queue.clear(high=high, normal=normal)
+        self._end(b"End")
+
+    def _end(self, why: bytes) -> None:
+        self._client.push(self._state.codec.encode(without_content(self._request, why)))
+
+
+def without_content(request: Pull, why: bytes) -> QueueMessage:
+    """Return the message that says what became of a pull."""
+    headers = (Header(b"Request-Id", request.id), Header(b"No-Content", why))
+    return QueueMessage(id=request.id, target=request.target, content_type=request.content_type, headers=headers)

@@ -52,8 +52,7 @@ class Pushing:
         is_asked_for = bool(request.pending_ack and request.id)
         if not request.id and settings.use_id:
             request = replace(request, id=state.new_id(), pending_response=0)
-        message = StoredMessage(request, queue, client, client.id, state.hops(request.ttl))
-        message.is_asked_for = is_asked_for
+        message = StoredMessage(request, queue, client, client.id, state.hops(request.ttl), is_asked_for)
         delivery = settings.delivery
         nack = b"none" if delivery.is_negative else b""
         if not delivery.accepts:
@@ -89,7 +88,7 @@ class Pushing:
         copy = replace(request, id=id_, headers=headers, pending_ack=0)
         if self._state.rules.addresses_copies:
             copy = replace(copy, target=queue.channel.name, content_type=number)
-        message = StoredMessage(copy, queue, client, client.id, DEFAULT_TTL)
+        message = StoredMessage(copy, queue, client, client.id, DEFAULT_TTL, is_asked_for=False)
         self._channels.events.of_message(message)
         queue.push(message)
 

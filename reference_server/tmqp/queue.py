@@ -6,7 +6,8 @@ connections get their turn.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -57,6 +58,8 @@ class Queue:
         self._awaited: dict[tuple[bytes, Client], Awaited] = {}
         self._turn = 0
         self._is_draining = False
+        self._pulls: deque[Callable[[], bool]] = deque()
+        """Pulls that are served one after another; the first one is begun."""
 
     @property
     def high(self) -> int:
@@ -156,6 +159,7 @@ class Queue:
             frame = others
             if requests_ack:
                 self._await(message, client)
+        state.spent += len(receivers)
         counters = self.counters
         counters.sent += 1
         counters.deliveries += len(receivers)
@@ -163,6 +167,20 @@ class Queue:
         counters.removed += not requests_ack
         if self.settings.delivery.acknowledges == "sent":
             state.confirm(message, first=False)
+
+    def serve(self, pull: Callable[[], bool]) -> None:
+        """Serve a pull once those before it are: `pull` sends some messages and returns whether it is over."""
+        self._pulls.append(pull)
+        if len(self._pulls) == 1:
+            self._serve_on()
+
+    def _serve_on(self) -> None:
+        limit = self._state.spent + SLICE
+        while self._pulls and self._state.spent < limit:
+            if self._pulls[0]():
+                self._pulls.popleft()
+        if self._pulls:
+            self._state.later(self._serve_on)
 
     def clear(self, *, high: bool = True, normal: bool = True) -> None:
         """Drop stored messages."""

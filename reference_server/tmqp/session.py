@@ -27,8 +27,8 @@ __all__ = ["TmqpSession"]
 
 log = logging.getLogger(__name__)
 
-TURN = 256
-"""Requests of one connection that are handled in one turn of the loop."""
+TURN, DELIVERIES = 256, 1024
+"""Requests of one connection, and deliveries that they cause, in one turn of the loop, about."""
 TLS_RECORD = 0x16
 """What a TLS handshake begins with, and no other client."""
 
@@ -219,8 +219,8 @@ class TmqpSession(Session):
         """Handle what was received, as far as the peer reads, some of it in each turn of the loop."""
         if self._is_busy:
             return
-        left = TURN
-        while left and not (self._waits or self._finishing or self.closed):
+        left, most = TURN, self.state.spent + DELIVERIES
+        while left and self.state.spent < most and not (self._waits or self._finishing or self.closed):
             try:
                 request = self.connection.next_event()
             except RemoteProtocolError as error:
@@ -232,7 +232,7 @@ class TmqpSession(Session):
             self.take(request)
             left -= 1
         self.state.flush()
-        self._follow(is_over=bool(left))
+        self._follow(is_over=bool(left) and self.state.spent < most)
 
     def _follow(self, *, is_over: bool) -> None:
         """Go on in the next turn, or close if that was decided."""

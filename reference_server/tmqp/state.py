@@ -65,6 +65,8 @@ class State:
         """Name in lower case -> channel."""
         self.queues = 0
         """How many queues there are."""
+        self.spent = 0
+        """Deliveries that were made: what one turn of the loop may do is limited by them."""
         self.held = 0
         """Bytes of messages that are stored, or wait for an acknowledgement."""
         self.subscribers: dict[tuple[bytes, bytes, int], dict[Client, None]] = {}

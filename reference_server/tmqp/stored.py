@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from wireproof.protocols.tmqp.replies import QueueMessage
 from wireproof.protocols.tmqp.requests import Produce
 
@@ -19,32 +21,30 @@ OVERHEAD = 512
 """Bytes that a message costs beside its parts, about."""
 
 
-class StoredMessage:
-    """A message that was accepted for a queue."""
+class StoredMessage(msgspec.Struct, eq=False, gc=False):
+    """A message that was accepted for a queue; not seen by the garbage collector, which would look at each of many."""
 
-    __slots__ = (
-        "bucket",
-        "due",
-        "frame",
-        "is_asked_for",
-        "priority",
-        "producer",
-        "put_backs",
-        "queue",
-        "size",
-        "source",
-        "ttl",
-    )
+    frame: Produce
+    queue: Queue
+    producer: Client
+    source: bytes
+    ttl: int
+    is_asked_for: bool
+    """Whether the producer waits for an acknowledgement."""
+    put_backs: int = 0
+    size: int = 0
+    due: int = 0
+    bucket: Bucket | None = None
 
-    def __init__(self, frame: Produce, queue: Queue, producer: Client, source: bytes, ttl: int) -> None:
-        self.frame, self.queue, self.producer, self.source, self.ttl = frame, queue, producer, source, ttl
-        self.priority = bool(frame.high_priority)
-        self.is_asked_for = bool(frame.pending_ack)
-        """Whether the producer waits for an acknowledgement."""
-        self.put_backs = 0
+    def __post_init__(self) -> None:
+        """Count the bytes."""
+        frame = self.frame
         self.size = OVERHEAD + len(frame.payload) + sum(len(one.name) + len(one.value) for one in frame.headers)
-        self.due = 0
-        self.bucket: Bucket | None = None
+
+    @property
+    def priority(self) -> int:
+        """1 for high priority."""
+        return self.frame.high_priority
 
     @property
     def id(self) -> bytes:
@@ -69,12 +69,10 @@ class StoredMessage:
         )
 
 
-class Awaited:
+class Awaited(msgspec.Struct, eq=False, gc=False):
     """The acknowledgement of one consumer for one message."""
 
-    __slots__ = ("bucket", "client", "due", "message")
-
-    def __init__(self, message: StoredMessage, client: Client) -> None:
-        self.message, self.client = message, client
-        self.due = 0
-        self.bucket: Bucket | None = None
+    message: StoredMessage
+    client: Client
+    due: int = 0
+    bucket: Bucket | None = None
