@@ -13,7 +13,7 @@ import yaml
 
 from wireproof.reference_server.tmqp.settings import DELIVERIES
 
-__all__ = ["BindingEntry", "Config", "RouterEntry", "read_config"]
+__all__ = ["BindingEntry", "Config", "NodeEntry", "RouterEntry", "read_config"]
 
 Priority = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
 ContentType = Annotated[int, msgspec.Meta(ge=0, le=0xFFFF)]
@@ -38,11 +38,22 @@ class RouterEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     is_enabled: bool = msgspec.field(default=True, name="enabled")
 
 
+class NodeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How a server is linked to others."""
+
+    name: str = ""
+    port: Annotated[int, msgspec.Meta(ge=0, le=0xFFFF)] | None = None
+    """Where slaves connect; 0: any free port, none: nowhere."""
+    masters: list[Annotated[str, msgspec.Meta(pattern=r"^[^ ]+:[0-9]{1,5}$")]] = []
+    """Addresses of masters, as host:port."""
+
+
 class _File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     delivery: str = "after-received"
     admins: list[str] | None = None
     tokens: list[str] | None = None
     routers: dict[str, RouterEntry] = {}
+    nodes: NodeEntry = NodeEntry()
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,7 @@ class Config:
     tokens: frozenset[bytes] | None
     """Tokens of which a client must have one; None: clients need none."""
     routers: Mapping[bytes, RouterEntry]
+    nodes: NodeEntry
 
 
 @cache
@@ -79,4 +91,5 @@ def read_config(path: str | None) -> Config:
         None if found.admins is None else frozenset(one.encode() for one in found.admins),
         None if found.tokens is None else frozenset(one.encode() for one in found.tokens),
         {name.encode(): router for name, router in found.routers.items()},
+        found.nodes,
     )

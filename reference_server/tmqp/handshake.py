@@ -7,7 +7,6 @@ from wireproof.protocols.tmqp.enums import VERSION
 from wireproof.protocols.tmqp.replies import Pong, ProtocolReply, Welcome
 from wireproof.protocols.tmqp.requests import AnswerPing, Custom, Hello, Ping, Protocol, Terminate
 from wireproof.reference_server.tmqp.client import Client
-from wireproof.reference_server.tmqp.events import Events
 from wireproof.reference_server.tmqp.session import TmqpSession
 from wireproof.reference_server.tmqp.state import Answer, Handlers, RefusedError, State
 
@@ -27,7 +26,6 @@ class Handshake:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._events = Events(state)
 
     def handlers(self) -> Handlers:
         """Return request class -> handler."""
@@ -57,8 +55,6 @@ class Handshake:
             return (*replies, told) if refused else replies
         client = self._client(request, now)
         session.opened(client)
-        self._state.clients[client.id] = client
-        self._events.of_client(b"ClientConnected", client)
         welcome = Welcome(one_delivery=1, id=self._state.new_id(), target=client.id, content_type=ResultCode.ACCEPTED)
         return (*replies, welcome)
 

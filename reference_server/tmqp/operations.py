@@ -10,6 +10,7 @@ from wireproof.protocols.tmqp.bodies import (
     ChannelOptions,
     ClientInformation,
     ClientList,
+    NodeInformation,
     NodeList,
 )
 from wireproof.protocols.tmqp.frames import RequestFrame
@@ -155,7 +156,13 @@ class Operations:
         state, client = self._state, session.known
         if not client.is_admin:
             return state.answer(request, client, ResultCode.UNAUTHORIZED)
-        return state.answer(request, client, ResultCode.OK, state.codec.encode(NodeList(())))
+        rows = tuple(
+            NodeInformation(
+                text(node.id), text(node.name), text(node.host), node.is_slave, True, (now - node.since_ns) // MS
+            )
+            for node in state.nodes
+        )
+        return state.answer(request, client, ResultCode.OK, state.codec.encode(NodeList(rows)))
 
     def list_clients(self, request: ListClients, session: TmqpSession, now: int) -> Answer:
         """Describe the clients whose type passes the filter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 from wireproof.protocols.profile import Profile
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.options import chosen
-from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
+from wireproof.reference_server.service import DIALLED, Close, Ids, Limits, Peer, Service, Session, Trace, Write
 from wireproof.reference_server.tmqp.direct import Direct
 from wireproof.reference_server.tmqp.handshake import Handshake
 from wireproof.reference_server.tmqp.messaging import Messaging
+from wireproof.reference_server.tmqp.nodes import NODES, MasterSession, SlaveSession
 from wireproof.reference_server.tmqp.operations import Operations
 from wireproof.reference_server.tmqp.options import OPTIONS
 from wireproof.reference_server.tmqp.patch import Patch
@@ -42,9 +43,23 @@ class TmqpService(Service):
         self.handlers = handlers if trace is None else traced(handlers, trace)
         self._names = count(1)
 
-    def connect(self, peer: Peer, write: Write, close: Close) -> TmqpSession:
+    def connect(self, peer: Peer, write: Write, close: Close) -> Session:
         """Return the session of a new connection."""
-        return self._session(self.state, self.handlers, str(next(self._names)), peer, write, close)
+        nodes: dict[str, Callable[..., Session]] = {NODES: SlaveSession, DIALLED: MasterSession}
+        kind = nodes.get(peer.listener, self._session)
+        return kind(self.state, self.handlers, str(next(self._names)), peer, write, close)
+
+    @property
+    def listeners(self) -> Mapping[str, int]:
+        """Where slaves connect, if they may."""
+        port = self.state.config.nodes.port
+        return {} if port is None else {NODES: port}
+
+    @property
+    def dials(self) -> list[tuple[str, int]]:
+        """The masters."""
+        found = (address.rpartition(":") for address in self.state.config.nodes.masters)
+        return [(host, int(port)) for host, _, port in found]
 
     def close(self) -> None:
         """End every session and drop the state."""

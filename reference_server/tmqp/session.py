@@ -16,7 +16,7 @@ from wireproof.protocols.tmqp import TmqpServer
 from wireproof.protocols.tmqp.enums import VERSION
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import ProtocolReply, ServerPing
-from wireproof.protocols.tmqp.requests import Hello
+from wireproof.protocols.tmqp.requests import Acknowledge, Hello, Produce, Respond, Route, SendDirect
 from wireproof.reference_server.deadline import Deadline
 from wireproof.reference_server.service import Close, Peer, Session, Write
 from wireproof.reference_server.tmqp.channels import Channels
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 TURN, DELIVERIES = 256, 1024
 """Requests of one connection, and deliveries that they cause, in one turn of the loop, about."""
+RELAYED = (Produce, Route, SendDirect, Acknowledge, Respond)
+"""What goes to masters, too."""
 TLS_RECORD = 0x16
 """What a TLS handshake begins with, and no other client."""
 
@@ -115,8 +117,9 @@ class TmqpSession(Session):
 
     def opened(self, client: Client) -> None:
         """Serve a client from now on."""
-        self.client = client
+        self.client = self.state.clients[client.id] = client
         client.write = self.push
+        Channels(self.state).events.of_client(b"ClientConnected", client)
         self.listen()
 
     def listen(self) -> None:
@@ -157,8 +160,10 @@ class TmqpSession(Session):
         if isinstance(request, RequestFrame):
             if type(request) is not Hello and request.ttl == 0:
                 return
-            if not (self._is_known(request) and self._is_honest(request)):
+            if not (self._is_known(request) and self.is_honest(request)):
                 return
+            if self.client is not None and isinstance(request, RELAYED):
+                self.relay(request, self.client)
         elif self.client is None and self._is_ignored:
             return
         try:
@@ -167,6 +172,10 @@ class TmqpSession(Session):
             self.finish(f"{request.NAME}: {refusal}")
             return
         self.answer(answer)
+
+    def relay(self, request: RequestFrame, client: Client) -> None:
+        """Send a message of a client to the masters of this server."""
+        self.state.relay(request, client.id)
 
     def answer(self, answer: Answer) -> None:
         """Queue the answers to a request."""
@@ -208,7 +217,7 @@ class TmqpSession(Session):
             self._is_ignored = True
         return False
 
-    def _is_honest(self, request: RequestFrame) -> bool:
+    def is_honest(self, request: RequestFrame) -> bool:
         """Say whether the source is the client's own; another one closes the connection."""
         if self.client is None or request.source in (b"", self.client.id):
             return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from wireproof.protocols.messages import Reply, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.tmqp import Codec, Header, ResultCode
@@ -21,6 +23,7 @@ from wireproof.reference_server.tmqp.settings import DELIVERIES, ChannelSettings
 from wireproof.reference_server.tmqp.stored import Awaited, StoredMessage
 
 if TYPE_CHECKING:
+    from wireproof.reference_server.tmqp.nodes import Node
     from wireproof.reference_server.tmqp.queue import Messages
     from wireproof.reference_server.tmqp.session import TmqpSession
 
@@ -71,6 +74,8 @@ class State:
         """Bytes of messages that are stored, or wait for an acknowledgement."""
         self.subscribers: dict[tuple[bytes, bytes, int], dict[Client, None]] = {}
         """Event, channel in lower case, queue -> who is told."""
+        self.nodes: dict[Node, None] = {}
+        """Servers that are linked, in either direction."""
         self.sessions: dict[TmqpSession, None] = {}
         """Open connections, oldest first."""
         self.touched: list[TmqpSession] = []
@@ -165,6 +170,14 @@ class State:
     def hops(self, ttl: int) -> int:
         """Return the TTL of what is relayed (E36)."""
         return max(ttl - 1, 1 if self.rules.never_sends_dead_messages else 0)
+
+    def relay(self, request: RequestFrame, source: bytes) -> None:
+        """Send what a client sent to the masters, as it came."""
+        masters = [node for node in self.nodes if not node.is_slave]
+        if masters:
+            frame = self.codec.encode(replace(request, source=source))
+            for node in masters:
+                node.push(frame)
 
     def has_room(self, size: int) -> bool:
         """Say whether a message of `size` bytes may be kept."""
