@@ -94,7 +94,8 @@ class TmqpSession(Session):
         if client is not None:
             client.write = None
             channels = Channels(self.state)
-            del self.state.clients[client.id]
+            if self.state.clients.get(client.id) is client:
+                del self.state.clients[client.id]
             channels.events.leave(client)
             for channel in list(client.channels):
                 channels.leave(channel, client)

@@ -86,6 +86,14 @@ def test_a_taken_id(document: Server, released: Server) -> None:
     assert line.closed
 
 
+def test_a_release_does_not_notice_a_taken_id_behind_a_space(released: Server) -> None:
+    first, second = released.client("me"), released.client(" me")
+    first.session.eof_received()
+    assert second.send(SendDirect(id=b"1", target=b"me")) != []
+    second.session.eof_received()
+    assert released.service.state.clients == {}
+
+
 def test_repeated_properties_and_empty_hellos(document: Server, released: Server) -> None:
     repeated = Hello(payload=b"Client-Id:a\r\nclient-id:b\r\n")
     assert document.line().send(Protocol(), repeated)[1].target == b"a"  # type: ignore[attr-defined]
