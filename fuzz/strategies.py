@@ -22,8 +22,12 @@ from wireproof.protocols import Message, Reply, Request
 from wireproof.protocols.fields import (
     Absent,
     Blob,
+    Constant,
     Flag,
+    Json,
+    JsonRows,
     Kind,
+    Lines,
     Nested,
     Raw,
     Repeated,
@@ -38,6 +42,15 @@ __all__ = ["chunked", "dialogues", "exchanges", "holding", "messages", "replies"
 
 LONGEST = 300
 """Longest body drawn: more than the maximum of a one-byte size."""
+LINE_NAMES = st.binary(min_size=1, max_size=20).map(lambda drawn: drawn.replace(b"\r", b"/").replace(b":", b"/"))
+LINE_VALUES = st.binary(max_size=60).map(lambda drawn: drawn.replace(b"\r", b"/"))
+MEMBERS: Mapping[str, st.SearchStrategy[Any]] = {
+    "text": st.text(max_size=40).map(str.encode),
+    "number": st.integers(0, 1 << 62),
+    "flag": st.booleans(),
+    "numbers": st.lists(st.integers(0, 1 << 16), max_size=4).map(tuple),
+}
+"""Form of a member of a JSON object -> its values beside None."""
 Names = Mapping[str, type[IntEnum]]
 
 
@@ -50,6 +63,8 @@ def numbers(kind: UInt) -> st.SearchStrategy[int]:
 def values(kind: Kind, codec: CodecInterface) -> st.SearchStrategy[object]:
     """Return the values that a field of `kind` may hold. Raises `TypeError` for kinds that depend on the request."""
     match kind:
+        case Constant() | Lines() | Json() | JsonRows():
+            return _special(kind, codec)
         case UInt():
             return numbers(kind)
         case Flag():
@@ -67,6 +82,18 @@ def values(kind: Kind, codec: CodecInterface) -> st.SearchStrategy[object]:
         case Absent():
             return st.just(0)
     raise TypeError(f"{kind!r} is drawn together with its request, by exchanges()")
+
+
+def _special(kind: Constant | Lines | Json | JsonRows, codec: CodecInterface) -> st.SearchStrategy[object]:
+    match kind:
+        case Constant():
+            return st.just(0)
+        case Lines(row):
+            return st.lists(st.builds(row, LINE_NAMES, LINE_VALUES), max_size=3).map(tuple)
+        case Json(form):
+            return st.none() | MEMBERS[form]
+        case JsonRows(part):
+            return st.lists(messages(codec, part), max_size=3).map(tuple)
 
 
 @cache

@@ -23,7 +23,11 @@ __all__ = [
     "server_patch",
 ]
 
-PACKAGES = {"psrt": "wireproof.mutants.psrt", "throttr": "wireproof.mutants.throttr"}
+PACKAGES = {
+    "psrt": "wireproof.mutants.psrt",
+    "throttr": "wireproof.mutants.throttr",
+    "tmqp": "wireproof.mutants.tmqp",
+}
 """Protocol -> the package whose `server` and `client` hold its mutants."""
 
 

@@ -9,7 +9,20 @@ from typing import Any
 
 import msgspec
 
-from wireproof.protocols.fields import ABSENT, STRUCT_CODES, Blob, Flag, Kind, Raw, Repeated, Rows, UInt
+from wireproof.protocols.fields import (
+    ABSENT,
+    STRUCT_CODES,
+    Bits,
+    Blob,
+    Constant,
+    Flag,
+    Kind,
+    Lines,
+    Raw,
+    Repeated,
+    Rows,
+    UInt,
+)
 from wireproof.protocols.messages import Message, declared_layout
 from wireproof.protocols.profile import Profile, Variant
 
@@ -126,11 +139,11 @@ def _next(fields: Fields, field: str) -> str | None:
 
 
 def _is_number(kind: Kind) -> bool:
-    return isinstance(kind, UInt)
+    return isinstance(kind, UInt) and not isinstance(kind, Constant)
 
 
 def _is_wide(kind: Kind) -> bool:
-    return isinstance(kind, UInt) and kind.width > 1
+    return _is_number(kind) and kind.width > 1  # type: ignore[union-attr]
 
 
 def _is_bytes(kind: Kind) -> bool:
@@ -148,6 +161,8 @@ def _is_table(kind: Kind) -> bool:
 def _resized(kind: Kind, step: int) -> Kind:
     """Return the kind with its number of the next or previous size, the same where there is none."""
     match kind:
+        case Bits() | Constant() | Lines():
+            return kind
         case UInt():
             sizes = list(STRUCT_CODES)
             at = sizes.index(kind.width) + step

@@ -308,6 +308,11 @@ class Dissection:
     def _answered(self, reply: Message) -> Frame | None:
         """Return the request that the last message answers, and follow it on the client's side."""
         answered, request = self._client.answered, None
+        if not self.link.answers_in_order:
+            request = next((one for one in self._due if one.message is answered), None)
+            if request is not None:
+                self._due.remove(request)
+            answered = None
         while answered is not None and (request is None or request.message is not answered):
             request = self._due.popleft()
         self.note_reply(reply)

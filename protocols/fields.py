@@ -9,8 +9,8 @@ A `Size` may be symbolic (`Size("value")`): the variant of the profile says how 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from wireproof.protocols.messages import Message
@@ -44,6 +44,58 @@ class UInt:
     def code(self) -> str:
         """Its `struct` code."""
         return STRUCT_CODES[self.width]
+
+    def taken(self, value: int) -> int:
+        """Return how many bytes `value` takes."""
+        return self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Bits(UInt):
+    """A number of less than a byte, in the bytes that the message begins with: `count` bits from bit `at` on.
+
+    Bits are counted from the highest of the first byte; no number crosses a byte.
+    """
+
+    size: int | str = field(default=0, init=False)
+    at: int
+    count: int
+
+    @property
+    def maximum(self) -> int:
+        """The largest value that fits."""
+        return (1 << self.count) - 1
+
+    @property
+    def code(self) -> str:
+        """None: its byte belongs to the lead."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(UInt):
+    """A number that names the message: the same in each of a profile; decoding gives 0, since the class says it."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shortest(UInt):
+    """The size of a body, in one byte up to 252; 253, 254 and 255 announce 2, 4 and 8 bytes, which hold it instead.
+
+    Every form is read, the shortest is written.
+    """
+
+    size: int | str = field(default=1, init=False)
+
+    @property
+    def maximum(self) -> int:
+        """The largest value that fits."""
+        return (1 << 64) - 1
+
+    def taken(self, value: int) -> int:
+        """Return how many bytes `value` takes."""
+        return next(1 + width for width, least in ((8, 1 << 32), (4, 1 << 16), (2, 253), (0, 0)) if value >= least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +139,9 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Terminated:
-    """Bytes without 00, and a 00 behind them."""
+    """Bytes without 00, and a 00 behind them; or without `by`, and that behind them."""
+
+    by: bytes = b"\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +150,16 @@ class Rows:
 
     row: type[Message]
     count: UInt
+
+
+@dataclass(frozen=True, slots=True)
+class Lines(Rows):
+    """Rows as lines of text, `name:value` and CR LF; `count` holds their size in bytes.
+
+    They are there where bit `flag` of the first bytes is set (see `Bits`). Lines of another form are skipped.
+    """
+
+    flag: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +176,29 @@ class Nested:
 
 
 @dataclass(frozen=True, slots=True)
+class Json:
+    """A member of a JSON object: text (as UTF-8), number, true or false, or an array of numbers; None where it is null.
+
+    Members may come in any order and beside others. Where it is None, it is written as null, or left out.
+    """
+
+    form: Literal["text", "number", "flag", "numbers"]
+    is_left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRows:
+    """The whole text is an array of JSON objects."""
+
+    row: type[Message]
+
+
+@dataclass(frozen=True, slots=True)
 class Absent:
     """Not on the wire in this profile: decoding gives 0, encoding skips it."""
 
 
-Kind = UInt | Flag | Raw | Blob | Split | Rest | Terminated | Rows | Repeated | Nested | Absent
+Kind = UInt | Flag | Raw | Blob | Split | Rest | Terminated | Rows | Repeated | Nested | Json | JsonRows | Absent
 BYTES = Raw | Blob | Split | Rest | Terminated
 """The kinds whose values are bytes."""
 

@@ -16,7 +16,21 @@ from types import CodeType
 from typing import Any
 
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
-from wireproof.protocols.fields import U8, Absent, Blob, Flag, Kind, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
+from wireproof.protocols.fields import (
+    U8,
+    Absent,
+    Blob,
+    Flag,
+    Kind,
+    Lines,
+    Raw,
+    Repeated,
+    Rest,
+    Rows,
+    Split,
+    Terminated,
+    UInt,
+)
 from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Layout
 
@@ -126,6 +140,8 @@ def _expected(kind: Kind) -> str:
 
 def _code(kind: Kind) -> str:
     match kind:
+        case Lines():
+            return ""
         case UInt():
             return kind.code
         case Blob(size) | Split(size) | Rows(_, size) | Repeated(_, size):

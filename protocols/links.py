@@ -38,6 +38,10 @@ class Link:
     Raises `LookupError` where there is none."""
     handshake: Callable[[], tuple[Request, ...]] = tuple
     """What a client sends on a new connection before it may ask for anything, each answered."""
+    pipelined_handshake: bool = False
+    """A server may wait for all of the handshake before it answers any of it."""
+    answers_in_order: bool = True
+    """Replies come in the order of their requests; else each says which one it answers."""
     transport: Literal["stream", "datagram"] = "stream"
     """Over datagrams each message is one of them."""
     tls: bool = False

@@ -14,9 +14,13 @@ from typing import Any, NamedTuple
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.fields import (
     BYTES,
+    Bits,
     Blob,
     Flag,
+    Json,
+    JsonRows,
     Kind,
+    Lines,
     Raw,
     Repeated,
     Rest,
@@ -60,6 +64,16 @@ class Layout:
         return len(self.lead) + sum(fixed_size(kind) for _, kind in self.fields)
 
     @property
+    def is_packed(self) -> bool:
+        """Parts of it have forms that depend on their values (`wireproof.protocols.packed`)."""
+        return any(isinstance(kind, Bits | Lines) for _, kind in self.fields)
+
+    @property
+    def is_json(self) -> bool:
+        """It is the text of a JSON value."""
+        return any(isinstance(kind, Json | JsonRows) for _, kind in self.fields)
+
+    @property
     def in_one_pass(self) -> bool:
         """Every field stands where it is declared, sizes and bodies are not apart."""
         return any(isinstance(kind, Terminated) for _, kind in self.fields)
@@ -73,22 +87,34 @@ class Layout:
                 found.append(Place(name, at, at + size, body=True))
                 at += size + isinstance(kind, Terminated)
                 continue
-            if not isinstance(kind, Rest):
-                found.append(Place(name, at, at + fixed_size(kind)))
-                at += fixed_size(kind)
-            if isinstance(kind, BYTES) and not isinstance(kind, Raw):
+            if isinstance(kind, Bits):
+                found.append(Place(name, kind.at // 8, kind.at // 8 + 1))
+            elif not isinstance(kind, Rest | Lines):
+                size = kind.size.taken(len(getattr(message, name))) if isinstance(kind, Blob) else fixed_size(kind)
+                found.append(Place(name, at, at + size))
+                at += size
+            if isinstance(kind, BYTES | Lines) and not isinstance(kind, Raw):
                 bodies.append(name)
         kinds = dict(self.fields)
         for name in bodies:
-            size = len(getattr(message, name))
+            kind, value = kinds[name], getattr(message, name)
+            size = lines_size(kind, value) if isinstance(kind, Lines) else len(value)
             found.append(Place(name, at, at + size, body=True))
-            at += size + isinstance(kinds[name], Split)
+            at += size + isinstance(kind, Split)
         return found
+
+
+def lines_size(kind: Lines, rows: tuple[Any, ...]) -> int:
+    """Return the bytes of a block of lines, with the size before it."""
+    values = [getattr(row, name) for row in rows for name in row.__struct_fields__]
+    return kind.count.width + sum(map(len, values)) + 3 * len(rows) if rows else 0
 
 
 def fixed_size(kind: Kind) -> int:
     """Return the bytes that a field takes among the fixed parts."""
     match kind:
+        case Lines():
+            return 0
         case UInt():
             return kind.width
         case Raw(size):

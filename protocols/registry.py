@@ -15,7 +15,11 @@ from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.sdk_traits import SdkTraits
 
-PACKAGES = {"throttr": "wireproof.protocols.throttr", "psrt": "wireproof.protocols.psrt"}
+PACKAGES = {
+    "throttr": "wireproof.protocols.throttr",
+    "psrt": "wireproof.protocols.psrt",
+    "tmqp": "wireproof.protocols.tmqp",
+}
 """Protocol -> the package of its codec."""
 DEFAULT = next(iter(PACKAGES))
 """The protocol that is meant where none is named."""

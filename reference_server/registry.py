@@ -26,7 +26,11 @@ __all__ = [
     "server_packages",
 ]
 
-SERVICES = {"throttr": "wireproof.reference_server.throttr", "psrt": "wireproof.reference_server.psrt"}
+SERVICES = {
+    "throttr": "wireproof.reference_server.throttr",
+    "psrt": "wireproof.reference_server.psrt",
+    "tmqp": "wireproof.reference_server.tmqp",
+}
 """Protocol -> the package whose `create` makes its service."""
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from wireproof.reference_server.clock import Clock, LoopClock
 from wireproof.reference_server.datagrams import DatagramProtocol
 from wireproof.reference_server.log_limiter import LogLimiter
-from wireproof.reference_server.service import Limits, Service
+from wireproof.reference_server.service import DIALLED, Limits, Service
 from wireproof.reference_server.streams import StreamConnections
 from wireproof.reference_server.tls import server_context
 
@@ -28,6 +28,8 @@ __all__ = ["BindError", "Endpoints", "serve"]
 log = logging.getLogger(__name__)
 
 BACKLOG = 4096
+REDIAL, LOOK = 1.0, 0.2
+"""Seconds between attempts to connect, and between looks whether a connection that the server made is still there."""
 PORTS_TRIED = 16
 """The most free ports tried to find one that is free for both TCP and UDP."""
 NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -75,8 +77,12 @@ async def serve(
         addresses = await _listen_inet(endpoints, connections, listening)
         if endpoints.unix is not None:
             addresses.append(await _listen_unix(endpoints.unix, connections, listening))
+        addresses += [await _listen_beside(one, endpoints, connections, listening) for one in service.listeners.items()]
         for address in addresses:
             ready(address)
+        for host, port in service.dials:
+            dialling = asyncio.create_task(_dial(host, port, connections))
+            listening.callback(dialling.cancel)
         await _until(stop, connections, limits.idle_timeout)
     connections.cut()
     await asyncio.sleep(0)
@@ -140,14 +146,40 @@ async def _listen_inet(endpoints: Endpoints, connections: StreamConnections, lis
     return [_address(scheme, *names[0]) for scheme in (("tcp", "udp") if endpoints.udp else ("tcp",))]
 
 
+async def _listen_beside(
+    named: tuple[str, int], endpoints: Endpoints, connections: StreamConnections, listening: AsyncExitStack
+) -> str:
+    """Listen for the peers of one of the service's own listeners; return its name and address."""
+    name, port = named
+    server = await _listen_tcp(Endpoints(endpoints.host, port), connections, name)
+    listening.callback(server.close)
+    return f"{name} {_address('tcp', *server.sockets[0].getsockname()[:2])}"
+
+
+async def _dial(host: str, port: int, connections: StreamConnections) -> None:
+    """Keep a connection to an address, until cancelled."""
+    loop, limiter = asyncio.get_running_loop(), LogLimiter(log)
+    while True:
+        try:
+            async with asyncio.timeout(REDIAL):
+                _, made = await loop.create_connection(lambda: connections.protocol(DIALLED), host, port)
+            while made in connections.open:
+                await asyncio.sleep(LOOK)
+        except OSError as error:
+            limiter.warn(f"cannot connect to {_address('tcp', host, port)}: {_reason(error)}")
+        await asyncio.sleep(REDIAL)
+
+
 def _address(scheme: str, host: str, port: int) -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-async def _listen_tcp(endpoints: Endpoints, connections: StreamConnections) -> asyncio.Server:
+async def _listen_tcp(endpoints: Endpoints, connections: StreamConnections, name: str = "") -> asyncio.Server:
     loop = asyncio.get_running_loop()
     try:
-        return await loop.create_server(connections.protocol, endpoints.host, endpoints.port, backlog=BACKLOG)
+        return await loop.create_server(
+            lambda: connections.protocol(name), endpoints.host, endpoints.port, backlog=BACKLOG
+        )
     except (OSError, OverflowError, UnicodeError) as error:
         raise BindError(f"cannot listen on tcp://{endpoints.host}:{endpoints.port}: {_reason(error)}") from error
 

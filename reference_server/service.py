@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Ids", "Limits", "Peer", "Service", "Session", "Trace", "Write", "seeded_ids"]
+__all__ = ["DIALLED", "Ids", "Limits", "Peer", "Service", "Session", "Trace", "Write", "seeded_ids"]
 
 Write = Callable[[bytes], None]
 Close = Callable[[], None]
@@ -24,6 +24,7 @@ Trace = Callable[[str], None]
 """Receives one line for each message decoded or sent."""
 
 KIB, MIB = 1 << 10, 1 << 20
+DIALLED = "dialled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Peer:
     secure: Secure | None = field(default=None, compare=False, repr=False)
     """Switches this stream to TLS. Its argument is what arrived after the request for TLS, the first bytes of the
     handshake. From then on the session reads and writes plaintext. None: this stream cannot switch to TLS."""
+    listener: str = ""
+    """The listener that it came by, of `Service.listeners`; `DIALLED` where the server connected to it."""
 
     def __str__(self) -> str:
         """Return the form for logs."""
@@ -101,6 +104,16 @@ class Service(ABC):
     def datagram(self, peer: Peer, data: bytes) -> bytes | None:
         """Return the answer to one datagram; None if there is none."""
         return None
+
+    @property
+    def listeners(self) -> Mapping[str, int]:
+        """Name -> port of listeners beside the usual one, on the same host; 0: any free port."""
+        return {}
+
+    @property
+    def dials(self) -> Sequence[tuple[str, int]]:
+        """Hosts and ports that the server connects to by itself, and again after a connection is lost."""
+        return ()
 
     @property
     def can_reload(self) -> bool:

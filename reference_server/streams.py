@@ -54,9 +54,11 @@ class StreamConnections:
         self.open: dict[StreamProtocol, None] = {}
         self.rejections = LogLimiter(log)
 
-    def protocol(self) -> StreamProtocol:
+    def protocol(self, listener: str = "") -> StreamProtocol:
         """Return the protocol of a new connection; the factory for `create_server`."""
-        return StreamProtocol(self) if self.tls is None else SecurableProtocol(self, self.tls)
+        found = StreamProtocol(self) if self.tls is None else SecurableProtocol(self, self.tls)
+        found.listener = listener
+        return found
 
     def close_idle(self, now: float) -> None:
         """Close every connection that sent nothing for the idle timeout; `now` is the loop's time in seconds."""
@@ -76,6 +78,8 @@ class StreamProtocol(asyncio.Protocol):
 
     transport: asyncio.Transport
     session: Session | None = None
+    listener = ""
+    """See `Peer.listener`."""
 
     def __init__(self, connections: StreamConnections) -> None:
         self._connections = connections
@@ -98,7 +102,8 @@ class StreamProtocol(asyncio.Protocol):
             return
         connections.open[self] = None
         transport.set_write_buffer_limits(high=connections.limits.high_water)
-        self.peer, write = self._peer_and_write(transport)
+        peer, write = self._peer_and_write(transport)
+        self.peer = replace(peer, listener=self.listener)
         self.session = connections.service.connect(self.peer, write, self.close)
         log.debug("%s: connected", self.peer)
 

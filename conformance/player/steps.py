@@ -270,6 +270,10 @@ def _sync_request(line: CaseConnection) -> Request:
 def _ask(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:
     """Send a request whose reply must be the next message."""
     yield from talk.write(line, [*talk.noops_before(line), encoded(talk, line, request)])
+    yield from _answer_of(talk, line, request)
+
+
+def _answer_of(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:
     message = yield from talk.next(line, f"the reply to {request.NAME}")
     talk.heard(line, message, ANY)
     if line.codec.answered is not request:
@@ -280,8 +284,14 @@ def _alive(talk: CaseConnections) -> ActionGenerator[None]:
     """The target serves a new client, which begins as clients of the protocol do."""
     line = yield from talk.line(f"alive{len(talk.trace)}")
     asks_no_more, talk.asks_no_more = talk.asks_no_more, False
-    for request in line.link.handshake():
-        yield from _ask(talk, line, request)
+    handshake = line.link.handshake()
+    if line.link.pipelined_handshake:
+        yield from talk.write(line, [encoded(talk, line, request) for request in handshake])
+        for request in handshake:
+            yield from _answer_of(talk, line, request)
+    else:
+        for request in handshake:
+            yield from _ask(talk, line, request)
     talk.asks_no_more = asks_no_more
     yield from _silent(talk, line.name)
 

@@ -10,20 +10,27 @@ from collections.abc import Iterator
 from wireproof.conformance.suite.cases import Clause, Suite
 from wireproof.protocols import Message, Protocol
 from wireproof.protocols.fields import (
-    Absent,
+    Bits,
     Blob,
+    Constant,
     Flag,
+    Json,
+    JsonRows,
     Kind,
+    Lines,
     Nested,
     Raw,
     Repeated,
     Rest,
     Rows,
+    Shortest,
     Split,
     Terminated,
     UInt,
 )
 from wireproof.protocols.messages import declared_layout
+
+LONG = Blob(Shortest())
 
 
 def clauses_page(suite: Suite) -> str:
@@ -78,7 +85,7 @@ def _collect(message: type[Message], seen: dict[type[Message], None]) -> None:
     """Add a message to `seen` and, after it, the rows and parts inside it."""
     seen.setdefault(message)
     for kind in declared_layout(message).values():
-        if isinstance(kind, Rows):
+        if isinstance(kind, Rows | JsonRows):
             _collect(kind.row, seen)
         elif isinstance(kind, Repeated):
             _collect(kind.part, seen)
@@ -88,7 +95,41 @@ def _delimited(name: str, kind: Split | Rest | Terminated) -> tuple[list[str], l
     """Return the fixed fields and the bodies of a field that ends by a delimiter or with the message."""
     if isinstance(kind, Split):
         return [f"size:{kind.size.size} of everything after it"], [f"{name}, then 00"]
-    return ([], [f"{name} to the end"]) if isinstance(kind, Rest) else ([f"{name}, then 00"], [])
+    return ([], [f"{name} to the end"]) if isinstance(kind, Rest) else ([f"{name}, then {kind.by.hex(' ')}"], [])
+
+
+def _of_several_forms(name: str, kind: Kind) -> tuple[list[str], list[str]]:
+    """Return the fixed fields and the bodies of a field that is no plain number, or has several forms."""
+    match kind:
+        case Bits(at, count):
+            return [f"{name}:{count} bits from bit {at}"], []
+        case Constant(size, value):
+            return [f"{name}:{size} = {value}"], []
+        case Json(form, is_left_out):
+            return [f"{name}: {form}{', left out where it is none' if is_left_out else ''}"], []
+        case JsonRows(row):
+            return [f"a JSON array of {row.NAME}"], []
+        case Lines(row, count, flag):
+            return [], [f"if bit {flag} is set: {name}_size:{count.size}, lines of {row.NAME}"]
+    return [f"{name}_size:1, 3, 5 or 9"], [f"{name}:[{name}_size]"]
+
+
+def _plain(name: str, kind: Kind) -> tuple[list[str], list[str]]:
+    """Return the fixed fields and the bodies of any other field."""
+    match kind:
+        case UInt(size) | Raw(size):
+            return [f"{name}:{size}"], []
+        case Flag():
+            return [f"{name}:1"], []
+        case Blob(size):
+            return [f"{name}_size:{size.size}"], [f"{name}:[{name}_size]"]
+        case Rows(row, count):
+            return [f"count:{count.size}, then count {row.NAME}: all fixed fields, then all bodies"], []
+        case Repeated(part, count):
+            return [f"count:{count.size}, then count {part.NAME}, one after another"], []
+        case Nested():
+            return [f"{name}: a whole reply"], []
+    return [], []
 
 
 def _shown(fields: dict[str, Kind]) -> Iterator[str]:
@@ -96,23 +137,10 @@ def _shown(fields: dict[str, Kind]) -> Iterator[str]:
     for name, kind in fields.items():
         if isinstance(kind, Split | Rest | Terminated):
             head, tail = _delimited(name, kind)
-            yield from head
-            bodies += tail
-            continue
-        match kind:
-            case UInt(size) | Raw(size):
-                yield f"{name}:{size}"
-            case Flag():
-                yield f"{name}:1"
-            case Blob(size):
-                yield f"{name}_size:{size.size}"
-                bodies.append(f"{name}:[{name}_size]")
-            case Rows(row, count):
-                yield f"count:{count.size}, then count {row.NAME}: all fixed fields, then all bodies"
-            case Repeated(part, count):
-                yield f"count:{count.size}, then count {part.NAME}, one after another"
-            case Nested():
-                yield f"{name}: a whole reply"
-            case Absent():
-                continue
+        elif isinstance(kind, Bits | Constant | Json | JsonRows | Lines) or kind == LONG:
+            head, tail = _of_several_forms(name, kind)
+        else:
+            head, tail = _plain(name, kind)
+        yield from head
+        bodies += tail
     yield from bodies

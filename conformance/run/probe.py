@@ -9,7 +9,7 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -225,8 +225,16 @@ class Asking:
 
     async def __call__(self, request: Message) -> Any:
         """Return what comes of a request, no push. Raises `OSError` where more comes than any answer has."""
+        (answer,) = await self.all([request])
+        return answer
+
+    async def all(self, requests: Sequence[Message]) -> list[Any]:
+        """Send requests at once; return what comes of each. Raises `OSError` where more comes than any answer has."""
+        await self.wire.write(b"".join(map(self._client.send, requests)), self._timeout)
+        return [await self._answer() for _ in requests]
+
+    async def _answer(self) -> Any:
         event: Any = NEED_DATA
-        await self.wire.write(self._client.send(request), self._timeout)
         while event is NEED_DATA or isinstance(event, Push):
             event = self._client.next_event()
             if event is NEED_DATA:
@@ -259,8 +267,9 @@ async def session(
         wire = await connect(address, timeout, local=local)
         ask = Asking(wire, link.client(symbols.codec), timeout, bytearray() if heard is None else heard)
         try:
-            for request in link.handshake():
-                await ask(request)
+            handshake = link.handshake()
+            for together in [handshake] if link.pipelined_handshake else [[one] for one in handshake]:
+                await ask.all(together)
             yield ask
         finally:
             await wire.close()

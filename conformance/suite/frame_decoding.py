@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from wireproof.conformance.suite.resolved_patterns import plain
+from wireproof.conformance.suite.symbols import defaults
 from wireproof.protocols import Message, Protocol, ProtocolError, Reply, Request, Role
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.dissect import Dissection
@@ -97,7 +98,8 @@ def _cross(dissection: Dissection, codec: Codec, message: Message) -> None:
 
 
 def _zeros(kind: type[Message]) -> Message:
-    return kind(**{name: _zero(one) for name, one in declared_layout(kind).items()})
+    """Return a message of that class whose fields are as they are where nothing is given, or zeros."""
+    return kind(**{name: _zero(one) for name, one in declared_layout(kind).items() if name not in defaults(kind)})
 
 
 def _zero(kind: Kind) -> object:

@@ -94,6 +94,12 @@ class Is(Typed, frozen=True):
     exact: Value = msgspec.field(name="is")
 
 
+class ReadsAs(Typed, frozen=True):
+    """Bytes that are a message of the protocol, such as a JSON body."""
+
+    reads_as: MessagePattern
+
+
 class Contains(Typed, frozen=True):
     """Rows that a table has, among others."""
 
@@ -188,7 +194,9 @@ class PatternChoice(Choice, frozen=True, tag=True):
     options: dict[str, PatternItem | tuple[PatternItem, ...]]
 
 
-ValueMatcher = AtLeast | AtMost | Between | Save | OneOf | Other | StartsWith | Padded | ZeroPadded | Size | Is
+ValueMatcher = (
+    AtLeast | AtMost | Between | Save | OneOf | Other | StartsWith | Padded | ZeroPadded | Size | Is | ReadsAs
+)
 TableMatcher = Contains | Excludes | Exactly | Count | EachRow
 Matcher = ValueMatcher | TableMatcher
 FieldPattern = (

@@ -33,6 +33,7 @@ from wireproof.conformance.suite.pattern_types import (
     Other,
     Padded,
     Pattern,
+    ReadsAs,
     RowPattern,
     Save,
     Size,
@@ -42,7 +43,7 @@ from wireproof.conformance.suite.pattern_types import (
 from wireproof.conformance.suite.symbols import Saved, SymbolError, Symbols
 from wireproof.conformance.suite.values import Value
 from wireproof.conformance.suite.written import as_written
-from wireproof.protocols import Message, Push
+from wireproof.protocols import Message, ProtocolError, Push
 from wireproof.protocols.fields import Repeated
 from wireproof.protocols.messages import declared_layout
 
@@ -216,6 +217,8 @@ def _match_number(matcher: Matcher, found: Saved, symbols: Symbols, field: str) 
 
 def _match_bytes(matcher: Matcher, found: bytes, symbols: Symbols, field: str) -> str:
     match matcher:
+        case ReadsAs(inner):
+            return _match_inside(inner, found, symbols)
         case StartsWith(value):
             start = symbols.data(value)
             return "" if found.startswith(start) else f"beginning with {describe(start)}"
@@ -230,6 +233,16 @@ def _match_bytes(matcher: Matcher, found: bytes, symbols: Symbols, field: str) -
     raise _unfit(matcher, found, field)
 
 
+def _match_inside(wanted: MessagePattern, found: bytes, symbols: Symbols) -> str:
+    """Return "" when bytes are a message as a pattern says, else what was expected."""
+    try:
+        message = symbols.codec.decode(symbols.message_class(wanted.name), found)
+    except ProtocolError as error:
+        return f"{wanted.name} ({error.message})"
+    problem = match(wanted, message, symbols)
+    return f"{problem.expected} (got {problem.got})" if problem else ""
+
+
 def _unfit(matcher: Matcher, found: Found, field: str) -> SymbolError:
     """Return the error of a matcher of bytes for a number, of a table for bytes, and so on."""
     return SymbolError(f"{field}: {as_written(matcher)!r} cannot be asked of {describe(found)}")
@@ -242,7 +255,7 @@ def _exact(wanted: Value, found: Saved, symbols: Symbols, field: str) -> str:
 
 def _concrete(wanted: Value, found: Found, symbols: Symbols, field: str) -> Found:
     """Return what is wanted as a value of the kind that was found."""
-    if isinstance(found, bool):
+    if found is None or wanted is None or isinstance(found, bool):
         return cast(Saved, wanted)
     return symbols.data(wanted) if isinstance(found, bytes) else symbols.number(wanted, field)
 

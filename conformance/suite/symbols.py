@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from typing import TypeVar
 
@@ -41,7 +42,10 @@ from wireproof.protocols import LocalProtocolError, Message, Protocol
 from wireproof.protocols.fields import (
     Absent,
     Blob,
+    Constant,
     Flag,
+    Json,
+    JsonRows,
     Kind,
     Nested,
     Raw,
@@ -281,7 +285,7 @@ class Symbols:
 
     def message(self, spec: SymbolicMessage) -> Message:
         """Return the message described, every field given (or `"*"` for the rest); raises `SymbolError`."""
-        name, fields = ALIASES.get(spec.name, (spec.name, spec.fields))
+        name, fields = ALIASES.get(spec.name, (self.filled(spec.name), spec.fields))
         return self.build(self.message_class(name), fields, name)
 
     def build(self, kind: type[Message], fields: Given, name: str) -> Message:
@@ -295,8 +299,10 @@ class Symbols:
         fields = self._counted(fields, layout)
         values = {}
         for field, field_kind in layout.items():
-            if field not in fields and "*" not in fields and not isinstance(field_kind, Absent):
-                raise SymbolError(f"{name}.{field} is missing")
+            if field not in fields and "*" not in fields and not isinstance(field_kind, Absent | Constant):
+                if field not in defaults(kind):
+                    raise SymbolError(f"{name}.{field} is missing")
+                continue
             values[field] = self._field(field_kind, fields.get(field, fields.get("*")), f"{name}.{field}", field)
         return kind(**values)
 
@@ -307,6 +313,16 @@ class Symbols:
             return fields
         first, left = self.integer(rest.start, "from"), [one for one in layout if one not in fields]
         return {**fields, **{name: first + number for number, name in enumerate(left)}}
+
+    def _member(self, kind: Json, spec: Value | bytes, field: str) -> object:
+        """Return the value of a member of a JSON object."""
+        if spec is None or kind.form == "flag":
+            return spec
+        if kind.form == "text":
+            return self.data(spec)
+        if isinstance(spec, tuple):
+            return tuple(self.integer(one, field) for one in spec)  # type: ignore[arg-type]
+        return self.integer(_no_bytes(spec, field), field)
 
     def _rows(self, spec: Value | bytes, where: str) -> Iterator[Fields]:
         """Yield the rows of a table; those of an `each` while its variable has their number."""
@@ -325,8 +341,10 @@ class Symbols:
 
     def _field(self, kind: Kind, spec: Value | bytes, where: str, field: str) -> object:
         match kind:
-            case Absent():
+            case Absent() | Constant():
                 return 0
+            case Json():
+                return self._member(kind, spec, field)
             case Flag():
                 return spec
             case UInt():
@@ -335,11 +353,17 @@ class Symbols:
                 return self.data(spec if spec != 0 else "").ljust(size, b"\0")
             case Blob() | Split() | Rest() | Terminated():
                 return self.data(spec)
-            case Rows(row) | Repeated(row):
+            case Rows(row) | Repeated(row) | JsonRows(row):
                 return tuple(self.build(row, one.fields, where) for one in self._rows(spec, where))
             case Nested():
                 return self.message(_message(spec, where))
         raise SymbolError(f"{where}: no value can be given for it")
+
+
+@cache
+def defaults(kind: type[Message]) -> frozenset[str]:
+    """Return the fields of a message that cases may leave out."""
+    return frozenset(one.name for one in msgspec.structs.fields(kind) if not one.required)
 
 
 def _no_bytes(spec: Value | bytes, where: str) -> Value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from wireproof.protocols import Message, protocol
-from wireproof.protocols.fields import Kind, Repeated, Rows
+from wireproof.protocols.fields import JsonRows, Kind, Repeated, Rows
 from wireproof.protocols.messages import declared_layout
 
 Shape = Mapping[str, frozenset[str]]
@@ -58,7 +58,7 @@ def _shape(message: type[Message]) -> dict[str, frozenset[str]]:
 
 
 def _rows(kind: Kind) -> Collection[str]:
-    if isinstance(kind, Rows):
+    if isinstance(kind, Rows | JsonRows):
         return tuple(declared_layout(kind.row))
     return tuple(declared_layout(kind.part)) if isinstance(kind, Repeated) else ()
 

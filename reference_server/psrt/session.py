@@ -27,8 +27,8 @@ from wireproof.protocols.psrt.requests import (
     Subscribe,
     Unsubscribe,
 )
+from wireproof.reference_server.deadline import Deadline
 from wireproof.reference_server.psrt.client import Client
-from wireproof.reference_server.psrt.deadline import Deadline
 from wireproof.reference_server.psrt.feed import Feed
 from wireproof.reference_server.psrt.local import LocalOpening
 from wireproof.reference_server.psrt.state import Answer, Handlers, RefusedError, State

@@ -16,7 +16,8 @@ from wireproof.conformance.sdk.driver_check import DriverCheck
 from wireproof.conformance.sdk.driver_process import DriverProcess
 from wireproof.conformance.sdk.transports import ProcessTransport
 from wireproof.protocols.plain import RESERVED, Plain
-from wireproof.protocols.registry import protocol, protocol_names
+from wireproof.protocols.registry import protocol
+from wireproof.reference_client.registry import driven_protocols
 
 DRIVERS = ROOT / "docs" / "drivers"
 PAGE = (DRIVERS / "README.md").read_text(encoding="utf-8")
@@ -84,7 +85,7 @@ def test_a_template_runs_as_it_is(name: str, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("spoken", "profile"), [(one, each) for one in protocol_names() for each in protocol(one).profiles]
+    ("spoken", "profile"), [(one, each) for one in driven_protocols() for each in protocol(one).profiles]
 )
 def test_the_page_lists_every_operation(spoken: str, profile: str) -> None:
     plain = Plain(protocol(spoken), profile, protocol(spoken).default_variant)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wireproof.reference_server.clock import VirtualClock
-from wireproof.reference_server.psrt.deadline import BUSY_NS, Deadline
+from wireproof.reference_server.deadline import BUSY_NS, Deadline
 
 SECOND = 1_000_000_000
 

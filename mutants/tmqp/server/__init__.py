@@ -1,0 +1,19 @@
+"""Mutants of the TMQP server, each with the clauses that it breaks, and conforming variants, which break none.
+
+One module for each theme; each lists its own in `MUTANTS` (or `CONFORMING`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wireproof.mutants.mutant import by_name
+from wireproof.mutants.tmqp.server import conforming, frames, operations, queues, rules
+from wireproof.mutants.tmqp.server.mutant import ServerMutant
+
+__all__ = ["MUTANTS", "ServerMutant"]
+
+MUTANTS: Mapping[str, ServerMutant] = by_name(
+    rules.MUTANTS, frames.MUTANTS, operations.MUTANTS, queues.MUTANTS, conforming.CONFORMING
+)
+"""Name -> mutant or conforming variant."""

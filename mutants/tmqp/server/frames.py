@@ -1,0 +1,67 @@
+"""Mutants of the handshake, of frames and of pings."""
+
+from __future__ import annotations
+
+from wireproof.mutants.edits import edit, first
+from wireproof.mutants.tmqp.server.mutant import ServerMutant, mutant
+
+__all__ = ["MUTANTS"]
+
+RELAYED = "FRAME-7 FRAME-8 SEND_DIRECT-1 FRAME-2"
+MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("ids-are-lower-case", "Client ids are taken in lower case.", "HELLO-2 HELLO-4 SEND_DIRECT-1",
+           edit("Handshake._client", 'given.get(b"client-id", b"").strip()', 'given.get(b"client-id", b"").strip().lower()')),
+    mutant("ids-keep-spaces", "Spaces around a Client-Id belong to it.", "HELLO-4 HELLO-7",
+           edit("Handshake._client", 'given.get(b"client-id", b"").strip()', 'given.get(b"client-id", b"")')),
+    mutant("one-made-id", "All clients without Client-Id get the same id.", "HELLO-3",
+           edit("Handshake._client", "or self._state.new_id()", 'or b"anonymous"')),
+    mutant("properties-by-case", "Names of properties are compared with regard to case.", "HELLO-4 HELLO-5",
+           edit("properties", "name.strip().lower()", "name.strip().lower() if name.strip().istitle() else b'-'")),
+    mutant("lf-is-no-end", "Lines of a HELLO end with CR LF only.", "HELLO-5",
+           edit("properties", r'payload.split(b"\n")', r'payload.split(b"\r\n")')),
+    mutant("unknown-properties-refused", "A property that is not known closes the connection.", "HELLO-6",
+           first("Handshake._refused", 'if any(name.startswith(b"x-") for name, _ in properties(request.payload)): return 0')),
+    mutant("welcome-twice", "WELCOME is sent twice.", "HELLO-2 HELLO-1",
+           edit("Handshake.hello", "return (*replies, welcome)", "return (*replies, welcome, welcome)")),
+    mutant("ttl-kept", "What is relayed keeps its TTL.", "TTL-2 CONFIRMATION-3", edit("state.State.hops", "ttl - 1", "ttl")),
+    mutant("ttl-halved", "What is relayed has half its TTL.", "TTL-2 CONFIRMATION-3", edit("state.State.hops", "ttl - 1", "ttl // 2")),
+    mutant("dead-frames-live", "A frame whose TTL is 0 is handled.", "TTL-1",
+           edit("TmqpSession.take", "request.ttl == 0", "request.ttl < 0")),
+    mutant("any-source", "A source that is not the sender's is relayed as the sender's.", "SOURCE-2",
+           first("TmqpSession.is_honest", "return True")),
+    mutant("own-source-refused", "A source that is the sender's own closes the connection.", "SOURCE-2",
+           edit("TmqpSession.is_honest", '(b"", self.client.id)', '(b"",)')),
+    mutant("never-pinged", "Silent clients are not pinged.", "PING-4 PING-5", first("TmqpSession.missed", "if self.client is not None: return")),
+    mutant("pinged-for-ever", "A client that does not answer pings is not disconnected.", "PING-5",
+           edit("TmqpSession.missed", "or self._is_pinged", "")),
+    mutant("terminate-ignored", "TERMINATE does nothing.", "TERMINATE-1 TERMINATE-2 ROBUSTNESS-2",
+           first("Handshake.terminate", "return None")),
+    mutant("terminate-answered", "TERMINATE is answered.", "TERMINATE-1 TERMINATE-2",
+           edit("Handshake.terminate", "return None", "return Pong()")),
+    mutant("late-hello-allowed", "A client may take its time for a HELLO.", "HELLO-11",
+           edit("TmqpSession.missed", "if self.client is None or self._is_pinged:", "if self.client is None: return",
+                "if self._is_pinged:")),
+    mutant("custom-answered", "Frames of other types are answered by a response.", "FRAME-10",
+           edit("Handshake.handlers", "Custom: self.nothing",
+                "Custom: lambda request, session, now: self._state.answer(request, session.known, 400)")),
+    mutant("custom-closes", "Frames of other types close the connection.", "FRAME-10",
+           edit("Handshake.handlers", "Custom: self.nothing",
+                'Custom: lambda request, session, now: session.finish("another type")')),
+    mutant("headers-lost", "What is relayed has no headers.", "HEADER-3 HEADER-1 HEADER-4 MESSAGE-1 RESPOND-1 CONFIRMATION-4 CONFIRMATION-3",
+           edit("relayed", "request.headers", "()")),
+    mutant("headers-backwards", "The order of headers is reversed.", "HEADER-3", edit("relayed", "request.headers", "request.headers[::-1]")),
+    mutant("headers-once", "Of headers with one name only the first is relayed.", "HEADER-3",
+           edit("relayed", "request.headers",
+                "tuple({one.name: one for one in reversed(request.headers)}.values())[::-1]")),
+    mutant("values-trimmed", "Spaces around values of headers are lost.", "HEADER-3",
+           edit("relayed", "request.headers", "tuple(type(one)(one.name, one.value.strip()) for one in request.headers)")),
+    mutant("header-names-by-case", "Names of headers are compared with regard to case.", "HEADER-2 CREATE_QUEUE-2",
+           edit("header", "one.name.lower() == name", 'one.name.lower() == name and one.name != name')),
+    mutant("high-priority-lost", "What is relayed has normal priority.", f"{RELAYED} ACKNOWLEDGE-2", edit("relayed", "request.high_priority", "0")),
+    mutant("pending-response-lost", "What is relayed waits for no response.", f"{RELAYED} RESPOND-1", edit("relayed", "request.pending_response", "0")),
+    mutant("pending-ack-lost", "What is relayed waits for no acknowledgement.", f"{RELAYED} ACKNOWLEDGE-2", edit("relayed", "request.pending_ack", "0")),
+    mutant("payload-cut", "What is relayed has at most 65535 bytes of payload.", "FRAME-3 SEND_DIRECT-1", edit("relayed", "request.payload", "request.payload[:65535]")),
+    mutant("ids-cut", "What is relayed has at most 128 bytes of id.", "FRAME-6", edit("relayed", "request.id", "request.id[:128]")),
+    mutant("many-forgotten", "Of the requests in one segment 200 are answered.", "ROBUSTNESS-3 RESPONSE-3",
+           edit("TmqpSession._follow", "elif not is_over:", "elif not is_over and False:")),
+)  # fmt: skip

@@ -1,0 +1,7 @@
+"""The semantics of a TMQP server under each profile: events in, bytes out, time as an argument."""
+
+from wireproof.reference_server.tmqp.patch import Patch
+from wireproof.reference_server.tmqp.rules import RULES, Rules
+from wireproof.reference_server.tmqp.service import TmqpService, create
+
+__all__ = ["RULES", "Patch", "Rules", "TmqpService", "create"]

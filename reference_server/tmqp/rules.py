@@ -1,0 +1,120 @@
+"""The behaviour of a server under each profile, as data: one field for each difference of the released server.
+
+The defaults are the document's, as the errata read it (docs/errata.md). No code tests the name of a profile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["RULES", "Rules"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The behaviour of one profile."""
+
+    answers_protocol_at_once: bool = True
+    """E6: the eight bytes are answered when they came. Otherwise with the first frame."""
+    takes_old_version: bool = False
+    """E5: `TMQ/1.01` is accepted, too, and echoed."""
+    refuses_without_hello: bool = True
+    """E7: a first frame that is no hello closes the connection. Otherwise nothing on it is answered any more."""
+    tells_duplicate_clients: bool = True
+    """A client whose id is taken is answered 503 before the connection closes, spaces around the id or not."""
+    takes_repeated_properties: bool = True
+    """The first of several properties of a name counts. Otherwise they close the connection."""
+    takes_empty_hello: bool = True
+    """A hello without text is one without properties. Otherwise it closes the connection."""
+    answers_as_asked: bool = True
+    """E11, E24: an operation is answered by what its flags ask for. Otherwise by a response alone, if that is asked
+    for, and subscriptions always by a response."""
+    answers_bad_requests: bool = True
+    """E27: what cannot be done is answered 400, 406 or 482. Otherwise the connection closes."""
+    answers_duplicates: bool = True
+    """E28: to create a channel that exists is answered 481. Otherwise nothing is."""
+    answers_refused_queues: bool = True
+    """To create a queue that its channel does not allow is answered. Otherwise nothing is."""
+    keeps_after_options: bool = True
+    """A channel may be created with options. Otherwise the connection closes after the answer."""
+    keeps_after_missing_id: bool = True
+    """To create a queue without its id is answered 406. Otherwise the connection closes after that."""
+    reads_queue_id_header: bool = True
+    """E12: the queue to delete or describe is named by a header. Otherwise by two bytes of payload alone."""
+    filters_by_target: bool = True
+    """E30: the filter of channels is the target. Otherwise a header."""
+    has_limits: bool = True
+    """E29: limits in options count, and an empty channel goes where its options say so."""
+    tells_options_of_queue: bool = True
+    """What is told of a queue has its own options. Otherwise those of its channel."""
+    stopped_is_unauthorized: bool = False
+    """E29: a push into a stopped queue is answered 401. Otherwise 406."""
+    refuses_by_acknowledgement: bool = True
+    """E29: a push that waits for an acknowledgement is refused by a negative one. Otherwise by a response."""
+    acknowledges_when_asked: bool = True
+    """E38: the server acknowledges a push that asks for it. Otherwise every push with an id."""
+    serves_caches: bool = True
+    """E10: a pull from a cache is answered by a response. Otherwise it is unacceptable."""
+    counts_what_there_is: bool = True
+    """E15: pulled messages say how many come. Otherwise how many were asked for."""
+    loses_one_after_pull: bool = False
+    """A pull that is served in full drops one message more."""
+    describes_missing_queues: bool = True
+    """E16: a pull from nothing is answered by an empty message. Otherwise by a response 404."""
+    addresses_copies: bool = True
+    """E13: a copy names its own channel and queue. Otherwise those of the original."""
+    skips_bad_copies: bool = True
+    """A copy to a queue id that is no number is left out. Otherwise the connection closes."""
+    waits_for_acknowledge: bool = True
+    """WaitForAcknowledge holds the next message back. Otherwise it does nothing."""
+    tells_timeouts: bool = True
+    """E31: where acknowledgements travel to producers, a missing one does so as a negative one."""
+    describes_events: bool = True
+    """E23: notifications have headers for channel and queue."""
+    answers_unknown_events: bool = True
+    """A subscription to an event that does not exist is answered. Otherwise nothing is."""
+    tells_unknown_clients: bool = False
+    """E39: a direct message to an unknown client id is answered 404 whatever its flags."""
+    never_sends_dead_messages: bool = True
+    """E36: what is relayed has at least one hop left."""
+
+
+_DOCUMENT = Rules()
+
+RULES = {
+    "doc": _DOCUMENT,
+    "twino-3.0.0": replace(
+        _DOCUMENT,
+        answers_protocol_at_once=False,
+        takes_old_version=True,
+        refuses_without_hello=False,
+        tells_duplicate_clients=False,
+        takes_repeated_properties=False,
+        takes_empty_hello=False,
+        answers_as_asked=False,
+        answers_bad_requests=False,
+        answers_duplicates=False,
+        answers_refused_queues=False,
+        keeps_after_options=False,
+        keeps_after_missing_id=False,
+        reads_queue_id_header=False,
+        filters_by_target=False,
+        has_limits=False,
+        tells_options_of_queue=False,
+        stopped_is_unauthorized=True,
+        refuses_by_acknowledgement=False,
+        acknowledges_when_asked=False,
+        serves_caches=False,
+        counts_what_there_is=False,
+        loses_one_after_pull=True,
+        describes_missing_queues=False,
+        addresses_copies=False,
+        skips_bad_copies=False,
+        waits_for_acknowledge=False,
+        tells_timeouts=False,
+        describes_events=False,
+        answers_unknown_events=False,
+        tells_unknown_clients=True,
+        never_sends_dead_messages=False,
+    ),
+}

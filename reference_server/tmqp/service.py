@@ -1,0 +1,97 @@
+"""A TMQP server: connects state, handlers and sessions; made by `wireproof.reference_server.registry`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from wireproof.protocols.profile import Profile
+from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.options import chosen
+from wireproof.reference_server.service import DIALLED, Close, Ids, Limits, Peer, Service, Session, Trace, Write
+from wireproof.reference_server.tmqp.direct import Direct
+from wireproof.reference_server.tmqp.handshake import Handshake
+from wireproof.reference_server.tmqp.messaging import Messaging
+from wireproof.reference_server.tmqp.nodes import NODES, MasterSession, SlaveSession
+from wireproof.reference_server.tmqp.operations import Operations
+from wireproof.reference_server.tmqp.options import OPTIONS
+from wireproof.reference_server.tmqp.patch import Patch
+from wireproof.reference_server.tmqp.queue_operations import QueueOperations
+from wireproof.reference_server.tmqp.routing import Routing
+from wireproof.reference_server.tmqp.rules import RULES
+from wireproof.reference_server.tmqp.session import TmqpSession
+from wireproof.reference_server.tmqp.state import Handlers, State
+from wireproof.reference_server.tmqp.tracing import traced
+
+__all__ = ["TmqpService", "create"]
+
+
+class TmqpService(Service):
+    """One server under one profile."""
+
+    def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
+        self.state = state
+        self._session = TmqpSession if patch is None else patch.session
+        correct = _handlers(state)
+        handlers = correct.copy()
+        if patch is not None and patch.handlers is not None:
+            handlers |= patch.handlers(correct.copy(), state)
+        if patch is not None and patch.is_of_handlers:
+            self.touched = frozenset(one.NAME for one in handlers if handlers[one] is not correct.get(one))
+        self.handlers = handlers if trace is None else traced(handlers, trace)
+        self._names = count(1)
+
+    def connect(self, peer: Peer, write: Write, close: Close) -> Session:
+        """Return the session of a new connection."""
+        nodes: dict[str, Callable[..., Session]] = {NODES: SlaveSession, DIALLED: MasterSession}
+        kind = nodes.get(peer.listener, self._session)
+        return kind(self.state, self.handlers, str(next(self._names)), peer, write, close)
+
+    @property
+    def listeners(self) -> Mapping[str, int]:
+        """Where slaves connect, if they may."""
+        port = self.state.config.nodes.port
+        return {} if port is None else {NODES: port}
+
+    @property
+    def dials(self) -> list[tuple[str, int]]:
+        """The masters."""
+        found = (address.rpartition(":") for address in self.state.config.nodes.masters)
+        return [(host, int(port)) for host, _, port in found]
+
+    def close(self) -> None:
+        """End every session and drop the state."""
+        for session in list(self.state.sessions):
+            session.connection_lost()
+        self.state.close()
+
+
+def create(
+    profile: Profile,
+    variant: str,
+    *,
+    clock: Clock,
+    ids: Ids,
+    limits: Limits,
+    trace: Trace | None,
+    patch: Patch | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> TmqpService:
+    """Return a server of `profile`; `patch` replaces parts of it.
+
+    Raises ValueError for bad options, and for a config file that cannot be used.
+    """
+    options = chosen("tmqp", OPTIONS, options or {})
+    if patch is None:
+        return TmqpService(State(profile, variant, clock, ids, limits, options), trace)
+    rules = replace(RULES[profile.name], **patch.rules)
+    options |= patch.options
+    state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
+    return TmqpService(state, trace, patch)
+
+
+def _handlers(state: State) -> Handlers:
+    parts = (Handshake, Operations, QueueOperations, Messaging, Direct, Routing)
+    return {kind: handler for part in parts for kind, handler in part(state).handlers().items()}

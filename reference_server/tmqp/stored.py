@@ -1,0 +1,78 @@
+"""A message of a queue, and an acknowledgement that is waited for; both have a due instant for the scheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wireproof.protocols.tmqp.replies import QueueMessage
+from wireproof.protocols.tmqp.requests import Produce
+
+if TYPE_CHECKING:
+    from wireproof.reference_server.scheduler import Bucket
+    from wireproof.reference_server.tmqp.client import Client
+    from wireproof.reference_server.tmqp.headers import Headers
+    from wireproof.reference_server.tmqp.queue import Queue
+
+__all__ = ["Awaited", "StoredMessage"]
+
+OVERHEAD = 512
+"""Bytes that a message costs beside its parts, about."""
+
+
+class StoredMessage(msgspec.Struct, eq=False, gc=False):
+    """A message that was accepted for a queue; not seen by the garbage collector, which would look at each of many."""
+
+    frame: Produce
+    queue: Queue
+    producer: Client
+    source: bytes
+    ttl: int
+    is_asked_for: bool
+    """Whether the producer waits for an acknowledgement."""
+    put_backs: int = 0
+    size: int = 0
+    due: int = 0
+    bucket: Bucket | None = None
+
+    def __post_init__(self) -> None:
+        """Count the bytes."""
+        frame = self.frame
+        self.size = OVERHEAD + len(frame.payload) + sum(len(one.name) + len(one.value) for one in frame.headers)
+
+    @property
+    def priority(self) -> int:
+        """1 for high priority."""
+        return self.frame.high_priority
+
+    @property
+    def id(self) -> bytes:
+        """The id, given or made."""
+        return self.frame.id
+
+    def delivered(self, *, first: bool, headers: Headers = ()) -> QueueMessage:
+        """Return what a consumer gets; `first`: it is the first that gets it (E19)."""
+        frame = self.frame
+        return QueueMessage(
+            int(first),
+            frame.high_priority,
+            frame.pending_response,
+            int(self.queue.requests_ack),
+            self.ttl,
+            frame.id,
+            b"" if self.queue.settings.hide_names else self.source,
+            frame.target,
+            frame.content_type,
+            (*frame.headers, *headers),
+            frame.payload,
+        )
+
+
+class Awaited(msgspec.Struct, eq=False, gc=False):
+    """The acknowledgement of one consumer for one message."""
+
+    message: StoredMessage
+    client: Client
+    due: int = 0
+    bucket: Bucket | None = None
