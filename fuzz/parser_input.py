@@ -139,7 +139,8 @@ class Endpoint:
             return
         pending, stream = self.parts(data)
         reading = check_stream(lambda: self.connection(pending), stream, tls=self.link.tls)
-        check_written(self.codec.encode, reading, stream)
+        forms = {"is_other_form": self.codec.is_other_form} if hasattr(self.codec, "is_other_form") else {}
+        check_written(self.codec.encode, reading, stream, **forms)
 
     def check_segmentation(self, data: bytes) -> None:
         """Read the stream whole and in pieces and check all invariants of a connection; datagrams one by one.

@@ -32,7 +32,20 @@ from itertools import product
 from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.protocols import LocalProtocolError, Message, ProtocolError, Request, protocol
 from wireproof.protocols.connection import Client, Connection
-from wireproof.protocols.fields import Absent, Flag, Kind, Nested, Raw, Repeated, Rows, UInt
+from wireproof.protocols.fields import (
+    Absent,
+    Constant,
+    Flag,
+    Json,
+    JsonRows,
+    Kind,
+    Lines,
+    Nested,
+    Raw,
+    Repeated,
+    Rows,
+    UInt,
+)
 from wireproof.protocols.links import Link
 
 __all__ = ["StatePath", "connections_after", "examples", "state_paths"]
@@ -52,8 +65,8 @@ def examples(name: str, profile: str, variant: str) -> Mapping[type[Message], tu
     spoken = protocol(name)
     codec, found = spoken.codec(spoken.profiles[profile], variant), dict[type[Message], tuple[Message, ...]]()
     for message in spoken.profiles[profile].messages.values():
-        fields = codec.layout(message).fields
-        if not any(isinstance(kind, Rows | Repeated | Nested) for _, kind in fields):
+        fields, tables = codec.layout(message).fields, Rows | Repeated | Nested | Json | JsonRows
+        if not any(isinstance(kind, tables) and not isinstance(kind, Lines) for _, kind in fields):
             some = [_values(field, kind, spoken.names) for field, kind in fields]
             made = (message(**dict(zip([field for field, _ in fields], values, strict=True))) for values in _few(some))
             found[message] = tuple(one for one in made if _is_written(codec, one))
@@ -68,15 +81,19 @@ def _few(some: Sequence[Sequence[object]]) -> Iterator[tuple[object, ...]]:
 
 
 def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Sequence[object]:
-    if field in names:
+    if field in names and not isinstance(kind, Constant):
         return [int(one) for one in names[field]]
     match kind:
+        case Constant():
+            return [0]
         case UInt():
             return [1]
         case Flag():
             return [True, False]
         case Raw(size):
             return [b"\1" * size]
+        case Lines():
+            return [()]
         case Absent():
             return [0]
     return [b"a"]

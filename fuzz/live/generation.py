@@ -98,7 +98,7 @@ class ScriptGenerator:
         for name, link in self._spoken.links.items():
             usual, ending = found[name] = [], []
             sync_request, handshake = _sync_request(link), tuple(self._handshake(name))
-            for some in known.values():
+            for some in filter(None, known.values()):
                 kin = [sync_request] if sync_request is not None and type(some[0]) is type(sync_request) else some
                 asked = [one for one in kin if isinstance(one, Request) and not self._context.may_refuse(name, (one,))]
                 here = [one for one in asked if self._may_follow(link, (*handshake, one))]

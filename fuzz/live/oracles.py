@@ -61,9 +61,9 @@ def hang(play: Play) -> Suspicion | None:
 
 
 def _undisturbed(play: Play) -> Iterator[PlayedConnection]:
-    """Yield the connections on which every reply is required."""
+    """Yield the connections on which every reply is required: those whose replies come in order."""
     if hang(play) is None and play.death is None:
-        yield from (one for one in play.lines if one.valid and one.clear)
+        yield from (one for one in play.lines if one.valid and one.clear and one.link.answers_in_order)
 
 
 def _first_due(line: PlayedConnection) -> str:

@@ -102,8 +102,10 @@ class Codec:
         given = data[at : min(at + len(VERSION), end)]
         if not (VERSION.startswith(given) or OLD_VERSION.startswith(given)):
             wrong = next(place for place in range(len(given)) if not _begins(given[: place + 1]))
-            detail = f"expected {VERSION.decode()}, got {given.hex(' ')}"
+            detail = f"expected {VERSION.decode()}, got {given[: wrong + 1].hex(' ')}"
             raise MalformedFrameError(ErrorCode.UNKNOWN_TYPE, detail, at + wrong)
+        if end - at < len(VERSION):
+            return None, end - at + 1
         return self.decoders[kind](data, at, end, context)
 
     def decode_first(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:

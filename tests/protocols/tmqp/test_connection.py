@@ -33,14 +33,19 @@ def test_the_protocol_may_come_in_pieces(cut: int) -> None:
 
 
 @pytest.mark.parametrize(("data", "byte"), [(b"TMQP/3.0", 5), (b"GET / HT", 0), (b"TMQ/1.02", 7), (b"TMQP/1", 5)])
-def test_another_protocol_is_refused_at_the_byte_that_differs(data: bytes, byte: int) -> None:
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_another_protocol_is_refused_at_the_byte_that_differs(data: bytes, byte: int, size: int) -> None:
     server = TmqpServer(CODEC)
-    server.receive_data(data)
+    for at in range(0, len(data), size):
+        server.receive_data(data[at : at + size])
+        if at + size <= byte:
+            assert read(server) == []
 
     with pytest.raises(RemoteProtocolError, match=r"expected TMQP/2\.0") as error:
         server.next_event()
 
     assert error.value.offset == byte
+    assert error.value.message.endswith(f"got {data[: byte + 1].hex(' ')}")
     assert server.state is State.FAILED
 
 

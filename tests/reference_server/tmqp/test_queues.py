@@ -19,6 +19,7 @@ from wireproof.protocols.tmqp.requests import (
     QueueInfo,
     UpdateQueue,
 )
+from wireproof.reference_server.tmqp.session import DELIVERIES
 
 BROADCAST, PUSH, ROUND_ROBIN, PULL, CACHE, PAUSED, STOPPED = range(7)
 
@@ -297,3 +298,15 @@ def test_storing_100_000_messages_and_sending_them_is_sliced(document: Server) -
     assert queue.counters.sent == 1000
     assert line.send(Leave(target=b"ch")) == []
     assert heading(found[0], b"none") is None
+
+
+def test_one_turn_of_the_loop_delivers_so_much(document: Server) -> None:
+    producer = document.client("p")
+    document.queue(producer, Status=PUSH)
+    for number in range(100):
+        document.join(document.client(f"c{number}"))
+    producer.write(document.codec.encode(produce(b"x")) * 64)
+    first = document.service.state.spent
+    assert first <= DELIVERIES + 100
+    producer.take()
+    assert document.service.state.spent == 6400
