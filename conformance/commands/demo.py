@@ -95,9 +95,8 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
 
 
 def _contestants() -> list[Contestant]:
-    """Return the servers and mutants of each protocol that has mutants to show."""
     found = []
-    for name in filter(demonstration_mutants, protocol_names()):
+    for name in protocol_names():
         spoken = protocol(name)
         found += [
             Contestant(name, profile.name, variant)

@@ -11,7 +11,10 @@ from wireproof.mutants.mutant import by_name
 from wireproof.mutants.tmqp.server import conforming, frames, operations, queues, rules
 from wireproof.mutants.tmqp.server.mutant import ServerMutant
 
-__all__ = ["MUTANTS", "ServerMutant"]
+__all__ = ["DEMONSTRATION", "MUTANTS", "ServerMutant"]
+
+DEMONSTRATION = ("headers-once", "newest-first")
+"""The two that a demonstration shows."""
 
 MUTANTS: Mapping[str, ServerMutant] = by_name(
     rules.MUTANTS, frames.MUTANTS, operations.MUTANTS, queues.MUTANTS, conforming.CONFORMING
