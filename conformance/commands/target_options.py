@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from wireproof.conformance.report.outputs import OutputError
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.run.runner import DEFAULT_RESTARTS
+from wireproof.conformance.suite.case_traits import parameters_in
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.suite.declared import FeatureError, declared, reached
 from wireproof.conformance.suite.symbols import DEFAULT_PARAMETERS
@@ -143,6 +144,23 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def undeclared_limits(suite: Suite, declared: Iterable[str], failed: Collection[str]) -> str:
+    """Return a line about limits of the target that failed cases read and nobody declared; "" where there are none.
+
+    `declared` are the texts of `--limit`, `failed` the ids of the cases.
+    """
+    told = {text.partition("=")[0] for text in declared}
+    own = {name: one.value for name, one in suite.parameters.items() if name not in told}
+    read = [parameters_in(case, own) for case in suite.cases if case.id in failed]
+    if not any(read):
+        return ""
+    used = ", ".join(f"{name}={own[name]}" for name in own if any(name in names for names in read))
+    count = sum(map(bool, read))
+    return (
+        f"{count} of the cases that did not pass read limits that were not declared: {used}; --limit NAME=N says others"
+    )
 
 
 def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Number]:

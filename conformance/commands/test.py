@@ -22,6 +22,7 @@ from wireproof.conformance.commands.target_options import (
     target_of,
     target_options,
     tls_of,
+    undeclared_limits,
 )
 from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.model.targets import TargetError
@@ -339,6 +340,8 @@ class _Test:
         bad = {one["case"] for one in failing(records)} & played
         if len(bad) > len(played) // 2 and self.address is not None:
             self.console.print(f"most cases fail as {run.profile} {run.variant}", soft_wrap=True)
+        if self.address is not None and (hint := undeclared_limits(self.suite, self.options["limits"], bad)):
+            self.console.print(hint, soft_wrap=True)
         faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
         if faulty:
             click.echo(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -57,6 +58,10 @@ MANY = 50
 """What counts as the number of something that only a play can tell."""
 
 
+NAME = re.compile(r"[A-Z][A-Z0-9_]+")
+"""What the name of a parameter looks like."""
+
+
 def parts(spec: object) -> Iterator[msgspec.Struct]:
     """Yield everything that steps, messages or patterns are made of, however deep."""
     left = [spec]
@@ -99,6 +104,11 @@ def patience(case: Case) -> float:
             case WaitUntil(instant):
                 waited += _number(instant.plus, names, 1.0)
     return waited
+
+
+def parameters_in(case: Case, known: Collection[str]) -> frozenset[str]:
+    """Return which of the known parameters of a target a case reads."""
+    return frozenset(NAME.findall(repr((case.steps, case.variables)))) & frozenset(known)
 
 
 def reads_tables(case: Case) -> bool:

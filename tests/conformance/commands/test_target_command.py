@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from tests.conformance.signals import sigint_inherited
 from tests.places import ROOT
-from wireproof.conformance.commands.target_options import parameters_of, tls_of
+from wireproof.conformance.commands.target_options import parameters_of, tls_of, undeclared_limits
 from wireproof.conformance.commands.test import command
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import module_command, module_environment
@@ -232,6 +232,16 @@ def test_limits_of_the_protocol_are_set_like_the_others() -> None:
     assert isinstance(found["DEPTH"], int)
     with pytest.raises(TargetError, match="ANSWER_TIME, DEPTH; got 'DEPHT=7'"):
         parameters_of({"tolerance": 0.5, "limits": ("DEPHT=7",)}, suite)
+
+
+def test_limits_that_nobody_declared_are_named_where_cases_that_read_them_fail() -> None:
+    psrt = load_suite("psrt")
+    deep = {"publish/too-deep", "subscribe/too-deep", "topic/hash-not-itself"}
+
+    assert undeclared_limits(psrt, (), deep).startswith("2 of the cases that did not pass read limits")
+    assert "not declared: MAX_TOPIC_DEPTH=3; --limit" in undeclared_limits(psrt, (), deep)
+    assert undeclared_limits(psrt, ("MAX_TOPIC_DEPTH=3",), deep) == ""
+    assert undeclared_limits(load_suite("throttr"), (), {"query/status"}) == ""
 
 
 def test_an_authority_that_is_none_is_told(tmp_path: Path) -> None:
