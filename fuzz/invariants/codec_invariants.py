@@ -24,9 +24,13 @@ from wireproof.protocols import (
     Message,
     ProtocolError,
     RemoteProtocolError,
+    Request,
 )
-from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.connection import MINIMUM_FRAME_LIMIT
+from wireproof.protocols.errors import ErrorCode, MalformedFrameError
+from wireproof.protocols.fields import Blob, Nested, Repeated, Rest, Rows
 from wireproof.protocols.frames import Decoder, FrameContext
+from wireproof.protocols.profile import Layout
 
 __all__ = [
     "Make",
@@ -34,6 +38,7 @@ __all__ = [
     "check_datagrams",
     "check_economy",
     "check_frame",
+    "check_limit",
     "check_message",
     "check_requests",
     "check_stream",
@@ -44,6 +49,8 @@ __all__ = [
 
 Make = Callable[[], Connection]
 """Makes a connection in the state in which a stream is read."""
+LARGE_LIMIT = 1 << 40
+"""A frame limit that no input exceeds by what it announces in the sizes of most fields."""
 PARTS_A_BYTE = 8
 """Most field values from one byte of a stream: more would be memory that grows faster than its input."""
 
@@ -218,6 +225,51 @@ def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) ->
         check_want(stop, end - at, context.limit)
     elif not at < stop <= end:
         raise InvariantError("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
+
+
+def check_limit(
+    decode: Decoder, data: bytes, layout: Callable[[type[Message]], Layout], request: Request | None
+) -> None:
+    """Decode the first frame under limits near its size. Raises `InvariantError`.
+
+    A frame of exactly the limit is taken. One byte more is refused, except where no frame of the kind can exceed the
+    smallest limit, so that none is checked.
+    """
+
+    def under(limit: int) -> tuple[Message | None, int] | str:
+        context = FrameContext(limit)
+        context.request = request
+        try:
+            return decode(data, 0, len(data), context)
+        except MalformedFrameError as error:
+            return error.code
+
+    whole = under(LARGE_LIMIT) if data else ""
+    if isinstance(whole, str):
+        return
+    message, size = whole
+    if (same := under(size)) != whole:
+        what = message.NAME if message is not None else "a beginning"
+        raise InvariantError("a frame of the limit is taken", f"{size} bytes of {what}: {same}"[:400], what)
+    if message is None or not _may_exceed(layout(type(message))):
+        return
+    if (refused := under(size - 1)) != ErrorCode.FRAME_TOO_LARGE:
+        detail = f"{message.NAME} of {size} bytes, {size - 1} are allowed: {refused}"
+        raise InvariantError("a frame beyond the limit is refused", detail[:400], message.NAME)
+
+
+def _may_exceed(layout: Layout) -> bool:
+    """Return whether a message may be larger than the smallest limit; False where another reply is inside."""
+    size = len(layout.lead)
+    for _, kind in layout.fields:
+        match kind:
+            case Nested():
+                return False
+            case Blob(width):
+                size += width.maximum
+            case Rows() | Repeated() | Rest():
+                return True
+    return size > MINIMUM_FRAME_LIMIT
 
 
 def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
