@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from wireproof.fuzz import parser_input, scheduler_input, store_input
+from wireproof.fuzz import parser_input, scheduler_input, store_input, transport_input
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
@@ -70,6 +70,13 @@ TARGETS: Mapping[str, CodeTarget] = {
             store_input.seeds,
             needs_model=True,
             description=store_input.described,
+        ),
+        CodeTarget(
+            "transport",
+            "wireproof.fuzz.targets.transport",
+            transport_input.check,
+            transport_input.seeds,
+            description=transport_input.described,
         ),
     )
 }

@@ -27,6 +27,11 @@ COMMANDS = {
         "store",
         "Fuzz a reference server against the model of its document.",
     ),
+    "transport": (
+        "wireproof.fuzz.commands.own_code",
+        "transport",
+        "Fuzz the stream transport with real sessions: any pace, any reader.",
+    ),
     "machine": (
         "wireproof.fuzz.commands.machine",
         "command",

@@ -178,6 +178,21 @@ def scheduler(context: click.Context, /, **options: Any) -> None:
 @click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
 @_options
 @click.pass_context
+def transport(context: click.Context, /, name: str, **options: Any) -> None:
+    """Feed conversations of PROTOCOL to the stream transport at any pace, with readers of any speed.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz transport PROTOCOL --time 60 --corpus corpus/transport
+    """
+    context.exit(_run("transport", name, options))
+
+
+@click.command(epilog=PROTOCOLS)
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@_options
+@click.pass_context
 def store(context: click.Context, /, name: str, **options: Any) -> None:
     """Send random requests to a reference server of PROTOCOL, let time pass, and compare it with its model.
 

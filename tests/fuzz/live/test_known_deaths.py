@@ -89,7 +89,7 @@ class Mortal(SimulatedTarget):
 @pytest.fixture
 def campaign() -> Iterator[Campaign]:
     with Mortal(CONTEXT) as live:
-        yield Campaign(live, seed=1, limits=CampaignLimits(runs=50, shrink_s=0.1))
+        yield Campaign(live, seed=1, limits=CampaignLimits(runs=90, shrink_s=0.1))
 
 
 def test_a_second_death_is_found_behind_the_first(campaign: Campaign) -> None:
