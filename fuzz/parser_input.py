@@ -22,6 +22,7 @@ from wireproof.fuzz.invariants.codec_invariants import (
     check_economy,
     check_frame,
     check_limit,
+    check_redrawn,
     check_requests,
     check_stream,
     check_written,
@@ -29,7 +30,8 @@ from wireproof.fuzz.invariants.codec_invariants import (
 )
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
-from wireproof.protocols import Connection, LocalProtocolError, Request, protocol
+from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
+from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.frames import Decoder, FrameContext
 
 __all__ = [
@@ -45,6 +47,8 @@ __all__ = [
     "seeds",
 ]
 
+MEANING = frozenset({ErrorCode.BAD_VALUE, ErrorCode.BAD_STATUS})
+"""Errors of a frame that is read well and says what may not be said."""
 SHORTEST = 3
 MOST_PENDING = 7
 FRAME_LIMIT = 1 << 20
@@ -62,11 +66,18 @@ class CodecCheck(Enum):
     FRAME = "decode one frame"
     LIMIT = "decode one frame under limits near its size"
     WRITTEN = "encode what was read"
+    REDRAWN = "encode what was read with another value"
     SEGMENTATION = "read the stream in pieces"
     ECONOMY = "count bytes copied and memory"
 
 
-RARE_CHECKS = {CodecCheck.SEGMENTATION: 3, CodecCheck.WRITTEN: 6, CodecCheck.ECONOMY: 2, CodecCheck.LIMIT: 6}
+RARE_CHECKS = {
+    CodecCheck.SEGMENTATION: 3,
+    CodecCheck.WRITTEN: 6,
+    CodecCheck.ECONOMY: 2,
+    CodecCheck.LIMIT: 6,
+    CodecCheck.REDRAWN: 8,
+}
 """Check -> of how many in 256 inputs it runs: a check 20 times as slow as decoding a frame runs less often."""
 CHECK_BY_BYTE = [what for what, times in RARE_CHECKS.items() for _ in range(times)]
 CHECK_BY_BYTE += [CodecCheck.FRAME] * (256 - len(CHECK_BY_BYTE))
@@ -158,6 +169,29 @@ class Endpoint:
         reading = check_stream(lambda: self.connection(pending), stream, tls=self.link.tls)
         check_written(self.codec.encode, reading, stream)
 
+    def check_redrawn(self, data: bytes) -> None:
+        """Write a request with another value in one field; the last bytes of the input draw it.
+
+        Raises `InvariantError`.
+        """
+        known = self.known
+        if self.is_client or not known:
+            return
+        make = self._make if not self.path else lambda *_, **__: self.connection()
+
+        def decode(written: bytes) -> Message | None:
+            connection = make(self.codec, max_frame=FRAME_LIMIT)
+            connection.receive_data(written)
+            try:
+                event = connection.next_event()
+            except RemoteProtocolError as error:
+                if error.code in MEANING:
+                    return None
+                raise
+            return event if isinstance(event, Message) else None
+
+        check_redrawn(self.codec, known[data[2] % len(known)], decode, data[3:].ljust(4, b"\0"))
+
     def check_segmentation(self, data: bytes) -> None:
         """Read the stream whole and in pieces and check all invariants of a connection; datagrams one by one.
 
@@ -238,6 +272,7 @@ def _cuts(seed: int, size: int) -> Sequence[int]:
 CHECKS = {
     CodecCheck.FRAME: Endpoint.check_frame,
     CodecCheck.LIMIT: Endpoint.check_limit,
+    CodecCheck.REDRAWN: Endpoint.check_redrawn,
     CodecCheck.WRITTEN: Endpoint.check_written,
     CodecCheck.SEGMENTATION: Endpoint.check_segmentation,
     CodecCheck.ECONOMY: Endpoint.check_economy,

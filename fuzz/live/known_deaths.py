@@ -31,7 +31,7 @@ def traits(script: Script, context: FuzzContext) -> frozenset[str]:
             asked += len(requests)
             found.update(one.NAME for one in requests)
             if not whole:
-                found.add(f"no request after {requests[-1].NAME}" if requests else "no request")
+                found.add(_no_request(step.data, sum(len(context.encode(one)) for one in requests), context))
             if len(step.data) >= LARGE:
                 found.add("large")
         elif isinstance(step, Shut) and step.how != "close":
@@ -40,6 +40,14 @@ def traits(script: Script, context: FuzzContext) -> frozenset[str]:
     if asked >= MANY:
         found.add("many")
     return frozenset(found | ({"connections"} if opened > 1 else set()))
+
+
+def _no_request(data: bytes, at: int, context: FuzzContext) -> str:
+    """Return what follows the whole requests of a write: the beginning of a request, or none."""
+    for kind, lead in context.symbols.codec.profile.leads.items():
+        if lead and data[at:].startswith(lead):
+            return f"an incomplete {kind.NAME}"
+    return "no request"
 
 
 class KnownDeaths:

@@ -64,7 +64,8 @@ def script(*requests: object, end: str = "close", more: bytes = b"") -> Script:
 
 def test_traits_name_what_is_sent_and_how_connections_end() -> None:
     assert traits(script(Whoami(), Query(b"x"), end="reset"), CONTEXT) == {"WHOAMI", "QUERY", "reset"}
-    assert traits(script(Whoami(), more=b"\xfe"), CONTEXT) == {"WHOAMI", "no request after WHOAMI"}
+    assert traits(script(Whoami(), more=b"\xfe"), CONTEXT) == {"WHOAMI", "no request"}
+    assert traits(script(Whoami(), more=b"\x02\x07"), CONTEXT) == {"WHOAMI", "an incomplete QUERY"}
 
 
 def test_a_script_with_all_traits_of_a_death_would_meet_it() -> None:
