@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import sha1
 from pathlib import Path
+from random import Random
 
 __all__ = ["inputs", "merge", "seed"]
 
@@ -14,10 +15,13 @@ def inputs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
-def seed(folder: Path, seeds: Iterable[bytes], most: int) -> int:
-    """Add at most `most` of `seeds` to a folder, evenly spaced; return how many were new. Raises `OSError`."""
+def seed(folder: Path, seeds: Iterable[bytes], most: int, number: int = 1) -> int:
+    """Add at most `most` of `seeds` to a folder, drawn by the seed `number`; return how many were new.
+
+    Raises `OSError`.
+    """
     everything = list(dict.fromkeys(seeds))
-    chosen = everything[:: len(everything) // most + 1] if len(everything) > most else everything
+    chosen = Random(f"seeds {number}").sample(everything, most) if len(everything) > most else everything
     return merge(folder, chosen)
 
 

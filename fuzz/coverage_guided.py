@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,12 +16,16 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from wireproof.conformance.run.processes import module_environment
+from wireproof.conformance.verdict.last_words import last_words
+from wireproof.fuzz.invariants.invariant_error import UNEXPECTED, InvariantError
 from wireproof.fuzz.known_targets import CodeTarget, dictionary
 
 __all__ = ["FuzzerProgress", "FuzzerResult", "is_available", "run"]
 
 LINE = re.compile(rb"^#(\d+)\s+(\w+)\s+(?:cov: (\d+) ft: (\d+) )?corp: (\d+)/\S+.*exec/s: (\d+)")
 EXECUTED = re.compile(rb"^stat::number_of_executed_units: (\d+)")
+END_S = 0.5
+"""Seconds that the process has to end by itself once it prints no more."""
 PATIENCE = 30.0
 """Seconds after the end of its time at which the process is killed."""
 
@@ -44,6 +49,13 @@ class FuzzerResult:
     """The input that broke an invariant; None when there is none."""
     output: str
     """The last lines that the process printed, with the traceback."""
+    without_input: InvariantError | None = None
+    """What the code under test broke before it was given an input: while seeds were made or while it was loaded."""
+
+    @property
+    def found(self) -> bool:
+        """Whether anything was found."""
+        return self.crash is not None or self.without_input is not None
 
 
 def is_available() -> bool:
@@ -89,13 +101,25 @@ def run(
                 elif done := EXECUTED.match(line):
                     last = replace(last, executions=int(done[1]))
         finally:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(END_S)
             process.kill()
             process.wait()
             assert process.stderr is not None
             process.stderr.close()
         artifacts = sorted(Path(scratch).glob("[cot]*-*"))
         crash = artifacts[0].read_bytes() if artifacts else None
-        return FuzzerResult(last, crash, b"".join(lines).decode(errors="replace"))
+        output = b"".join(lines).decode(errors="replace")
+        return FuzzerResult(last, crash, output, _broken_before(process, output) if crash is None else None)
+
+
+def _broken_before(process: subprocess.Popen[bytes], output: str) -> InvariantError | None:
+    """Return the exception that ended the process before it had an input; None if it ended as it should."""
+    if not process.returncode or process.returncode < 0 or "Traceback (most recent call last)" not in output:
+        return None
+    words = last_words(output)
+    shape = f"{words.said.partition(':')[0]} in {words.frame.partition(' at ')[0]}"
+    return InvariantError(UNEXPECTED, f"{words.said} in {words.frame}, before the first input", shape)
 
 
 def _options(seconds: int, executions: int, seed: int) -> list[str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from wireproof.fuzz import parser_input, scheduler_input, store_input
+from wireproof.fuzz import parser_input, scheduler_input, store_input, transport_input
+from wireproof.fuzz.input_description import InputDescription
+from wireproof.fuzz.invariants.ending import ending
+from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
 from wireproof.protocols import protocol, protocol_names
 from wireproof.reference_server.registry import server_model_of
 
@@ -19,24 +23,61 @@ class CodeTarget:
     name: str
     module: str
     """The module that runs it under atheris."""
-    check: Callable[[str, bytes], None]
-    """(protocol, input) -> None; raises `InvariantError`."""
+    invariants: Callable[[str, bytes], None]
+    """(protocol, input) -> None; raises `InvariantError`, or what the code under test raises."""
     seeds: Callable[[str], Iterable[bytes]]
     needs_model: bool = False
     """Whether it compares a server with the model of its document."""
+    description: Callable[[str, bytes], InputDescription] | None = None
+    """(protocol, input) -> what the input says; None where nothing is known of it."""
+
+    def check(self, name: str, data: bytes) -> None:
+        """Check one input. Raises `InvariantError`, also for any other exception of the code under test."""
+        with unexpected_as_findings(), ending():
+            self.invariants(name, data)
+
+    def described(self, name: str, data: bytes) -> InputDescription:
+        """Return profile, variant and steps of an input; the defaults where they cannot be told."""
+        spoken = protocol(name)
+        found = None
+        if self.description is not None:
+            with suppress(Exception):
+                found = self.description(name, data)
+        return found or InputDescription(spoken.default_profile, spoken.default_variant)
 
 
 TARGETS: Mapping[str, CodeTarget] = {
     one.name: one
     for one in (
-        CodeTarget("parser", "wireproof.fuzz.targets.parser", parser_input.check, parser_input.seeds),
+        CodeTarget(
+            "parser",
+            "wireproof.fuzz.targets.parser",
+            parser_input.check,
+            parser_input.seeds,
+            description=parser_input.described,
+        ),
         CodeTarget(
             "scheduler",
             "wireproof.fuzz.targets.scheduler",
             lambda name, data: scheduler_input.check(data),
             lambda name: scheduler_input.seeds(),
+            description=scheduler_input.described,
         ),
-        CodeTarget("store", "wireproof.fuzz.targets.store", store_input.check, store_input.seeds, needs_model=True),
+        CodeTarget(
+            "store",
+            "wireproof.fuzz.targets.store",
+            store_input.check,
+            store_input.seeds,
+            needs_model=True,
+            description=store_input.described,
+        ),
+        CodeTarget(
+            "transport",
+            "wireproof.fuzz.targets.transport",
+            transport_input.check,
+            transport_input.seeds,
+            description=transport_input.described,
+        ),
     )
 }
 

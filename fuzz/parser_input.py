@@ -15,10 +15,14 @@ from itertools import islice
 from typing import Any
 from zlib import crc32
 
+from wireproof.conformance.model.wording import describe
+from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.codec_invariants import (
     check_datagrams,
     check_economy,
     check_frame,
+    check_limit,
+    check_redrawn,
     check_requests,
     check_stream,
     check_written,
@@ -26,7 +30,8 @@ from wireproof.fuzz.invariants.codec_invariants import (
 )
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
-from wireproof.protocols import Connection, LocalProtocolError, Request, protocol
+from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
+from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.frames import Decoder, FrameContext
 
 __all__ = [
@@ -37,10 +42,13 @@ __all__ = [
     "check_of",
     "check_one",
     "combinations",
+    "described",
     "rebuild_codecs",
     "seeds",
 ]
 
+MEANING = frozenset({ErrorCode.BAD_VALUE, ErrorCode.BAD_STATUS})
+"""Errors of a frame that is read well and says what may not be said."""
 SHORTEST = 3
 MOST_PENDING = 7
 FRAME_LIMIT = 1 << 20
@@ -56,12 +64,20 @@ class CodecCheck(Enum):
     """The checks of one execution."""
 
     FRAME = "decode one frame"
+    LIMIT = "decode one frame under limits near its size"
     WRITTEN = "encode what was read"
+    REDRAWN = "encode what was read with another value"
     SEGMENTATION = "read the stream in pieces"
     ECONOMY = "count bytes copied and memory"
 
 
-RARE_CHECKS = {CodecCheck.SEGMENTATION: 3, CodecCheck.WRITTEN: 6, CodecCheck.ECONOMY: 2}
+RARE_CHECKS = {
+    CodecCheck.SEGMENTATION: 3,
+    CodecCheck.WRITTEN: 6,
+    CodecCheck.ECONOMY: 2,
+    CodecCheck.LIMIT: 6,
+    CodecCheck.REDRAWN: 8,
+}
 """Check -> of how many in 256 inputs it runs: a check 20 times as slow as decoding a frame runs less often."""
 CHECK_BY_BYTE = [what for what, times in RARE_CHECKS.items() for _ in range(times)]
 CHECK_BY_BYTE += [CodecCheck.FRAME] * (256 - len(CHECK_BY_BYTE))
@@ -119,15 +135,27 @@ class Endpoint:
         check_frame(decode, data, at, context)
 
     def _check_frame_here(self, data: bytes, context: FrameContext) -> None:
+        decode, at = self._decoder_here(data)
+        if self.is_stream:
+            check_frame(decode, data, at, context)
+        else:
+            check_frame(decode, data[at:], 0, context)
+
+    def _decoder_here(self, data: bytes) -> tuple[Decoder, int]:
+        """Return the decoder of an input that depends on the state, and where the stream begins."""
         at, number, decoders = 3, 0, self._decoders
         if self.is_client and len(decoders) > 1:
             count = data[2] % (MOST_PENDING + 1)
             number = 1 + data[3] % (len(decoders) - 1) if count else 0
             at += count
-        if self.is_stream:
-            check_frame(decoders[number], data, at, context)
-        else:
-            check_frame(decoders[number], data[at:], 0, context)
+        return decoders[number], at
+
+    def check_limit(self, data: bytes) -> None:
+        """Decode the first frame of a stream under limits near its size. Raises `InvariantError`."""
+        if self.is_stream and self.stands_alone:
+            pending, stream = self.parts(data)
+            assert self._decode is not None
+            check_limit(self._decode, stream, self.codec.layout, pending[0] if pending else None)
 
     def check_written(self, data: bytes) -> None:
         """Read the whole stream; its messages must encode to the bytes they were read from.
@@ -141,6 +169,29 @@ class Endpoint:
         reading = check_stream(lambda: self.connection(pending), stream, tls=self.link.tls)
         forms = {"is_other_form": self.codec.is_other_form} if hasattr(self.codec, "is_other_form") else {}
         check_written(self.codec.encode, reading, stream, **forms)
+
+    def check_redrawn(self, data: bytes) -> None:
+        """Write a request with another value in one field; the last bytes of the input draw it.
+
+        Raises `InvariantError`.
+        """
+        known = self.known
+        if self.is_client or not known:
+            return
+        make = self._make if not self.path else lambda *_, **__: self.connection()
+
+        def decode(written: bytes) -> Message | None:
+            connection = make(self.codec, max_frame=FRAME_LIMIT)
+            connection.receive_data(written)
+            try:
+                event = connection.next_event()
+            except RemoteProtocolError as error:
+                if error.code in MEANING:
+                    return None
+                raise
+            return event if isinstance(event, Message) else None
+
+        check_redrawn(self.codec, known[data[2] % len(known)], decode, data[3:].ljust(4, b"\0"))
 
     def check_segmentation(self, data: bytes) -> None:
         """Read the stream whole and in pieces and check all invariants of a connection; datagrams one by one.
@@ -221,6 +272,8 @@ def _cuts(seed: int, size: int) -> Sequence[int]:
 
 CHECKS = {
     CodecCheck.FRAME: Endpoint.check_frame,
+    CodecCheck.LIMIT: Endpoint.check_limit,
+    CodecCheck.REDRAWN: Endpoint.check_redrawn,
     CodecCheck.WRITTEN: Endpoint.check_written,
     CodecCheck.SEGMENTATION: Endpoint.check_segmentation,
     CodecCheck.ECONOMY: Endpoint.check_economy,
@@ -245,6 +298,17 @@ def check(name: str, data: bytes) -> None:
         endpoint = _by_byte(name)[data[0]]
         for check in CHECKS.values():
             check(endpoint, data)
+
+
+def described(name: str, data: bytes) -> InputDescription:
+    """Return the endpoint of an input, the requests that wait for replies, and the stream, as text."""
+    endpoint = _by_byte(name)[data[0]]
+    pending, stream = endpoint.parts(data)
+    where = f"{endpoint.role} side of link {endpoint.link_name or 'default'}"
+    led = [f"after {describe(one)}" for one in endpoint.path]
+    asked = [f"waits for the reply to {describe(one)}" for one in pending]
+    read = f"reads {stream.hex() or 'nothing'}"
+    return InputDescription(endpoint.profile, endpoint.variant, (where, *led, *asked, read))
 
 
 def seeds(name: str) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from random import Random
 
 try:
     from hypothesis import HealthCheck, Phase, given, settings
@@ -40,7 +41,8 @@ def run(
     """
     if not IS_AVAILABLE:
         raise ImportError("Hypothesis is not installed: install wireproof[fuzz]")
-    known = list(target.seeds(name))[:MOST_SEEDS]
+    known = list(dict.fromkeys(target.seeds(name)))
+    known = Random(f"seeds {seed}").sample(known, min(MOST_SEEDS, len(known)))
     inputs = _inputs(known)
     began, done = time.monotonic(), 0
     while (not executions or done < executions) and (not seconds or time.monotonic() - began < seconds):

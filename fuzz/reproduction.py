@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wireproof.fuzz.findings.shrink import fewer
-from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected_as_findings
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.step_failure import Setting, StepFailure
@@ -30,8 +30,9 @@ def play_steps(steps: Sequence[Step], setting: Setting) -> StepFailure | None:
     transport = setting.transport()
     check = StoreCheck(context, transport, tolerance_ns=setting.tolerance_ns, shared=setting.shared)
     try:
-        for step in steps:
-            check.do(step)
+        with unexpected_as_findings():
+            for step in steps:
+                check.do(step)
     except InvariantError as violation:
         return StepFailure(violation, check)
     finally:

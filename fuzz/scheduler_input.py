@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from wireproof.fuzz.invariants.scheduler_invariants import ScheduleCheck, small_steps
+from contextlib import suppress
 
-__all__ = ["check", "seeds"]
+from wireproof.fuzz.input_description import InputDescription
+from wireproof.fuzz.invariants.scheduler_invariants import RECORDS, ScheduleCheck, small_steps
+from wireproof.protocols import protocol
+
+__all__ = ["check", "described", "seeds"]
 
 TICKS = (1, 2, 5, 16, 1000, 1 << 20)
 CANCEL = 0xFF
@@ -38,26 +42,55 @@ class _Bytes:
 
 def check(data: bytes) -> None:
     """Apply the operations in `data` to the scheduler and to its model. Raises `InvariantError`."""
+    _run(data, [])
+
+
+def _run(data: bytes, done: list[str]) -> None:
+    """Apply the operations; `done` gets a line for each."""
     source = _Bytes(data)
     tick, items = TICKS[source.byte() % len(TICKS)], 1 + source.byte() % 9
     with small_steps():
         found = ScheduleCheck(tick=tick, items=items, start=source.byte() * 13)
+        done.append(f"ticks of {tick} ns, {items} items a slice, now {found.clock.monotonic_ns()} ns")
         while source:
-            _step(found, source)
+            _step(found, source, done)
+        done.append(f"{4 * max(TICKS)} ns pass")
         found.advance(4 * max(TICKS))
 
 
-def _step(found: ScheduleCheck, source: _Bytes) -> None:
+def _step(found: ScheduleCheck, source: _Bytes, done: list[str]) -> None:
     kind = source.byte() % 8
     if kind < 3:
-        found.apply(source.byte(), source.delay_or_cancel())
+        which, delay = source.byte(), source.delay_or_cancel()
+        done.append(_wording(which, delay))
+        found.apply(which, delay)
     elif kind == 3:
-        found.when_due(source.byte(), source.byte(), source.delay_or_cancel())
+        which, other, delay = source.byte(), source.byte(), source.delay_or_cancel()
+        done.append(f"when r{which % RECORDS} is delivered, {_wording(other, delay)}")
+        found.when_due(which, other, delay)
     elif kind == 4:
-        found.between_slices(source.byte(), source.delay_or_cancel(), max(0, source.delay()), source.byte() % 7)
+        which, delay, at, hops = source.byte(), source.delay_or_cancel(), max(0, source.delay()), source.byte() % 7
+        done.append(f"in {at} ns and {hops} turns of the loop, {_wording(which, delay)}")
+        found.between_slices(which, delay, at, hops)
     else:
-        found.advance(max(0, source.delay()))
+        ns = max(0, source.delay())
+        done.append(f"{ns} ns pass")
+        found.advance(ns)
     found.compare()
+
+
+def _wording(which: int, delay: int | None) -> str:
+    name = f"r{which % RECORDS}"
+    return f"{name} is cancelled" if delay is None else f"{name} is due in {delay} ns"
+
+
+def described(name: str, data: bytes) -> InputDescription:
+    """Return the operations of an input up to the one that breaks something, as text."""
+    done: list[str] = []
+    with suppress(Exception):
+        _run(data, done)
+    spoken = protocol(name)
+    return InputDescription(spoken.default_profile, spoken.default_variant, tuple(done))
 
 
 def seeds() -> list[bytes]:
@@ -72,6 +105,10 @@ def seeds() -> list[bytes]:
         for tick in range(len(TICKS))
         for near in (5, 6, 13)
     ]
+    # Many spans that are emptied again: their tables shrink.
+    for tick in range(len(TICKS)):
+        far = [[0, at % 12, 12 + at % 14, at & 0xFF, 1 + at % 5, 0, at % 12, CANCEL, 1] for at in range(60)]
+        found.append(bytes([tick, 3, 0, *(byte for one in far for byte in one), 5, 2]))
     # Operations while a span is being split, one record at a time.
     found += [
         bytes([tick, 0, 0, 0, 0, 4, 0, 1, 4, 0, 2, 4, 4, 3, 4, at, hops, 5, 5, 5, 5])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
-from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected_as_findings
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
@@ -167,7 +167,8 @@ class Machine(RuleBasedStateMachine):
         if self.over:
             return
         try:
-            self.check.do(step)
+            with unexpected_as_findings():
+                self.check.do(step)
         except InvariantError as violation:
             self.over = True
             if self.setting.failed(StepFailure(violation, self.check)):

@@ -57,6 +57,8 @@ class Setting:
     """Seconds after the first failure during which smaller ones are searched."""
     ends: float = float("inf")
     """When to stop, in seconds of the monotonic clock."""
+    known: frozenset[tuple[str, str | None, str]] = frozenset()
+    """Keys of failures that are not shrunk again: those of other profiles and variants."""
     failure: StepFailure | None = None
     examples: int = 0
     asked: int = 0
@@ -70,7 +72,7 @@ class Setting:
     def failed(self, failure: StepFailure) -> bool:
         """Keep `failure` if it is the smallest so far; return whether it equals the first failure of the run."""
         if self.failure is None:
-            self._late = time.monotonic() + self.shrink_s
+            self._late = time.monotonic() + (0 if failure.key in self.known else self.shrink_s)
         elif failure.key != self.failure.key:
             return False
         if self.failure is None or failure.weight <= self.failure.weight:

@@ -6,19 +6,21 @@ Requests are encoded as on the wire, so every conversation of the vectors can be
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 
 from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step, describe_step
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
 
-__all__ = ["check", "contexts", "seeds"]
+__all__ = ["check", "contexts", "described", "seeds"]
 
 KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 """Operations; values below KNOWN_ID send a request.
@@ -100,11 +102,26 @@ def check(name: str, data: bytes, mutant: str | None = None) -> None:
 
     `mutant` names a mutant of the server; None is the correct server.
     """
-    if len(data) < 2:
-        return
+    if len(data) >= 2:
+        _play(_prepared(name, data, mutant), data)
+
+
+def described(name: str, data: bytes) -> InputDescription:
+    """Return profile, variant and the steps up to the one that breaks something, as text."""
+    found = _prepared(name, data, None)
+    with suppress(Exception):
+        _play(found, data)
+    context = found.context
+    return InputDescription(context.profile, context.variant, tuple(map(describe_step, found.done)))
+
+
+def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
     context = contexts(name)[data[0] % len(contexts(name))]
     transport = InProcess(context.name, context.profile, context.variant, mutant=mutant)
-    found = StoreCheck(context, transport, tolerance_ns=0, shared=False)
+    return StoreCheck(context, transport, tolerance_ns=0, shared=False)
+
+
+def _play(found: StoreCheck, data: bytes) -> None:
     for one in CONNECTIONS[:2]:
         found.do(ConnectStep(one))
         found.do(RequestStep(one, found.model.greeting()))

@@ -11,7 +11,16 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.script import Script
 from wireproof.protocols import Request
 
-__all__ = ["AdvanceStep", "ConnectStep", "DisconnectStep", "RequestStep", "Step", "script_of", "steps_of"]
+__all__ = [
+    "AdvanceStep",
+    "ConnectStep",
+    "DisconnectStep",
+    "RequestStep",
+    "Step",
+    "describe_step",
+    "script_of",
+    "steps_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

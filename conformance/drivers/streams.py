@@ -171,6 +171,8 @@ class Wire(asyncio.Protocol):
         return (Kind.RESET, self.why or b"closed") if self.lost else (Kind.SENT, b"")
 
     def _send(self, data: bytes) -> None:
+        if self.transport.is_closing():  # a write failed and the loop has not said so yet: asyncio would warn of each
+            return
         if self._tls is None:
             self.transport.write(data)
         else:

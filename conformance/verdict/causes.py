@@ -39,7 +39,7 @@ from wireproof.conformance.suite.segmentation import WHOLE
 if TYPE_CHECKING:
     from wireproof.conformance.verdict.records import Record
 
-__all__ = ["Cause", "CauseKind", "causes_of"]
+__all__ = ["Cause", "CauseKind", "causes_of", "signature"]
 
 LARGE = 1 << 7
 """From here on a number is large enough that two failures which read it at one place have one cause."""

@@ -18,6 +18,7 @@ from wireproof.fuzz.known_targets import CodeTarget
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignFinding, CampaignLimits, CampaignProgress
 from wireproof.fuzz.script import Script, ScriptError, from_json, to_json
+from wireproof.fuzz.seed_replay import REPLAY_S, replayed_seeds
 
 __all__ = ["EngineOptions", "fuzz_own_code", "fuzz_server", "shares"]
 
@@ -61,8 +62,12 @@ def fuzz_own_code(
         board.changed(row)
 
     row.state = "running"
-    if coverage_guided.is_available():
-        corpora.seed(corpus, target.seeds(engine_options.protocol), MOST_SEEDS)
+    spell = min(REPLAY_S, row.share or 1)
+    replayed = replayed_seeds(target, engine_options.protocol, engine_options.seed, seconds=spell)
+    if replayed.broken is not None:
+        result = replayed.broken
+    elif coverage_guided.is_available():
+        corpora.seed(corpus, replayed.seeds, MOST_SEEDS, engine_options.seed)
         result = coverage_guided.run(
             target,
             engine_options.protocol,
@@ -83,7 +88,7 @@ def fuzz_own_code(
         )
     report(result.progress)
     row.state = "done"
-    if result.crash is None:
+    if not result.found:
         return None
     row.findings += 1
     return finding_of(target, engine_options.protocol, result, engine_options.seed)

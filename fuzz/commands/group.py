@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import traceback
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 
 from wireproof.fuzz.commands.options import PROTOCOLS
 from wireproof.fuzz.commands.renamed import RENAMED_COMMANDS, hint
+from wireproof.protocols.registry import MissingExtraError
+
+OWN_FAULT = 3
 
 COMMANDS = {
     "parser": (
@@ -20,6 +26,11 @@ COMMANDS = {
         "wireproof.fuzz.commands.own_code",
         "store",
         "Fuzz a reference server against the model of its document.",
+    ),
+    "transport": (
+        "wireproof.fuzz.commands.own_code",
+        "transport",
+        "Fuzz the stream transport with real sessions: any pace, any reader.",
     ),
     "machine": (
         "wireproof.fuzz.commands.machine",
@@ -74,6 +85,18 @@ class LazyGroup(click.Group):
         module, name, _ = COMMANDS[cmd_name]
         found: click.Command = getattr(import_module(module), name)
         return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Invoke a command; an exception that none handles is our own fault: one line and exit code 3."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, OSError, ImportError, MissingExtraError):
+            raise
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name} line {place.lineno}"
+            click.echo(f"wireproof: own fault: {type(error).__name__}: {error} in {where}", err=True)
+            ctx.exit(OWN_FAULT)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with one line of help each."""

@@ -119,10 +119,12 @@ def _in_process(name: str, options: Options) -> int:
     combinations = list(_combinations(name, options["profile"], options["variant"]))
     share = (options["seconds"] or 0) / len(combinations)
     codes = []
+    known: frozenset[tuple[str, str | None, str]] = frozenset()
     for context in combinations:
         made = context.name, context.profile, context.variant
-        setting = Setting(context, lambda made=made: InProcess(*made))  # type: ignore[misc]
+        setting = Setting(context, lambda made=made: InProcess(*made), known=known)  # type: ignore[misc]
         codes.append(_run(setting, options, share, Target("", None), ""))
+        known |= {setting.failure.key} if setting.failure is not None else frozenset()
     return max(codes)
 
 
@@ -161,6 +163,9 @@ def _run(setting: Setting, options: Options, seconds: float, target: Target, ver
     if failure is None:
         click.echo(f"{where}: nothing found, {setting.examples} examples, {setting.asked} requests")
         return QUIET
+    if failure.key in setting.known:
+        click.echo(f"{where}: {failure.violation.invariant}: as under another profile or variant, not shrunk again")
+        return FOUND
     _report(setting, failure, options, target, version, where)
     return FOUND
 
@@ -180,7 +185,10 @@ def _report(setting: Setting, failure: StepFailure, options: Options, target: Ta
         click.echo(f"  {number:3}. {describe_step(step)}")
     directory = save(options["findings"], finding)
     if directory is not None:
-        write_evidence(directory, finding, setting.context, small.failure.check.trace)
+        try:
+            write_evidence(directory, finding, setting.context, small.failure.check.trace)
+        except Exception as error:
+            click.echo(f"  the exchange is not written: {type(error).__name__}: {error}")
     kept = f"kept in {directory}" if directory else f"already known as {finding.id}"
     click.echo(f"  {finding.label}, after {setting.examples} examples, {kept}")
 

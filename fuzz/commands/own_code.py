@@ -19,6 +19,7 @@ from wireproof.fuzz.findings.findings_folder import save
 from wireproof.fuzz.findings.of_own_code import finding_of
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.known_targets import TARGETS, CodeTarget, default_protocol, has_model
+from wireproof.fuzz.seed_replay import replayed_seeds
 from wireproof.protocols import protocol_names
 
 MOST_SEEDS = 2000
@@ -68,14 +69,17 @@ class _CodeFuzzing:
     def __call__(self) -> int:
         """Fuzz, reduce and keep the finding; return the exit code."""
         console = Console(highlight=False)
+        engine = self._engine(console)
         known = self._replay_corpus(console)
-        result = known or self._fuzz(console)
-        if result.crash is None:
+        result = known or self._fuzz(console, use_atheris=engine == "atheris")
+        if not result.found:
             click.echo(f"{self.target.name}: nothing found, {_describe_progress(result.progress)}")
             return QUIET
         finding = finding_of(self.target, self.protocol, result, self.seed)
         directory = save(self.findings, finding)
-        click.echo(f"{self.target.name}: {finding.detail}")
+        click.echo(f"{self.target.name}: {finding.detail} ({finding.protocol} {finding.profile} {finding.variant})")
+        for number, step in enumerate(finding.steps, 1):
+            click.echo(f"  {number:3}. {step[:200]}")
         where = f"kept in {directory}" if directory else f"already known as {finding.id}"
         click.echo(f"found after {result.progress.executions} executions, {len(finding.data)} bytes, {where}")
         return FOUND
@@ -93,7 +97,8 @@ class _CodeFuzzing:
         console.print(f"{len(kept)} inputs of {self.corpus} replayed")
         return None
 
-    def _fuzz(self, console: Console) -> FuzzerResult:
+    def _engine(self, console: Console) -> str:
+        """Return the engine that is used. Raises `UsageError` if it is not installed."""
         use_atheris = coverage_guided.is_available() and self.engine != "hypothesis"
         if not use_atheris:
             if self.engine == "atheris":
@@ -102,6 +107,13 @@ class _CodeFuzzing:
                 console.print("atheris is not installed: fuzzing with Hypothesis, without coverage")
             if not property_based.IS_AVAILABLE:
                 raise click.UsageError("Hypothesis is not installed: install wireproof[fuzz]")
+        return "atheris" if use_atheris else "hypothesis"
+
+    def _fuzz(self, console: Console, *, use_atheris: bool) -> FuzzerResult:
+        replayed = replayed_seeds(self.target, self.protocol, self.seed, most=self.runs)
+        if replayed.broken is not None:
+            return replayed.broken
+        console.print(f"{replayed.checked} of {len(set(replayed.seeds))} seeds replayed")
         with console.status("fuzzing") as status, TemporaryDirectory(prefix="wireproof-corpus-") as scratch:
 
             def report(progress: FuzzerProgress) -> None:
@@ -113,7 +125,7 @@ class _CodeFuzzing:
             if not use_atheris:
                 return property_based.run(self.target, self.protocol, **how)
             folder = self.corpus or Path(scratch)
-            corpora.seed(folder, self.target.seeds(self.protocol), MOST_SEEDS)
+            corpora.seed(folder, replayed.seeds, MOST_SEEDS, self.seed)
             return coverage_guided.run(self.target, self.protocol, folder, **how)
 
 
@@ -160,6 +172,21 @@ def scheduler(context: click.Context, /, **options: Any) -> None:
     wireproof fuzz scheduler --time 60 --corpus corpus/scheduler
     """
     context.exit(_run("scheduler", default_protocol(), options))
+
+
+@click.command(epilog=PROTOCOLS)
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@_options
+@click.pass_context
+def transport(context: click.Context, /, name: str, **options: Any) -> None:
+    """Feed conversations of PROTOCOL to the stream transport at any pace, with readers of any speed.
+
+    Exit codes: 0 nothing found, 1 something found, 2 usage.
+
+    \b
+    wireproof fuzz transport PROTOCOL --time 60 --corpus corpus/transport
+    """
+    context.exit(_run("transport", name, options))
 
 
 @click.command(epilog=PROTOCOLS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.commands.options import Options
 from wireproof.fuzz.commands.server import checked
 from wireproof.fuzz.differential.diff_reproduction import unlike_reference
-from wireproof.fuzz.findings.finding import SCRIPT_ENGINES, FindingError, FuzzFinding
+from wireproof.fuzz.findings.finding import SCRIPT_ENGINES, STEP_ENGINE, FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load
-from wireproof.fuzz.invariants.invariant_error import InvariantError
-from wireproof.fuzz.known_targets import TARGETS
+from wireproof.fuzz.findings.of_own_code import broken
+from wireproof.fuzz.known_targets import TARGETS, CodeTarget
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_reproduction import shown
 from wireproof.fuzz.live_settings import broken_now
+from wireproof.fuzz.seed_replay import replayed_seeds
+from wireproof.fuzz.store_steps import describe_step, steps_of
 from wireproof.protocols import protocol_names
 
 GONE, REPRODUCED = 0, 1
@@ -54,9 +57,20 @@ def command(context: click.Context, /, finding: Path, target: str | None, **opti
         raise click.UsageError(f"cannot replay: {error.strerror or error}") from None
     if detail is not None:
         click.echo(f"REPRODUCED {found.id}: {detail}")
-        context.exit(REPRODUCED)
-    click.echo(f"GONE {found.id}: {found.oracle} holds for this input")
-    context.exit(GONE)
+    else:
+        click.echo(f"GONE {found.id}: {found.oracle} holds for this input")
+    for number, step in enumerate(_steps(found), 1):
+        click.echo(f"  {number:3}. {step}")
+    context.exit(GONE if detail is None else REPRODUCED)
+
+
+def _steps(found: FuzzFinding) -> Iterable[str]:
+    """Return what the input of a finding does, one step a line."""
+    if found.engine in TARGETS:
+        return found.steps or TARGETS[found.engine].described(found.protocol, found.data).steps
+    if found.engine == STEP_ENGINE:
+        return map(describe_step, steps_of(found.script, _context(found)))
+    return ()
 
 
 def _shown(found: FuzzFinding, target: str | None, options: Options) -> str | None:
@@ -85,11 +99,17 @@ def _on_own_code(found: FuzzFinding) -> str | None:
     """Return the broken invariant, as text; None for nothing."""
     if found.engine not in TARGETS:
         raise FindingError(f"findings of engine {found.engine} cannot be replayed")
-    try:
-        TARGETS[found.engine].check(found.protocol, found.data)
-    except InvariantError as violation:
-        return str(violation)
-    return None
+    target = TARGETS[found.engine]
+    if not found.data and not found.steps:
+        return _while_seeds_are_made(target, found)
+    violation = broken(target, found.protocol, found.data)
+    return None if violation is None else f"{violation} ({found.protocol} {found.profile} {found.variant})"
+
+
+def _while_seeds_are_made(target: CodeTarget, found: FuzzFinding) -> str | None:
+    """Make the seeds again, for a finding without an input; return what breaks, as text."""
+    result = replayed_seeds(target, found.protocol, found.seed, seconds=0).broken
+    return result.output if result is not None and result.without_input is not None else None
 
 
 def _on_server(found: FuzzFinding, text: str | None, options: Options) -> str | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import time
+from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ from wireproof.fuzz.commands.features import FEATURES, declared
 from wireproof.fuzz.commands.notes import say_what_is_missing
 from wireproof.fuzz.commands.options import PROTOCOLS, Options
 from wireproof.fuzz.findings.evidence import write_evidence
-from wireproof.fuzz.findings.finding import FuzzFinding
-from wireproof.fuzz.findings.findings_folder import save
+from wireproof.fuzz.findings.finding import FindingError, FuzzFinding
+from wireproof.fuzz.findings.findings_folder import load, load_all, save
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
 from wireproof.fuzz.live.live_campaign import Campaign, CampaignFinding, CampaignLimits, CampaignProgress
@@ -54,6 +56,12 @@ TIMEOUT = 5.0
 )
 @click.option("--profile", default="auto", help="Profile that the server speaks; auto detects it.")
 @click.option("--variant", default="auto", help="Layout variant; auto detects it.")
+@click.option(
+    "--known",
+    type=click.Path(path_type=Path, exists=True),
+    multiple=True,
+    help="Finding, or folder of findings, that is known: not reported again, and its death is steered around.",
+)
 @FEATURES
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
 @click.pass_context
@@ -70,7 +78,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     """
     try:
         code = _fuzz(name, target, options)
-    except (TargetError, StartError, ProbeError) as error:
+    except (TargetError, StartError, ProbeError, FindingError) as error:
         click.echo(f"wireproof: {error}", err=True)
         code = USAGE
     except OSError as error:
@@ -132,6 +140,7 @@ class _ServerFuzzing:
     target: Target
     version: str
     options: Options
+    began: float = field(default_factory=time.monotonic)
 
     def __call__(self) -> int:
         """Fuzz and keep the findings; return the exit code."""
@@ -147,6 +156,7 @@ class _ServerFuzzing:
                 click.echo(str(progress))
 
         campaign = Campaign(self.live, seed=options["seed"], limits=limits, report=report)
+        campaign.steer_around(known_findings(options["known"]))
         found, interrupted = 0, False
         try:
             with status:
@@ -157,6 +167,9 @@ class _ServerFuzzing:
             interrupted = True
         why = "interrupted: " if interrupted else f"{campaign.stopped}: " if campaign.stopped else ""
         click.echo(f"{why}{campaign.progress}")
+        if campaign.deaths:
+            met, avoided = campaign.deaths.met, campaign.deaths.avoided
+            click.echo(f"known deaths: met {met} times more, {avoided} scripts not played because of them")
         if found or interrupted:
             return FOUND if found else INTERRUPTED
         return USAGE if campaign.lost else QUIET
@@ -167,8 +180,18 @@ class _ServerFuzzing:
             one, self.live.context, options["findings"], self.target.label, self.version, options["seed"]
         )
         where = f"kept in {directory}" if directory else f"already known as {finding.id}"
-        click.echo(f"{finding.oracle}: {finding.detail}")
-        click.echo(f"  {finding.label}, after {one.executions} executions, {len(finding.script)} steps, {where}")
+        after = f"{time.monotonic() - self.began:.0f} s and {one.executions} executions"
+        click.echo(f"{finding.oracle}: {finding.detail} [{finding.shape}]")
+        click.echo(f"  {finding.label}, after {after}, {len(finding.script)} steps, {where}")
+
+
+def known_findings(paths: Iterable[Path]) -> list[FuzzFinding]:
+    """Return the findings of directories, files and folders of findings. Raises `FindingError`."""
+    found: list[FuzzFinding] = []
+    for path in paths:
+        is_one = path.is_file() or (path / "finding.json").exists()
+        found += [load(path)] if is_one else load_all(path)
+    return found
 
 
 def keep_found(

@@ -20,7 +20,7 @@ SCRIPT_ENGINES = frozenset({"server", "differential"})
 """Engines whose findings are scripts, judged by the servers' answers."""
 STEP_ENGINE = "machine"
 """The engine whose findings are scripts, judged while they are played."""
-DECODED = frozenset({"detail", "data", "script", "reproduced"})
+DECODED = frozenset({"detail", "data", "script", "steps", "reproduced"})
 """Fields that JSON holds in another form."""
 
 
@@ -52,6 +52,8 @@ class FuzzFinding:
     implementation: str = ""
     data: bytes = b""
     """The input of an engine that feeds bytes."""
+    steps: tuple[str, ...] = ()
+    """What an input of bytes does, one step a line, for people."""
     script: Script = ()
     """The input of an engine that plays scripts."""
     reproduced: tuple[int, int] = (0, 0)
@@ -101,6 +103,7 @@ class FuzzFinding:
             "target": self.target,
             "implementation": self.implementation,
             "data": self.data.hex(),
+            "steps": list(self.steps),
             "script": to_json(self.script),
             "again": {"seen": self.reproduced[0], "of": self.reproduced[1]},
             "found_at": self.found_at,
@@ -121,6 +124,7 @@ class FuzzFinding:
                 **kept,
                 detail=document["told"],
                 data=bytes.fromhex(document["data"]),
+                steps=tuple(map(str, document.get("steps", ()))),
                 script=from_json(document["script"]),
                 reproduced=reproduced,
             )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wireproof.fuzz.coverage_guided import FuzzerResult
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.shrink import smaller
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.known_targets import CodeTarget
-from wireproof.protocols import protocol
 
 __all__ = ["broken", "finding_of"]
 
@@ -24,14 +25,19 @@ def broken(target: CodeTarget, name: str, data: bytes) -> InvariantError | None:
 
 
 def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -> FuzzFinding:
-    """Return the finding of a result of an engine; the result must hold an input."""
+    """Return the finding of a result of an engine that found something."""
+    if result.without_input is not None:
+        wrong, told = result.without_input, target.described(name, b"")
+        common = name, told.profile, told.variant
+        return FuzzFinding(target.name, wrong.invariant, wrong.detail, wrong.shape, *common, seed=seed)
     assert result.crash is not None
     found = broken(target, name, result.crash)
-    spoken = protocol(name)
-    common = (name, spoken.default_profile, spoken.default_variant)
     if found is None:
+        told = target.described(name, result.crash)
         detail = result.output.strip().splitlines()[-1:] or ["the process ended"]
-        return FuzzFinding(target.name, "the process stays", detail[0], "ended", *common, data=result.crash)
+        common = name, told.profile, told.variant
+        found_here = FuzzFinding(target.name, "the process stays", detail[0], "ended", *common, data=result.crash)
+        return replace(found_here, steps=told.steps, seed=seed)
 
     def same(data: bytes) -> bool:
         other = broken(target, name, data)
@@ -39,13 +45,17 @@ def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -
 
     data = smaller(result.crash, same)
     again = sum(same(data) for _ in range(AGAIN))
+    told = target.described(name, data)
     return FuzzFinding(
         target.name,
         found.invariant,
         str(broken(target, name, data) or found),
         found.shape,
-        *common,
+        name,
+        told.profile,
+        told.variant,
         data=data,
+        steps=told.steps,
         executions=result.progress.executions,
         seed=seed,
     ).rerun(again, AGAIN)

@@ -24,9 +24,13 @@ from wireproof.protocols import (
     Message,
     ProtocolError,
     RemoteProtocolError,
+    Request,
 )
-from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.connection import MINIMUM_FRAME_LIMIT
+from wireproof.protocols.errors import ErrorCode, MalformedFrameError
+from wireproof.protocols.fields import Absent, Blob, Flag, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
 from wireproof.protocols.frames import Decoder, FrameContext
+from wireproof.protocols.profile import Layout
 
 __all__ = [
     "Make",
@@ -34,7 +38,9 @@ __all__ = [
     "check_datagrams",
     "check_economy",
     "check_frame",
+    "check_limit",
     "check_message",
+    "check_redrawn",
     "check_requests",
     "check_stream",
     "check_written",
@@ -44,6 +50,8 @@ __all__ = [
 
 Make = Callable[[], Connection]
 """Makes a connection in the state in which a stream is read."""
+LARGE_LIMIT = 1 << 40
+"""A frame limit that no input exceeds by what it announces in the sizes of most fields."""
 PARTS_A_BYTE = 8
 """Most field values from one byte of a stream: more would be memory that grows faster than its input."""
 
@@ -220,6 +228,53 @@ def check_frame(decode: Decoder, data: bytes, at: int, context: FrameContext) ->
         raise InvariantError("consumption is monotone", f"{message.NAME} from {at} to {stop} of {end}", "stop")
 
 
+def check_limit(
+    decode: Decoder, data: bytes, layout: Callable[[type[Message]], Layout], request: Request | None
+) -> None:
+    """Decode the first frame under limits near its size. Raises `InvariantError`.
+
+    A frame of exactly the limit is taken. One byte more is refused, except where no frame of the kind can exceed the
+    smallest limit, so that none is checked.
+    """
+
+    def under(limit: int) -> tuple[Message | None, int] | str:
+        context = FrameContext(limit)
+        context.request = request
+        try:
+            return decode(data, 0, len(data), context)
+        except MalformedFrameError as error:
+            return error.code
+
+    whole = under(LARGE_LIMIT) if data else ""
+    if isinstance(whole, str):
+        return
+    message, size = whole
+    if message is None:
+        return
+    if (same := under(size)) != whole:
+        detail = f"{size} bytes of {message.NAME}: {same}"
+        raise InvariantError("a frame of the limit is taken", detail[:400], message.NAME)
+    if not _may_exceed(layout(type(message))):
+        return
+    if (refused := under(size - 1)) != ErrorCode.FRAME_TOO_LARGE:
+        detail = f"{message.NAME} of {size} bytes, {size - 1} are allowed: {refused}"
+        raise InvariantError("a frame beyond the limit is refused", detail[:400], message.NAME)
+
+
+def _may_exceed(layout: Layout) -> bool:
+    """Return whether a message may be larger than the smallest limit; False where another reply is inside."""
+    size = len(layout.lead)
+    for _, kind in layout.fields:
+        match kind:
+            case Nested():
+                return False
+            case Blob(width):
+                size += width.maximum
+            case Rows() | Repeated() | Rest():
+                return True
+    return size > MINIMUM_FRAME_LIMIT
+
+
 def check_requests(codec: Any, data: bytes, at: int, limit: int) -> None:
     """Decode requests from `data[at:]` without a connection: named errors, progress, the same bytes encoded.
 
@@ -276,6 +331,53 @@ def check_message(encode: Callable[[Message], bytes], message: Message, make: Ma
         raise InvariantError(
             "decode(encode(message)) is message", f"{message!r} is {data.hex()}: {found}"[:400], message.NAME
         )
+
+
+def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Message | None], source: bytes) -> None:
+    """Change the fields of a message by the bytes of `source` and encode it: refused by name, or read as the same.
+
+    Values beyond a field must be refused. Raises `InvariantError`.
+    """
+    fields = [(name, kind) for name, kind in codec.layout(type(message)).fields if not isinstance(kind, Absent)]
+    if not fields:
+        return
+    name, kind = fields[source[0] % len(fields)]
+    value, fits = _redrawn(kind, getattr(message, name), source)
+    changed = msgspec.structs.replace(message, **{name: value})
+    try:
+        data = codec.encode(changed)
+    except LocalProtocolError:
+        if fits:
+            detail = f"{message.NAME}.{name} = {value!r} is refused"[:300]
+            raise InvariantError("every value of a field can be written", detail, f"{message.NAME}.{name}") from None
+        return
+    again = None if fits is False else decode(data)
+    if fits is False or (again is not None and again != changed):
+        detail = f"{message.NAME}.{name} = {value!r} is written as {data.hex()}"[:300]
+        what = "what cannot be written is refused" if fits is False else "decode(encode(message)) is message"
+        raise InvariantError(what, detail if fits is False else f"{detail}, read as {again!r}"[:600], message.NAME)
+
+
+def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | None]:
+    """Return a value for a field and whether it can be written; None: the codec decides, but must be consistent."""
+    which, rest = source[1] % 6, source[2:]
+    match kind:
+        case UInt():
+            edges = (0, 1, kind.maximum, kind.maximum + 1, -1, kind.maximum ^ int.from_bytes(rest[:8]) % 256)
+            return edges[which], 0 <= edges[which] <= kind.maximum
+        case Flag():
+            return (True, False, 1, None, 2, b"\1")[which], which < 2
+        case Raw(size):
+            sizes = (size, size, size + 1, max(size - 1, 0), 0, size)
+            data = (rest * (size + 1))[: sizes[which]] if rest else bytes(sizes[which])
+            return data, len(data) == size
+        case Blob(width):
+            sizes = (len(rest), 0, min(width.maximum, 1 << 16), min(width.maximum + 1, 1 << 17), len(rest), 3)
+            size = sizes[which]
+            return (rest * (size // len(rest) + 1))[:size] if rest else bytes(size), size <= width.maximum
+        case Split() | Terminated() | Rest():
+            return (rest, rest + b"\0x", b"", b"\0", rest[:1], rest.replace(b"\0", b"/"))[which], None
+    return value, None
 
 
 def _encoded(encode: Callable[[Message], bytes], message: Message) -> bytes:

@@ -69,7 +69,7 @@ class ScheduleCheck:
     """A scheduler and its model on a virtual clock; `tick` and `start` are in ns, `items` is the size of a slice."""
 
     def __init__(self, *, tick: int = 1, items: int = 4, start: int = 0) -> None:
-        self.clock, self.tick = VirtualClock(start_monotonic_ns=start), tick
+        self.clock, self.tick = VirtualClock(start_monotonic_ns=start), 1 << tick.bit_length() - 1
         self.scheduler: Scheduler[ScheduledRecord] = Scheduler(
             self.clock, self._on_due, tick_ns=tick, slice_items=items
         )
@@ -126,6 +126,7 @@ class ScheduleCheck:
         filed = {one for one in self.records if one.bucket is not None}
         if filed != set(self.model):
             raise InvariantError("never lost, never kept", f"holds {filed}, expected {set(self.model)}", "held")
+        self._check_memory()
         now = self.clock.monotonic_ns()
         due = sorted(one.name for one, (instant, _, _) in self.model.items() if instant <= now)
         overdue = sorted(one.name for one in self.scheduler.overdue(now))
@@ -133,6 +134,18 @@ class ScheduleCheck:
             raise InvariantError(
                 "what is overdue is reported exactly", f"reported {overdue}, expected {due}", "overdue"
             )
+
+    def _check_memory(self) -> None:
+        """Check that cancelled and delivered records leave nothing behind. Raises `InvariantError`."""
+        held = self.scheduler
+        for name, table, order in (("spans", held._far, held._spans), ("ticks", held._near, held._ticks)):
+            if sorted(table) != sorted(order):
+                detail = f"{name} {sorted(table)} in the table and {sorted(order)} in the heap"
+                raise InvariantError("table and heap agree", detail, name)
+        empty = sum(not bucket for bucket in held._far.values())
+        if empty > len(held._far) - empty + 2 * scheduler.SPARSE + 2:
+            detail = f"{empty} empty spans beside {len(held._far) - empty} others"
+            raise InvariantError("memory is proportional to the live items", detail, "empty spans")
 
     def _on_due(self, item: ScheduledRecord) -> None:
         if item not in self.model:

@@ -60,7 +60,8 @@ class Attribution:
         whole = self._unclosed(joined(few))
         small = self._small(whole)
         found = self._verified(small)
-        if found.seen == found.of or small == whole:
+        too_slow = found.seen > 0 and time.monotonic() > self._deadline + self._seconds
+        if found.seen == found.of or small == whole or too_slow:
             return found
         other = self._verified(whole)
         return other if other.seen > found.seen else found

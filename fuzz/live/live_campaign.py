@@ -25,13 +25,15 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
+from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.attribution import Attributed, Attribution
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.known_deaths import FATAL, KnownDeaths
 from wireproof.fuzz.live.mutators import mutated
 from wireproof.fuzz.live.novelty import SeenShapes
 from wireproof.fuzz.live.observation import Play, Suspicion
@@ -49,6 +51,10 @@ SAMPLE = 32
 REST = 256
 """Plays after which a server that we started is restarted."""
 SEEDS = 300
+DRAWS, MEETING = 16, 0.03
+"""How often a script is drawn again that would meet a known death, and the share of these that are played."""
+MOST_SHRINKING = 0.1
+"""Most of the time of a run that one reduction takes."""
 UNCHANGED = 0.2
 """Share of plays of an unmutated seed."""
 MOST_SUSPICIONS = 5
@@ -121,6 +127,9 @@ class Campaign:
         self._first: deque[Script] = deque()
         self._recent: deque[Script] = deque(maxlen=WINDOW)
         self._known: dict[tuple[str, str, str], int] = {}
+        self.deaths = KnownDeaths(self._context)
+        self._apart: set[tuple[str, str, str]] = set()
+        """Keys of the deaths that were reported, or that are known."""
         self.progress = CampaignProgress()
         self.stopped = ""
         self.lost = False
@@ -135,6 +144,14 @@ class Campaign:
     def begin_with(self, scripts: Iterable[Script]) -> None:
         """Play these scripts first, unchanged."""
         self._first.extend(scripts)
+
+    def steer_around(self, findings: Iterable[FuzzFinding]) -> None:
+        """Take findings as known: they are not reported again, and scripts that would meet their deaths are rare."""
+        for one in findings:
+            self._known[one.oracle, one.clause or "", one.shape] = MOST_SUSPICIONS
+            if one.oracle in FATAL:
+                self._apart.add((one.oracle, one.clause or "", one.shape))
+                self.deaths.add([one.script])
 
     def run(self) -> Iterator[CampaignFinding]:
         """Fuzz until a limit is reached; yield each finding. Raises `StartError`."""
@@ -172,8 +189,17 @@ class Campaign:
         return play
 
     def _script(self) -> Script:
+        """Return the next script, rarely one that would meet a known death."""
         if self._first:
             return self._first.popleft()
+        for _ in range(DRAWS):
+            script = self._drawn()
+            if not self.deaths.would_meet(script) or self._random.random() < MEETING:
+                break
+            self.deaths.avoided += 1
+        return script
+
+    def _drawn(self) -> Script:
         seed = self._seeds[self.progress.executions % len(self._seeds)]
         if self._random.random() < UNCHANGED:
             return seed
@@ -183,18 +209,45 @@ class Campaign:
     def _look_into(self, suspicion: Suspicion) -> CampaignFinding | None:
         """Return the finding of a suspicion; None if it is known or not reproduced."""
         times = self._known.get(suspicion.key, 0)
+        if suspicion.oracle in FATAL and self._is_known(suspicion):
+            self.deaths.met += 1
+            return None
         if times >= MOST_SUSPICIONS or (suspicion.oracle == "others are served" and self._was_slow()):
             return None
         restarts = self._live.restarts
-        what = Attribution(self._live, suspicion, seconds=self._limits.shrink_s).of(list(self._recent))
+        what = Attribution(self._live, suspicion, seconds=self._shrink_s()).of(list(self._recent))
         self._live.restarts = restarts
         believed = what.seen > 0 or suspicion.oracle == "the process stays"
-        self._known[suspicion.key] = MOST_SUSPICIONS if believed else times + 1
+        self._known[suspicion.key] = MOST_SUSPICIONS if believed and not suspicion.is_wordless else times + 1
         self._restart("after a suspicion")
         if not believed:
             return None
+        found = self._kept_apart(what) if suspicion.oracle in FATAL else what
+        if found is None:
+            return None
         self.progress.findings += 1
-        return CampaignFinding(what, self.progress.executions)
+        return CampaignFinding(found, self.progress.executions)
+
+    def _is_known(self, suspicion: Suspicion) -> bool:
+        """Return whether a death is known: by its words, or without any by the traits of the script."""
+        if not suspicion.is_wordless:
+            return self._known.get(suspicion.key, 0) >= MOST_SUSPICIONS
+        return self.deaths.would_meet(self._recent[-1])
+
+    def _kept_apart(self, what: Attributed) -> Attributed | None:
+        """Return an attributed death, told apart by its script where it has no words; None if that is known."""
+        what = replace(what, suspicion=self.deaths.told_apart(what.suspicion, what.script))
+        if what.seen:
+            self.deaths.add([what.script])
+        if what.suspicion.key in self._apart:
+            return None
+        self._apart.add(what.suspicion.key)
+        return what
+
+    def _shrink_s(self) -> float:
+        """Return the seconds to reduce a script: less where the run is short, so that others are found, too."""
+        share = MOST_SHRINKING * self._limits.seconds
+        return min(self._limits.shrink_s, max(share, 1.0)) if share else self._limits.shrink_s
 
     def _restart_if_needed(self, play: Play) -> None:
         if play.death is not None and self._recent:

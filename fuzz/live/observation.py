@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from wireproof.conformance.model.trace import Kind, Trace
@@ -26,6 +26,12 @@ class Suspicion:
     detail: str
     shape: str
     clause: str | None = None
+    is_wordless: bool = False
+    """Whether a process ended and printed nothing that tells its cause."""
+
+    def with_shape(self, shape: str) -> Suspicion:
+        """Return the suspicion with another shape."""
+        return replace(self, shape=shape, is_wordless=False)
 
     @property
     def key(self) -> tuple[str, str, str]:

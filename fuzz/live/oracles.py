@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.monitor.monitor import monitored
+from wireproof.conformance.verdict.causes import signature
+from wireproof.conformance.verdict.last_words import in_frame, last_words
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection
 from wireproof.fuzz.live.execution import sync_request_of
 from wireproof.fuzz.live.observation import Play, Suspicion, normalised
@@ -22,7 +24,6 @@ __all__ = ["NEEDS_FRESH_PROCESS", "ORACLES", "SAMPLED", "judged"]
 
 Oracle = Callable[[Play], Suspicion | None]
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|SUMMARY: \w*Sanitizer|runtime error:")
-STACK = re.compile(r'^\s*File "|^\s*#\d+ |^\w*(?:Error|Exception)\b|panicked at|^\s+at ')
 GROWTH = 32 << 20
 """Bytes by which a process may grow beyond the allowance for what it was sent."""
 A_BYTE_TAKES = 64
@@ -39,15 +40,27 @@ def sanitizer(play: Play) -> Suspicion | None:
     if not reports:
         return None
     line = next((one for one in reports if "SUMMARY" in one), reports[0])
-    return Suspicion("a sanitizer is silent", line.strip(), normalised(line.partition("SUMMARY:")[2] or line))
+    words = last_words("\n".join(play.words))
+    place = f" in {words.frame}" if words.frame and words.frame not in line else ""
+    shape = f"{_kind_of_report(words.said or line)} in {words.frame}" if words.frame else _kind_of_report(line)
+    return Suspicion("a sanitizer is silent", line.strip() + place, normalised(shape))
+
+
+def _kind_of_report(line: str) -> str:
+    """Return what a line of a sanitizer names, without the place."""
+    line = line.partition("SUMMARY:")[2] or line
+    return line.partition("runtime error:")[2] or line
 
 
 def death(play: Play) -> Suspicion | None:
     """Report that the process ended."""
     if play.death is None:
         return None
-    stack = [normalised(line) for line in play.words if STACK.search(line)][-3:]
-    return Suspicion("the process stays", f"the server {play.death}", " | ".join([play.death, *stack]))
+    words = last_words("\n".join(play.words))
+    how, cause = signature({"death": play.death, **words.extra})
+    told = f": {words.said}{in_frame(words.extra)}" if words.said and cause else ""
+    shape = " | ".join(filter(None, (how, normalised(cause))))
+    return Suspicion("the process stays", f"the server {play.death}{told}"[:400], shape, is_wordless=not cause)
 
 
 def hang(play: Play) -> Suspicion | None:

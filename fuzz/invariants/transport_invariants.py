@@ -1,0 +1,283 @@
+"""A stream transport of the reference server with a real session, on a virtual loop and a socket that is a model.
+
+What must hold: however bytes come and are taken, the peer gets what it gets when all comes at once; nobody reads,
+handles or writes while the peer takes nothing; a connection that closes sends all it wrote first, is waited for as long
+as the peer makes progress and no longer; nothing is left behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import count
+from types import TracebackType
+from typing import Any, cast
+
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.registry import create_service
+from wireproof.reference_server.service import Limits, Peer, Service, seeded_ids
+from wireproof.reference_server.streams import StreamConnections, StreamProtocol
+
+__all__ = ["LINGER_S", "TransportCheck", "TransportCheckOptions"]
+
+LINGER_S = 2.0
+PORT = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class TransportCheckOptions:
+    """What is sent to which server; `high_water` is the mark in bytes beyond which a slow reader pauses it."""
+
+    protocol: str
+    profile: str
+    variant: str
+    sent: bytes
+    high_water: int
+
+
+def _service(options: TransportCheckOptions) -> Service:
+    made = {"profile": options.profile, "variant": options.variant}
+    return create_service(options.protocol, clock=VirtualClock(), ids=seeded_ids(1), **made)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4096)
+def _expected(options: TransportCheckOptions, piece: int) -> bytes:
+    """Return what a session writes that gets the bytes in pieces and then the end, and is never paused."""
+    written: list[bytes] = []
+    closed: list[bool] = []
+    session = _service(options).connect(Peer("tcp", "127.0.0.1", PORT), written.append, lambda: closed.append(True))
+    for at in range(0, len(options.sent), piece):
+        if not closed:
+            session.data_received(options.sent[at : at + piece])
+    if not closed:
+        session.eof_received()
+    return b"".join(written)
+
+
+class _Timer:
+    """A call of the virtual loop."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self.call: Callable[[], object] | None = call
+
+    def cancel(self) -> None:
+        self.call = None
+
+
+class _VirtualLoop:
+    """The part of an event loop that the transport uses."""
+
+    def __init__(self) -> None:
+        self._now, self._number = 0.0, count()
+        self._calls: list[tuple[float, int, _Timer]] = []
+
+    def time(self) -> float:
+        return self._now
+
+    def call_later(self, delay: float, call: Callable[..., object], *arguments: object) -> _Timer:
+        timer = _Timer(lambda: call(*arguments))
+        heappush(self._calls, (self._now + delay, next(self._number), timer))
+        return timer
+
+    def call_soon(self, call: Callable[..., object], *arguments: object) -> _Timer:
+        return self.call_later(0.0, call, *arguments)
+
+    def advance(self, seconds: float) -> None:
+        until = self._now + seconds
+        while self._calls and self._calls[0][0] <= until:
+            self._now, _, timer = heappop(self._calls)
+            if timer.call is not None:
+                timer.call()
+        self._now = until
+
+    @property
+    def waiting(self) -> int:
+        return sum(timer.call is not None for _, _, timer in self._calls)
+
+
+class _ModelSocket:
+    """A transport as asyncio's: it buffers what is written, pauses the protocol, and reads only if it is not paused."""
+
+    family = socket.AF_INET
+
+    def __init__(self, check: TransportCheck) -> None:
+        self._check = check
+        self.unsent = bytearray()
+        self.taken = bytearray()
+        self.reads, self.paused = True, False
+        self.eof = self.closing = self.aborted = False
+        self._high, self._low = 0, 0
+
+    def get_extra_info(self, name: str) -> object:
+        return self if name == "socket" else ("127.0.0.1", PORT)
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        self._high, self._low = high, high // 4
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.unsent)
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
+
+    def write(self, data: bytes) -> None:
+        if self.eof or self.closing:
+            raise InvariantError("nothing is written after the end", f"{len(data)} bytes after it", "write")
+        if self.paused and data:
+            raise InvariantError("a paused session writes nothing", f"{data[:80].hex()} while paused", "paused")
+        self.unsent += data
+        if len(self.unsent) > self._high and not self.paused:
+            self.paused = True
+            self._check.protocol.pause_writing()
+
+    def write_eof(self) -> None:
+        self.eof = True
+
+    def close(self) -> None:
+        if not self.closing:
+            self.closing, self.reads = True, False
+
+    def abort(self) -> None:
+        self.aborted = self.closing = True
+        self.unsent.clear()
+
+    def drain(self, size: int) -> int:
+        """Let the peer take bytes; return how many it took."""
+        taken = bytes(self.unsent[:size])
+        del self.unsent[:size]
+        self.taken += taken
+        if self.paused and len(self.unsent) <= self._low:
+            self.paused = False
+            self._check.protocol.resume_writing()
+        return len(taken)
+
+
+class TransportCheck:
+    """One connection; every method raises `InvariantError`. Use it as a context manager."""
+
+    def __init__(self, options: TransportCheckOptions) -> None:
+        self._options = options
+        self._loop = _VirtualLoop()
+        self._rest = options.sent
+        self._ended = self._lost = False
+
+    def __enter__(self) -> TransportCheck:
+        self._outer = asyncio._get_running_loop()
+        asyncio._set_running_loop(cast(Any, self._loop))
+        limits = Limits(high_water=self._options.high_water, linger=LINGER_S)
+        self._connections = StreamConnections(_service(self._options), limits, 1)
+        self.protocol: StreamProtocol = self._connections.protocol()
+        self._socket = _ModelSocket(self)
+        self.protocol.connection_made(cast(Any, self._socket))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        asyncio._set_running_loop(self._outer)
+
+    @property
+    def _gone(self) -> bool:
+        return self._lost or self._socket.closing
+
+    def arrive(self, size: int) -> None:
+        """Let bytes come if the transport reads."""
+        if self._gone or self._ended or not self._socket.reads or not self._rest:
+            return
+        data, self._rest = self._rest[:size], self._rest[size:]
+        self.protocol.data_received(data)
+        self._settle()
+
+    def arrive_at_session(self, size: int) -> None:
+        """Give bytes to the session, also while it is paused: a transport may have read them before."""
+        session = self.protocol.session
+        if self._gone or self._ended or self._socket.eof or not self._rest or session is None:
+            return
+        data, self._rest = self._rest[:size], self._rest[size:]
+        session.data_received(data)
+        self._settle()
+
+    def drain(self, size: int) -> None:
+        """Let the peer take bytes."""
+        if not self._lost:
+            self._socket.drain(size)
+            self._settle()
+
+    def end(self) -> None:
+        """End the peer's side, where all it sent has come and is read."""
+        if self._gone or self._ended or self._rest or not self._socket.reads:
+            return
+        self._ended = True
+        if not self.protocol.eof_received():
+            self._socket.close()
+        self._settle()
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass in which the peer does nothing; a connection that closes meanwhile must end in time."""
+        was_closing, unsent = self._socket.eof or self._socket.closing, len(self._socket.unsent)
+        self._loop.advance(seconds)
+        if was_closing and seconds >= 2 * LINGER_S and not self._lost and not self._socket.aborted and unsent:
+            detail = f"{unsent} bytes are not taken for {seconds:g} s after the close"
+            raise InvariantError("a peer that takes nothing is not waited for", detail, "linger")
+        if self._socket.aborted and not was_closing:
+            raise InvariantError("an open connection is not aborted", f"after {seconds:g} s", "abort")
+        self._settle()
+
+    def finish(self) -> None:
+        """Let all come, the peer end its side and take everything; then nothing may be missing or left."""
+        cut = self._socket.aborted
+        for _ in range(4 * len(self._options.sent) + 64):
+            self.arrive(1 << 20)
+            self.end()
+            self.drain(1 << 20)
+            if self._lost:
+                break
+        if self._socket.eof and not self._lost:
+            self._lose()  # the peer saw the end of the stream and closes, too
+        if not self._lost:
+            detail = f"{len(self._rest)} bytes are not read, {len(self._socket.unsent)} not sent"
+            raise InvariantError("a connection whose peer has ended is closed", detail, "open")
+        if not cut:
+            self._compare()
+        if self.protocol in self._connections.open or self._loop.waiting:
+            raise InvariantError("nothing is left behind a connection", f"{self._loop.waiting} timers", "left")
+
+    def _compare(self) -> None:
+        whole, single = _expected(self._options, 1 << 20), _expected(self._options, 1)
+        got = bytes(self._socket.taken)
+        if got in (whole, single) or (whole != single and len(got) == len(whole)):
+            return
+        least = min(len(got), len(whole))
+        first = next((at for at in range(least) if got[at] != whole[at]), least)
+        detail = f"{len(got)} bytes instead of {len(whole)}, byte {first} is the first other one"
+        raise InvariantError("whole is any pace", detail, "pace")
+
+    def _settle(self) -> None:
+        """Check what holds between two steps, and end a connection that is closed and sent."""
+        made = self._socket
+        if not self._lost and made.paused == made.reads and not (made.eof or made.closing):
+            state = "reads" if made.reads else "does not read"
+            detail = f"the transport {state} while writing is {'paused' if made.paused else 'not paused'}"
+            raise InvariantError("reading stops exactly while writing is paused", detail, state)
+        if made.eof and not made.closing and not made.reads:
+            raise InvariantError("a closing connection reads on", "reading is paused after the close", "drop")
+        if made.closing and not self._lost and not made.unsent:
+            self._lose()
+
+    def _lose(self) -> None:
+        self._lost = True
+        self.protocol.connection_lost(None)

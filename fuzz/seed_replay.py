@@ -1,0 +1,55 @@
+"""Makes the seeds of a target and checks all of them before anything is mutated: the cheapest way to find a bug."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
+from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected
+from wireproof.fuzz.known_targets import CodeTarget
+
+__all__ = ["REPLAY_S", "ReplayedSeeds", "replayed_seeds"]
+
+REPLAY_S = 10.0
+"""Seconds after which the replay of seeds ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedSeeds:
+    """The seeds of a target, how many were checked, and what one of them broke."""
+
+    seeds: Sequence[bytes]
+    checked: int
+    broken: FuzzerResult | None = None
+
+
+def replayed_seeds(
+    target: CodeTarget, name: str, seed: int, *, seconds: float = REPLAY_S, most: int = 0
+) -> ReplayedSeeds:
+    """Make all seeds and check them, in an order drawn by `seed`, for at most `seconds`; `most` is their number.
+
+    Seeds are made by the code under test, too, so an exception while they are made is a broken invariant.
+    """
+    seeds: list[bytes] = []
+    try:
+        seeds.extend(target.seeds(name))
+    except Exception as error:
+        doing = f"while seed {len(seeds) + 1} was made"
+        violation = error if isinstance(error, InvariantError) else unexpected(error, doing)
+        return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(violation), violation))
+    order = list(dict.fromkeys(seeds))
+    Random(f"replay {seed}").shuffle(order)
+    began = time.monotonic()
+    for number, data in enumerate(order, 1):
+        try:
+            target.check(name, data)
+        except InvariantError as violation:
+            rate = int(number / (time.monotonic() - began + 1e-9))
+            progress = FuzzerProgress(number, 0, len(order), rate)
+            return ReplayedSeeds(seeds, number, FuzzerResult(progress, data, str(violation)))
+        if time.monotonic() - began > seconds or number == most:
+            return ReplayedSeeds(seeds, number)
+    return ReplayedSeeds(seeds, len(order))

@@ -1,0 +1,97 @@
+"""The input of the transport's fuzz target: a conversation of the vectors, then when its bytes come and are taken.
+
+Bytes: profile and variant, high-water mark, conversation (2), then operations. A real session of the reference server
+runs in the stream transport of `reference_server/streams.py`, on a loop whose time is virtual and a socket that is a
+model: bytes wait on the way in, and on the way out until the peer takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from wireproof.fuzz.input_description import InputDescription
+from wireproof.fuzz.invariants.transport_invariants import LINGER_S, TransportCheck, TransportCheckOptions
+from wireproof.fuzz.seeds import exchanges
+from wireproof.protocols import protocol
+
+__all__ = ["check", "described", "seeds"]
+
+MARKS = (1, 8, 64, 1024)
+SIZES = (1, 2, 3, 5, 8, 17, 64, 1 << 20)
+TIMES = (0.1, LINGER_S / 2, LINGER_S, 3 * LINGER_S)
+HEAD = 4
+MOST_STEPS = 200
+MOST_SENT = 4096
+
+
+@cache
+def _spoken(name: str) -> tuple[tuple[str, str], ...]:
+    return tuple((one.name, variant) for one in protocol(name).profiles.values() for variant in one.variants)
+
+
+@cache
+def _streams(name: str, profile: str, variant: str) -> tuple[bytes, ...]:
+    """Return what the clients of conversations send on streams, the distinct ones."""
+    found = exchanges(name, profile, variant)
+    sent = (one.sent for one in found if protocol(name).link_of(one.link).transport == "stream")
+    return tuple(dict.fromkeys(one[:MOST_SENT] for one in sent))
+
+
+def _options(name: str, data: bytes) -> TransportCheckOptions:
+    profile, variant = _spoken(name)[data[0] % len(_spoken(name))]
+    streams = _streams(name, profile, variant)
+    sent = streams[int.from_bytes(data[2:4], "little") % len(streams)]
+    return TransportCheckOptions(name, profile, variant, sent, MARKS[data[1] % len(MARKS)])
+
+
+def check(name: str, data: bytes) -> None:
+    """Play an input. Raises `InvariantError`."""
+    if len(data) >= HEAD:
+        _play(name, data, [])
+
+
+def _play(name: str, data: bytes, done: list[str]) -> None:
+    options = _options(name, data)
+    done.append(f"the peer sends {options.sent.hex()}; high-water mark {options.high_water}")
+    with TransportCheck(options) as found:
+        for operation in data[HEAD : HEAD + MOST_STEPS]:
+            kind, which = operation & 7, operation >> 3
+            size = SIZES[which % len(SIZES)]
+            if kind < 3:
+                done.append(f"at most {size} bytes come")
+                found.arrive(size)
+            elif kind < 5:
+                done.append(f"the peer takes at most {size} bytes")
+                found.drain(size)
+            elif kind == 5:
+                seconds = TIMES[which % len(TIMES)]
+                done.append(f"{seconds:g} s pass")
+                found.advance(seconds)
+            elif kind == 6:
+                done.append("the session is given what waits, though it writes nothing now")
+                found.arrive_at_session(size)
+            elif which > 15:
+                done.append("the peer ends its side")
+                found.end()
+        done.append("the rest comes, the peer ends its side and takes everything")
+        found.finish()
+
+
+def described(name: str, data: bytes) -> InputDescription:
+    """Return profile, variant and the steps up to the one that breaks something, as text."""
+    options, done = _options(name, data), []  # type: tuple[TransportCheckOptions, list[str]]
+    try:
+        _play(name, data, done)
+    except Exception:
+        done.append("(this breaks it)")
+    return InputDescription(options.profile, options.variant, tuple(done))
+
+
+def seeds(name: str) -> Iterator[bytes]:
+    """Yield each conversation, at once and in pieces, with readers of several speeds."""
+    for number, (profile, variant) in enumerate(_spoken(name)):
+        for at in range(len(_streams(name, profile, variant))):
+            which = at.to_bytes(2, "little")
+            yield bytes([number, 3, *which])
+            yield bytes([number, at % 3, *which, *[0x38, 0x06, 0x20, 0x06, 0x03, 0x28, 0x0B, 0x0D] * 6])

@@ -1,0 +1,115 @@
+"""Deaths are told apart by their words, or else by what was sent; a campaign goes on behind a known one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from wireproof.conformance.model.actions import Open, Read, Shut, Write
+from wireproof.conformance.model.trace import Trace
+from wireproof.fuzz.findings.finding import FuzzFinding
+from wireproof.fuzz.live.context import FuzzContext
+from wireproof.fuzz.live.known_deaths import KnownDeaths, traits
+from wireproof.fuzz.live.live_campaign import Campaign, CampaignLimits
+from wireproof.fuzz.live.observation import Play
+from wireproof.fuzz.live.oracles import judged
+from wireproof.fuzz.live.simulated_target import SimulatedTarget
+from wireproof.fuzz.script import Script
+from wireproof.protocols.throttr.requests import Query, Whoami
+
+CONTEXT = FuzzContext("throttr", "7.3.2", "uint16")
+TRACE = """Traceback (most recent call last):
+  File "/srv/app/{file}.py", line {line}, in {name}
+    boom
+ValueError: {value}
+"""
+
+
+def died(words: str, death: str = "died of SIGSEGV") -> Play:
+    return Play((), Trace(), CONTEXT, 1.0, death, words.splitlines())
+
+
+def test_deaths_of_one_signal_are_told_apart_by_their_own_frames() -> None:
+    first, again, other = (
+        next(judged(died(TRACE.format(file=file, line=line, name=name, value=value))))
+        for file, line, name, value in (("a", 7, "put", 1), ("a", 7, "put", 22), ("b", 9, "get", 1))
+    )
+
+    assert first.key == again.key
+    assert first.key != other.key
+    assert "put" in first.detail
+    assert not first.is_wordless
+    assert next(judged(died("listening tcp://127.0.0.1:1"))).is_wordless
+
+
+def test_reports_of_a_sanitizer_are_told_apart_by_their_own_frames() -> None:
+    text = (
+        "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x1 at pc 0x2 bp 0x3 sp 0x4\n"
+        "    #0 0x55 in memcpy /usr/lib/libsanitizer/x.cpp:1:2\n"
+        "    #1 0x55 in {name} /srv/app/{name}.cpp:12:3\n"
+        "SUMMARY: AddressSanitizer: heap-use-after-free /usr/lib/libsanitizer/x.cpp:1:2 in memcpy\n"
+    )
+    one, other = (next(judged(died(text.format(name=name)))) for name in ("put", "get"))
+
+    assert one.oracle == "a sanitizer is silent"
+    assert one.key != other.key
+
+
+def script(*requests: object, end: str = "close", more: bytes = b"") -> Script:
+    data = b"".join(map(CONTEXT.encode, requests)) + more  # type: ignore[arg-type]
+    return (Open("a"), Write("a", data), Read("a", 1.0), Shut("a", end))
+
+
+def test_traits_name_what_is_sent_and_how_connections_end() -> None:
+    assert traits(script(Whoami(), Query(b"x"), end="reset"), CONTEXT) == {"WHOAMI", "QUERY", "reset"}
+    assert traits(script(Whoami(), more=b"\xfe"), CONTEXT) == {"WHOAMI", "no request"}
+    assert traits(script(Whoami(), more=b"\x02\x07"), CONTEXT) == {"WHOAMI", "an incomplete QUERY"}
+
+
+def test_a_script_with_all_traits_of_a_death_would_meet_it() -> None:
+    deaths = KnownDeaths(CONTEXT)
+    deaths.add([script(Query(b"x"), end="reset")])
+
+    assert deaths.would_meet(script(Whoami(), Query(b"other"), end="reset"))
+    assert not deaths.would_meet(script(Query(b"x")))
+
+
+class Mortal(SimulatedTarget):
+    """A server that dies without a word of a query, and of a garbage byte."""
+
+    def play(self, script: Script, *, patience: float, sample: bool = False) -> Play:
+        """Play; die where a script is deadly."""
+        has = traits(script, self.context)
+        play = super().play(script, patience=patience)
+        deadly = "QUERY" in has or "CHANNELS" in has
+        return replace(play, death="died of SIGSEGV") if deadly else play
+
+
+@pytest.fixture
+def campaign() -> Iterator[Campaign]:
+    with Mortal(CONTEXT) as live:
+        yield Campaign(live, seed=1, limits=CampaignLimits(runs=90, shrink_s=0.1))
+
+
+def test_a_second_death_is_found_behind_the_first(campaign: Campaign) -> None:
+    shapes = [one.what.suspicion.shape for one in campaign.run()]
+
+    assert any("QUERY" in shape for shape in shapes), shapes
+    assert any("CHANNELS" in shape for shape in shapes), shapes
+    assert len(shapes) == len(set(shapes))
+    assert campaign.deaths.avoided > 0
+
+
+def test_a_known_finding_is_steered_around_and_not_reported_again(campaign: Campaign) -> None:
+    known = FuzzFinding(
+        "server", "the process stays", "it died", "died of SIGSEGV | by QUERY", "throttr", "7.3.2", "uint16",
+        script=script(Query(b"x")),
+    )  # fmt: skip
+    campaign.steer_around([known])
+
+    shapes = [one.what.suspicion.shape for one in campaign.run()]
+
+    assert "died of SIGSEGV | by QUERY" not in shapes
+    assert any("CHANNELS" in shape for shape in shapes), shapes
