@@ -21,6 +21,10 @@ MARKS = (1, 8, 64, 1024)
 SIZES = (1, 2, 3, 5, 8, 17, 64, 1 << 20)
 TIMES = (0.1, LINGER_S / 2, LINGER_S, 3 * LINGER_S)
 HEAD = 4
+IN_PIECES = (0x28, 0x2E, 0x06, 0x20, 0x2E, 0x03, 0x28, 0x0B, 0x0D)
+"""Operations: pieces come, also to a session that is paused, and a little of the answer is taken."""
+NEVER_TAKEN = (0x38, 0x87, 0x1D)
+"""Operations: all comes, the peer ends its side, takes nothing, and time passes."""
 MOST_STEPS = 200
 MOST_SENT = 4096
 
@@ -94,4 +98,5 @@ def seeds(name: str) -> Iterator[bytes]:
         for at in range(len(_streams(name, profile, variant))):
             which = at.to_bytes(2, "little")
             yield bytes([number, 3, *which])
-            yield bytes([number, at % 3, *which, *[0x38, 0x06, 0x20, 0x06, 0x03, 0x28, 0x0B, 0x0D] * 6])
+            yield bytes([number, at % 3, *which, *IN_PIECES * 6])
+            yield bytes([number, 3, *which, *NEVER_TAKEN])

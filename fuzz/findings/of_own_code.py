@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from wireproof.fuzz.coverage_guided import FuzzerResult
@@ -13,6 +14,8 @@ from wireproof.fuzz.known_targets import CodeTarget
 __all__ = ["broken", "finding_of"]
 
 AGAIN = 3
+SHRINK_S = 20.0
+"""Seconds after which an input is not reduced any further: each try on code that does not end takes seconds."""
 
 
 def broken(target: CodeTarget, name: str, data: bytes) -> InvariantError | None:
@@ -43,7 +46,8 @@ def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -
         other = broken(target, name, data)
         return other is not None and (other.invariant, other.shape) == (found.invariant, found.shape)
 
-    data = smaller(result.crash, same)
+    deadline = time.monotonic() + SHRINK_S
+    data = smaller(result.crash, lambda data: time.monotonic() < deadline and same(data))
     again = sum(same(data) for _ in range(AGAIN))
     told = target.described(name, data)
     return FuzzFinding(

@@ -135,6 +135,7 @@ class _ModelSocket:
         self.reads = True
 
     def write(self, data: bytes) -> None:
+        """Take bytes to send. Raises `InvariantError` for bytes after the end or from a paused session."""
         if self.eof or self.closing:
             raise InvariantError("nothing is written after the end", f"{len(data)} bytes after it", "write")
         if self.paused and data:
@@ -227,7 +228,10 @@ class TransportCheck:
         self._settle()
 
     def advance(self, seconds: float) -> None:
-        """Let time pass in which the peer does nothing; a connection that closes meanwhile must end in time."""
+        """Let time pass in which the peer does nothing; a connection that closes meanwhile must end in time.
+
+        Raises `InvariantError`.
+        """
         was_closing, unsent = self._socket.eof or self._socket.closing, len(self._socket.unsent)
         self._loop.advance(seconds)
         if was_closing and seconds >= 2 * LINGER_S and not self._lost and not self._socket.aborted and unsent:
@@ -238,7 +242,7 @@ class TransportCheck:
         self._settle()
 
     def finish(self) -> None:
-        """Let all come, the peer end its side and take everything; then nothing may be missing or left."""
+        """Let all come, the peer end its side and take everything. Raises `InvariantError` if anything is left."""
         cut = self._socket.aborted
         for _ in range(4 * len(self._options.sent) + 64):
             self.arrive(1 << 20)

@@ -26,7 +26,7 @@ from wireproof.reference_server.registry import model_of
 
 __all__ = ["LONGEST", "PAUSE", "FuzzContext"]
 
-PAUSE = 0.02
+PAUSE = 0.004
 """Seconds that a script waits for a reply before it continues."""
 LONGEST = 4096
 """Longest conversation, in bytes, that is used as a seed: many short ones find more."""

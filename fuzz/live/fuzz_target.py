@@ -20,6 +20,9 @@ from wireproof.fuzz.script import Script, size
 __all__ = ["LiveTarget"]
 
 WORDS = 200
+MEASURED, LARGE = 8, 1 << 16
+"""The memory of the process is measured in one of so many plays, because looking through all processes takes 10 ms, and
+in each play of a script of more bytes."""
 PATIENCE = 5.0
 SPELL, LONGER_SPELL = 0.1, 0.5
 """Seconds during which an idle server is measured, and seconds of the second measurement if it was busy."""
@@ -37,7 +40,7 @@ class LiveTarget:
         self._address = address
         self._loop = asyncio.Runner()
         self._before: Usage | None = None
-        self._fed = 0
+        self._fed = self._unmeasured = 0
         self.restarts = 0
 
     def __enter__(self) -> LiveTarget:
@@ -73,8 +76,11 @@ class LiveTarget:
 
         Raises `OSError` for limits of this machine.
         """
-        sample, is_ours = sample and self.server is not None, self.server is not None
-        trace = self._perform(playing(script, self.context, patience=patience, measure=is_ours), patience)
+        sample = sample and self.server is not None
+        self._unmeasured += 1
+        measure = self.server is not None and (sample or self._unmeasured >= MEASURED or size(script) > LARGE)
+        self._unmeasured = 0 if measure else self._unmeasured
+        trace = self._perform(playing(script, self.context, patience=patience, measure=measure), patience)
         self._fed += size(script)
         idle = self._busy_when_idle() if sample else None
         words = self.server.last_words(WORDS) if self.server else ()

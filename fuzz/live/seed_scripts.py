@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["generated_scripts", "script_actions", "seeds"]
 
-PAUSE = 0.02
+PAUSE = 0.004
 MOST_WAITED = 0.3
 """Seconds of waiting beyond which a conversation is no seed."""
 LONGEST = 4096
