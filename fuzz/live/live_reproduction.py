@@ -8,6 +8,8 @@ from wireproof.fuzz.live.attribution import PATIENCE
 from wireproof.fuzz.live.canaries import with_fresh_canaries
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.fuzz_target import LiveTarget
+from wireproof.fuzz.live.known_deaths import KnownDeaths
+from wireproof.fuzz.live.observation import Play
 from wireproof.fuzz.live.oracles import SAMPLED, judged
 from wireproof.fuzz.live.simulated import simulated
 
@@ -19,17 +21,20 @@ def shown(live: LiveTarget, found: FuzzFinding) -> str | None:
 
     Raises `TargetError` if the server serves nobody.
     """
-    key = found.oracle, found.clause or "", found.shape
     if not live.play((), patience=PATIENCE).serves:
         raise TargetError(f"{live.address} serves nobody")
     live.begin()
-    play = live.play(with_fresh_canaries(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED)
-    return next((one.detail for one in judged(play) if one.key == key), None)
+    return _seen(live.play(with_fresh_canaries(found.script), patience=PATIENCE, sample=found.oracle in SAMPLED), found)
 
 
 def in_reference(found: FuzzFinding) -> str | None:
     """Return what the oracle of a finding reports for the reference server in simulation; None for nothing."""
     context = FuzzContext(found.protocol, found.profile, found.variant)
+    return _seen(simulated(context, found.script), found)
+
+
+def _seen(play: Play, found: FuzzFinding) -> str | None:
+    """Return what the oracle of a finding reports for a play; a death without words is known by its script."""
+    deaths = KnownDeaths(FuzzContext(found.protocol, found.profile, found.variant))
     key = found.oracle, found.clause or "", found.shape
-    play = simulated(context, found.script)
-    return next((one.detail for one in judged(play) if one.key == key), None)
+    return next((one.detail for one in judged(play) if deaths.told_apart(one, found.script).key == key), None)
