@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from wireproof.fuzz.input_description import InputDescription
+from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.scheduler_invariants import RECORDS, ScheduleCheck, small_steps
 from wireproof.protocols import protocol
 
@@ -87,7 +88,7 @@ def _wording(which: int, delay: int | None) -> str:
 def described(name: str, data: bytes) -> InputDescription:
     """Return the operations of an input up to the one that breaks something, as text."""
     done: list[str] = []
-    with suppress(Exception):
+    with suppress(Exception), ending():
         _run(data, done)
     spoken = protocol(name)
     return InputDescription(spoken.default_profile, spoken.default_variant, tuple(done))

@@ -11,6 +11,7 @@ from functools import cache
 
 from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
 from wireproof.fuzz.input_description import InputDescription
+from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
@@ -109,7 +110,7 @@ def check(name: str, data: bytes, mutant: str | None = None) -> None:
 def described(name: str, data: bytes) -> InputDescription:
     """Return profile, variant and the steps up to the one that breaks something, as text."""
     found = _prepared(name, data, None)
-    with suppress(Exception):
+    with suppress(Exception), ending():
         _play(found, data)
     context = found.context
     return InputDescription(context.profile, context.variant, tuple(map(describe_step, found.done)))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from wireproof.fuzz.input_description import InputDescription
+from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.transport_invariants import LINGER_S, TransportCheck, TransportCheckOptions
 from wireproof.fuzz.seeds import exchanges
 from wireproof.protocols import protocol
@@ -86,7 +87,8 @@ def described(name: str, data: bytes) -> InputDescription:
     """Return profile, variant and the steps up to the one that breaks something, as text."""
     options, done = _options(name, data), []  # type: tuple[TransportCheckOptions, list[str]]
     try:
-        _play(name, data, done)
+        with ending():
+            _play(name, data, done)
     except Exception:
         done.append("(this breaks it)")
     return InputDescription(options.profile, options.variant, tuple(done))

@@ -168,7 +168,7 @@ class Plain:
             case Raw() | Blob() | Split() | Rest() | Terminated():
                 return {"hex": value.hex()}
             case Rows():
-                return [self.fields(row) for row in value]
+                return [self.fields(row) for row in value or ()]
             case Nested():
                 return self.result(value)
         return value

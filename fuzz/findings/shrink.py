@@ -34,7 +34,10 @@ def fewer(items: Sequence[Item], holds: Callable[[Sequence[Item]], bool], *, tri
 
 
 def smaller(data: bytes, holds: Callable[[bytes], bool], *, tries: int = 2000) -> bytes:
-    """Return bytes for which `holds` is true: fewer of them, and zeros where the value does not matter."""
+    """Return bytes for which `holds` is true: fewer of them, and zeros where the value does not matter.
+
+    A zero may be a size, after which fewer bytes are enough: so both are tried until nothing changes.
+    """
     spent = 0
 
     def counted(candidate: Sequence[int]) -> bool:
@@ -42,10 +45,15 @@ def smaller(data: bytes, holds: Callable[[bytes], bool], *, tries: int = 2000) -
         spent += 1
         return holds(bytes(candidate))
 
-    kept = fewer(list(data), counted, tries=tries)
-    for at, byte in enumerate(kept):
-        if byte and spent < tries:
-            candidate = [*kept[:at], 0, *kept[at + 1 :]]
-            if counted(candidate):
-                kept = candidate
+    kept = list(data)
+    while spent < tries:
+        before = kept
+        kept = fewer(kept, counted, tries=tries - spent)
+        for at, byte in enumerate(kept):
+            if byte and spent < tries:
+                candidate = [*kept[:at], 0, *kept[at + 1 :]]
+                if counted(candidate):
+                    kept = candidate
+        if kept == before:
+            break
     return bytes(kept)

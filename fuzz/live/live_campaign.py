@@ -225,6 +225,8 @@ class Campaign:
         found = self._kept_apart(what) if suspicion.oracle in FATAL else what
         if found is None:
             return None
+        if suspicion.is_wordless:
+            self._known.pop(suspicion.key)  # the next one may be another
         self.progress.findings += 1
         return CampaignFinding(found, self.progress.executions)
 

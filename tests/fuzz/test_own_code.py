@@ -169,6 +169,7 @@ def test_fewer_leaves_what_is_needed(items: range, needed: set[int], kept: list[
 
 def test_smaller_zeroes_what_does_not_matter_and_stops_in_time() -> None:
     assert smaller(b"xxAxxB", lambda data: b"A" in data and len(data) > 2 and data[-1:] == b"B") == b"A\0B"
+    assert smaller(b"\2\3abc", lambda data: data[:1] == b"\2" and len(data) > 1 and len(data) >= 2 + data[1]) == b"\2\0"
     calls = []
     smaller(bytes(200), lambda data: bool(calls.append(data)) or len(data) > 100, tries=30)
     assert len(calls) <= 31

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,14 @@ def test_a_target_that_cannot_be_loaded_is_no_quiet_run(tmp_path: Path) -> None:
 
     assert result.crash is None
     assert result.found or "No module named" in result.output
+
+
+def test_an_input_that_does_not_end_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(Scheduler, "overdue", endless)
+    monkeypatch.setattr("wireproof.fuzz.scheduler_input.ending", partial(ending, 0.2))
+
+    assert TARGETS["scheduler"].described("throttr", bytes(8)).steps
