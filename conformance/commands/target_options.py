@@ -146,13 +146,18 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(one, handler)
 
 
+def assumed_limits(suite: Suite, declared: Iterable[str]) -> dict[str, Number]:
+    """Return the protocol's own limits that `declared`, the texts of `--limit`, do not name, with their defaults."""
+    named = {text.partition("=")[0] for text in declared}
+    return {name: one.value for name, one in suite.parameters.items() if name not in named}
+
+
 def undeclared_limits(suite: Suite, declared: Iterable[str], failed: Collection[str]) -> str:
     """Return a line about limits of the target that failed cases read and nobody declared; "" where there are none.
 
     `declared` are the texts of `--limit`, `failed` the ids of the cases.
     """
-    told = {text.partition("=")[0] for text in declared}
-    own = {name: one.value for name, one in suite.parameters.items() if name not in told}
+    own = assumed_limits(suite, declared)
     read = [parameters_in(case, own) for case in suite.cases if case.id in failed]
     if not any(read):
         return ""

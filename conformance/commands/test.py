@@ -17,6 +17,7 @@ from rich.console import Console
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
 from wireproof.conformance.commands.target_options import (
     Target,
+    assumed_limits,
     features_of,
     parameters_of,
     target_of,
@@ -25,7 +26,7 @@ from wireproof.conformance.commands.target_options import (
     undeclared_limits,
 )
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
 from wireproof.conformance.report.claim import claimed, replace_older
@@ -41,6 +42,7 @@ from wireproof.conformance.report.console import (
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run import reference_target
+from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.route import DIRECT, SPARE, measured
@@ -203,6 +205,27 @@ class _Test:
         self.settings = replace(settings, route=route, features=declared)
         for note in route.notes:
             _tell(note)
+        self._measure_limits(self.address, spoken)
+
+    def _measure_limits(self, address: Address, spoken: Spoken) -> None:
+        """Find out the limits that nobody declared, and say which are other than assumed."""
+        assumed, server = assumed_limits(self.suite, self.options["limits"]), self.target.server
+        asking = measured_limits(
+            self.suite,
+            address,
+            spoken,
+            self.settings.timeout,
+            assumed,
+            self.settings.route.round_trip,
+            alive=lambda: server is None or server.death() is None,
+        )
+        found = asyncio.run(asking)
+        if server is not None and (death := server.death()) is not None:
+            asyncio.run(server.restart(f"it {death} while its limits were asked for"))
+        if found:
+            self.settings = replace(self.settings, parameters={**(self.settings.parameters or {}), **found})
+            shown = ", ".join(f"{name}={number} ({assumed[name]} is assumed)" for name, number in found.items())
+            _tell(f"limits of the target, found by asking: {shown}; --limit NAME=N declares another")
 
     def _selected(self, run: Run, expression: str = "", level: Level = Level.MAY) -> list[Case]:
         everything = self.options["slow"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,8 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Pow: operator.pow,
 }
 
+FUNCTIONS: dict[str, Callable[[Iterable[Number]], Number]] = {"min": min, "max": max}
+"""Functions of two numbers or more."""
 
 LARGEST = 1 << 128
 """Beyond what any field of any protocol holds."""
@@ -67,4 +69,6 @@ def _value(node: ast.expr, names: Mapping[str, object], text: str) -> Number:
             if isinstance(op, ast.Pow) and not (0 <= second <= 128 and abs(first) <= LARGEST):
                 raise ExpressionError(f"expected an exponent from 0 to 128 in {text!r}, got {second}")
             return _BINARY[type(op)](first, second)  # type: ignore[no-any-return]
-    raise ExpressionError(f"expected + - * // % ** over numbers and names, got {text!r}")
+        case ast.Call(func=ast.Name(id=name), args=[_, _, *_] as given, keywords=[]) if name in FUNCTIONS:
+            return FUNCTIONS[name](_value(one, names, text) for one in given)
+    raise ExpressionError(f"expected + - * // % ** min max over numbers and names, got {text!r}")

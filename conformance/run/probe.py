@@ -58,9 +58,11 @@ class Spoken:
     variant: str
 
 
-def probe_symbols(suite: Suite, profile: str, variant: str) -> Symbols:
+def probe_symbols(suite: Suite, profile: str, variant: str, **variables: int) -> Symbols:
     """Return the names that what is asked of a server before a run may use."""
-    return Symbols(protocol(suite.protocol), profile, variant, case="probe", namespace="probe")
+    return Symbols(
+        protocol(suite.protocol), profile, variant, case="probe", namespace="probe", variables=variables or None
+    )
 
 
 async def detect(suite: Suite, address: Address, timeout: float) -> Spoken:

@@ -250,7 +250,11 @@ class UsedNames:
                 self._wrong(spot, f"expected {_expected(words)}, got {one!r}")
                 continue
             for node in ast.walk(found):
-                if isinstance(node, ast.Name) and node.id not in self.variables and not self._is_saved(node.id):
+                if (
+                    isinstance(node, ast.Name)
+                    and node.id not in {*self.variables, "min", "max"}
+                    and not self._is_saved(node.id)
+                ):
                     self._unknown(spot, "name", node.id, (*words, *sorted({*self.variables, *self.saved})))
 
     def _filled(self, text: str, spot: _Spot) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.conformance import torn
 from wireproof.conformance.model.targets import Address
+from wireproof.conformance.run import reference_target
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import LoopClock
 from wireproof.reference_server.registry import create_service
-from wireproof.reference_server.service import Limits
+from wireproof.reference_server.service import Limits, Service
 from wireproof.reference_server.streams import StreamConnections
 
 PROBED = 60
@@ -51,12 +52,28 @@ async def reference(
     profile: str = "7.1.0", variant: str = "uint16", mutant: str | None = None
 ) -> AsyncIterator[Address]:
     """Serve the reference in this process, wrong in the way `fault` names when given."""
-    loop = asyncio.get_running_loop()
-    service = create_service(
-        "throttr", profile=profile, variant=variant, clock=LoopClock(loop), patch=server_patch("throttr", mutant)
+    clock = LoopClock(asyncio.get_running_loop())
+    patch = server_patch("throttr", mutant)
+    service = create_service("throttr", profile=profile, variant=variant, clock=clock, patch=patch)
+    async with _served(service) as address:
+        yield address
+
+
+@asynccontextmanager
+async def psrt(parameters: Mapping[str, float], mutant: str | None = None) -> AsyncIterator[Address]:
+    """Serve the PSRT reference in this process with these limits."""
+    clock = LoopClock(asyncio.get_running_loop())
+    service = reference_target.service(
+        "psrt", profile="1", variant="standard", clock=clock, mutant=mutant, parameters=parameters
     )
+    async with _served(service) as address:
+        yield address
+
+
+@asynccontextmanager
+async def _served(service: Service) -> AsyncIterator[Address]:
     connections = StreamConnections(service, Limits(), 1000)
-    server = await loop.create_server(connections.protocol, "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(connections.protocol, "127.0.0.1", 0)
     try:
         yield Address("tcp", "127.0.0.1", server.sockets[0].getsockname()[1])
     finally:

@@ -12,7 +12,7 @@ NAMES = {"N": 2, "MAX": 65535, "before": 40, "label": "text"}
     [
         ("7", 7), ("0x10", 16), ("MAX", 65535), ("MAX - 1", 65534), ("2*N + 3", 7), (" before + 2 ", 42),
         ("-N", -2), ("(1 + 2) * 3", 9), ("7 // 2", 3), ("7 % 4", 3), ("2 ** 8", 256), ("0.5 * N", 1.0),
-        ("0x0102030405060708 % (MAX + 1)", 0x0708),
+        ("0x0102030405060708 % (MAX + 1)", 0x0708), ("min(MAX, 200) - 40", 160), ("max(N, 1, 3)", 3),
     ],
 )  # fmt: skip
 def test_arithmetic_over_numbers_and_names(text: str, value: float) -> None:
@@ -20,7 +20,23 @@ def test_arithmetic_over_numbers_and_names(text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1 +", "N(1)", "N.real", "[1]", "'a'", "1 if N else 2", "N and 1", "1 < 2", "True", "~1", "1 / 2"]
+    "text",
+    [
+        "",
+        "1 +",
+        "N(1)",
+        "min(N)",
+        "max(1, *N)",
+        "N.real",
+        "[1]",
+        "'a'",
+        "1 if N else 2",
+        "N and 1",
+        "1 < 2",
+        "True",
+        "~1",
+        "1 / 2",
+    ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError, match="expected"):

@@ -1,0 +1,71 @@
+"""The limits of a target that nobody declared are found out; a fault is not taken for a limit."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.conformance import servers
+from wireproof.conformance.run.limits import largest_accepted, measured_limits
+from wireproof.conformance.run.probe import Spoken
+from wireproof.conformance.suite.cases import load_suite
+
+SUITE = load_suite("psrt")
+ASSUMED = {name: one.value for name, one in SUITE.parameters.items()}
+MUTANTS = (
+    "depth-counts-levels",
+    "depth-before-normalising",
+    "limit-of-subscribe-one-more",
+    "limit-of-unsubscribe-one-more",
+)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 15, 16, 17, 31, 32, 1000, 65_535])
+def test_the_largest_number_that_is_accepted_is_found(limit: int) -> None:
+    async def accepts(number: int) -> bool:
+        return number <= limit
+
+    assert asyncio.run(largest_accepted(accepts, 16, 65_536)) == limit
+
+
+@pytest.mark.parametrize("limit", [0, 65_536, 70_000])
+def test_where_all_or_nothing_is_accepted_there_is_no_limit(limit: int) -> None:
+    async def accepts(number: int) -> bool:
+        return number <= limit
+
+    assert asyncio.run(largest_accepted(accepts, 16, 65_536)) is None
+
+
+def found(parameters: dict[str, float], mutant: str | None = None) -> dict[str, int]:
+    async def ask() -> dict[str, int]:
+        async with servers.psrt(parameters, mutant) as address:
+            return await measured_limits(SUITE, address, Spoken("1", "standard"), 5.0, ASSUMED, 0.0)
+
+    return asyncio.run(ask())
+
+
+def test_what_a_target_has_beside_what_is_assumed_is_found() -> None:
+    own = {"MAX_TOPIC_DEPTH": 7, "MAX_TOPIC_LENGTH": 1000, "MAX_PUB_SIZE": 150}
+
+    assert found({}) == {}
+    assert found(own) == own
+    assert found({"MAX_TOPIC_DEPTH": 1}) == {"MAX_TOPIC_DEPTH": 1}
+
+
+def test_a_limit_that_is_missed_by_one_is_a_fault() -> None:
+    assert found({"MAX_TOPIC_DEPTH": 4, "MAX_TOPIC_LENGTH": 63}) == {}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_fault_in_one_request_is_no_limit(mutant: str) -> None:
+    assert found({}, mutant) == {}
+
+
+def test_a_target_that_ended_is_not_asked() -> None:
+    async def ask() -> dict[str, int]:
+        async with servers.psrt({"MAX_TOPIC_DEPTH": 7}) as address:
+            spoken = Spoken("1", "standard")
+            return await measured_limits(SUITE, address, spoken, 5.0, ASSUMED, 0.0, alive=lambda: False)
+
+    assert asyncio.run(ask()) == {}
