@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shutil
+import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,13 +25,13 @@ from wireproof.reference_client.registry import driven_protocols
 DRIVERS = ROOT / "docs" / "drivers"
 PAGE = (DRIVERS / "README.md").read_text(encoding="utf-8")
 COMBINATIONS = [(one.name, variant) for one in protocol("throttr").profiles.values() for variant in one.variants]
-TEMPLATES = {
+TEMPLATES: dict[str, tuple[str, list[str], list[str]]] = {
     "php": ("php", [], ["php", str(DRIVERS / "php" / "driver.php")]),
-    "go": ("go", ["go", "build", "-o", "driver", str(DRIVERS / "go" / "driver.go")], ["./driver"]),
+    "go": ("go", ["go", "build"], []),
     "java": ("java", [], ["java", str(DRIVERS / "java" / "Driver.java")]),
-    "cpp": ("g++", ["g++", "-std=c++17", "-o", "driver", str(DRIVERS / "cpp" / "driver.cpp")], ["./driver"]),
+    "cpp": ("g++", ["g++", "-std=c++17", "-pthread", str(DRIVERS / "cpp" / "driver.cpp")], []),
 }
-"""Folder -> (required program, build command, run command)."""
+"""Folder -> (required program, build command, run command; that of what is built where it is empty)."""
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 
@@ -41,6 +44,27 @@ def checked(words: list[str], profile: str, variant: str) -> list[CheckResult]:
             return [one async for one in DriverCheck(driver, "throttr", profile, variant).run()]
 
     return asyncio.run(run())
+
+
+Built = Callable[[str], list[str]]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Build a template once; the command that runs it."""
+    folder, done = tmp_path_factory.mktemp("drivers"), set[str]()
+
+    def build(name: str) -> list[str]:
+        program, build, run = TEMPLATES[name]
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+        if build and name not in done:
+            output = ["-o", str(folder / name), *([str(DRIVERS / "go" / "driver.go")] if name == "go" else [])]
+            subprocess.run([*build, *output], check=True, timeout=120)
+            done.add(name)
+        return run or [str(folder / name)]
+
+    return build
 
 
 @needs_node
@@ -69,19 +93,45 @@ def test_the_check_notices_a_wrong_sdk_under_the_node_driver(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_runs_as_it_is(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program, build, run = TEMPLATES[name]
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
-    monkeypatch.chdir(tmp_path)
-    if build:
-        subprocess.run(build, check=True, timeout=120)
-
-    findings = checked(run, "7.3.2", "uint64")
+def test_a_template_runs_as_it_is(name: str, built: Built) -> None:
+    findings = checked(built(name), "7.3.2", "uint64")
 
     right = [one.name for one in findings if not one.note]
     assert [one for one in findings if one.wrong] == []
     assert {"insert", "query", "batch: insert, query", "close", "quit"} <= set(right)
+
+
+@pytest.mark.parametrize("name", ["go", "java", "cpp"])
+def test_no_connection_waits_for_another(name: str, built: Built) -> None:
+    run = built(name)
+    query = {"do": "query", "key": {"hex": "6b"}}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        where = {"host": "127.0.0.1", "port": server.getsockname()[1], "profile": "7.3.2", "variant": "uint8"}
+        with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as driver:
+            assert driver.stdin
+            assert driver.stdout
+
+            def send(**line: object) -> None:
+                print(json.dumps(line), file=driver.stdin, flush=True)
+
+            peers = []
+            for number, connection in enumerate("ab"):
+                send(id=number, do="connect", connection=connection, **where)
+                assert json.loads(driver.stdout.readline())["ok"]
+                peers.append(server.accept()[0])
+            send(id=2, connection="a", **query)
+            send(id=3, connection="b", **query)
+            peers[1].sendall(b"\0")
+            first = json.loads(driver.stdout.readline())
+            peers[0].sendall(b"\0")
+            second = json.loads(driver.stdout.readline())
+            send(id=4, do="quit")
+            ended = driver.wait(10)
+        for one in peers:
+            one.close()
+
+    assert (first["id"], second["id"], ended) == (3, 2, 0)
+    assert first["result"] == second["result"] == {"status": False}
 
 
 @pytest.mark.parametrize(

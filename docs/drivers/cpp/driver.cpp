@@ -1,5 +1,5 @@
 // A driver for wireproof in C++ (wireproof.driver/1, docs/writing-a-driver.md), C++17 and POSIX, nothing to install:
-//   g++ -std=c++17 -O1 -o driver driver.cpp && wireproof driver check ./driver
+//   g++ -std=c++17 -O1 -pthread -o driver driver.cpp && wireproof driver check ./driver
 // Put your SDK where FILL IN says so; replace Sdk and Json with your SDK and a JSON library.
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -8,15 +8,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <deque>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -254,36 +259,44 @@ static const std::map<std::string, Operation> OPERATIONS = {
     }},
 };
 
-static std::map<std::string, std::unique_ptr<Sdk>> clients;
+static std::mutex keeping;  // of clients
+static std::map<std::string, std::shared_ptr<Sdk>> clients;
 
 static Json connect(const Json& c) {  // FILL IN: connect. When a message is pushed, call pushed()
     static const std::map<std::string, size_t> WIDTHS = {{"uint8", 1}, {"uint16", 2}, {"uint32", 4}, {"uint64", 8}};
     auto& name = c.at("connection").text;
-    clients.erase(name);
-    clients[name] = std::make_unique<Sdk>(c.at("host").text, c.at("port").text, WIDTHS.at(c.at("variant").text));
+    auto sdk = std::make_shared<Sdk>(c.at("host").text, c.at("port").text, WIDTHS.at(c.at("variant").text));
+    std::lock_guard<std::mutex> kept(keeping);
+    clients[name] = sdk;
     return {};
 }
 
-static Sdk& client(const Json& c) {
+static std::shared_ptr<Sdk> client(const Json& c, bool ends = false) {
+    std::lock_guard<std::mutex> kept(keeping);
     auto found = clients.find(c.at("connection").text);
     if (found == clients.end()) throw Failure("closed", "there is no connection " + c.at("connection").text);
-    return *found->second;
+    auto sdk = found->second;
+    if (ends) clients.erase(found);
+    return sdk;
 }
 
 static std::vector<Json> batch(const Json& c, const std::vector<Json>& requests) {  // FILL IN: a single one uses the same code here
     std::vector<Bytes> frames;
-    for (auto& one : requests) {
-        auto known = OPERATIONS.find(one.at("do").text);
-        if (known == OPERATIONS.end()) throw Failure("unsupported", "no operation " + one.at("do").text);
-        frames.push_back(known->second.ask(client(c), one));
-    }
-    auto replies = client(c).ask(frames);
+    for (auto& one : requests)
+        if (!OPERATIONS.count(one.at("do").text)) throw Failure("unsupported", "no operation " + one.at("do").text);
+    auto sdk = client(c);
+    for (auto& one : requests) frames.push_back(OPERATIONS.at(one.at("do").text).ask(*sdk, one));
+    auto replies = sdk->ask(frames);
     std::vector<Json> results;
     for (size_t i = 0; i < replies.size(); i++) results.push_back(OPERATIONS.at(requests[i].at("do").text).report(replies[i]));
     return results;
 }
 
-static void say(const Json& message) { std::cout << message.written() << std::endl; }
+static void say(const Json& message) {
+    static std::mutex writing;
+    std::lock_guard<std::mutex> kept(writing);
+    std::cout << message.written() << std::endl;
+}
 
 [[maybe_unused]] static void pushed(const std::string& connection, const std::optional<Bytes>& channel, const Bytes& payload) {
     say(Json::of({{"event", Json::of(std::string("message"))}, {"connection", Json::of(connection)},
@@ -295,28 +308,58 @@ static Json done(const Json& c) {
     if (name == "hello") return Json::bare(HELLO);
     if (name == "connect") return connect(c);
     if (name == "quit") return {};
-    if (name == "close") return client(c), clients.erase(c.at("connection").text), Json{};
+    if (name == "close") return client(c, true), Json{};
     if (name != "batch") return batch(c, {c})[0];
     std::vector<Json> requests;
     for (auto& one : c.at("requests").fields) requests.push_back(one.second);
     return Json::of({{"results", Json::list(batch(c, requests))}});
 }
 
+static void answer(const Json& c) {
+    std::pair<std::string, Json> id{"id", c.at("id")};
+    std::string kind = "other", detail;
+    try {
+        return say(Json::of({id, {"ok", Json::of(true)}, {"result", done(c)}}));
+    } catch (const Failure& error) {  // FILL IN: the kinds of your SDK's errors
+        kind = error.kind, detail = error.what();
+    } catch (const std::exception& error) {
+        detail = error.what();
+    }
+    say(Json::of({id, {"ok", Json::of(false)}, {"error", Json::of({{"kind", Json::of(kind)}, {"told", Json::of(detail)}})}}));
+}
+
+/** Commands of one connection, one after the other in a thread of its own: none waits for another connection. */
+class Worker {
+   public:
+    Worker() { std::thread([this] { for (;;) answer(next()); }).detach(); }
+    void add(Json c) {
+        std::lock_guard<std::mutex> kept(lock);
+        commands.push_back(std::move(c));
+        more.notify_one();
+    }
+
+   private:
+    std::mutex lock;
+    std::condition_variable more;
+    std::deque<Json> commands;
+
+    Json next() {
+        std::unique_lock<std::mutex> kept(lock);
+        more.wait(kept, [this] { return !commands.empty(); });
+        Json c = std::move(commands.front());
+        commands.pop_front();
+        return c;
+    }
+};
+
 int main() {
     signal(SIGPIPE, SIG_IGN);
+    static std::map<std::string, Worker> workers;
     for (std::string line; std::getline(std::cin, line);) {
         Json c = Json::read(line);
-        std::pair<std::string, Json> id{"id", c.at("id")};
-        std::string kind = "other", detail;
-        try {
-            say(Json::of({id, {"ok", Json::of(true)}, {"result", done(c)}}));
-            if (c.at("do").text == "quit") return 0;
-            continue;
-        } catch (const Failure& error) {  // FILL IN: the kinds of your SDK's errors
-            kind = error.kind, detail = error.what();
-        } catch (const std::exception& error) {
-            detail = error.what();
-        }
-        say(Json::of({id, {"ok", Json::of(false)}, {"error", Json::of({{"kind", Json::of(kind)}, {"told", Json::of(detail)}})}}));
+        if (auto connection = c.find("connection")) workers[connection->text].add(c);
+        else answer(c);
+        if (c.at("do").text == "quit") break;
     }
+    std::_Exit(0);
 }

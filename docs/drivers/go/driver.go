@@ -81,7 +81,7 @@ func (f failure) Error() string { return f.detail }
 
 // An operation: the request to your SDK and the result of its reply.
 type operation struct {
-	ask  func(*sdk, command) ([]byte, error)
+	ask    func(*sdk, command) ([]byte, error)
 	report func(*sdk) (object, error)
 }
 
@@ -122,7 +122,24 @@ var operations = map[string]operation{
 	},
 }
 
-var clients = map[string]*sdk{}
+var (
+	keeping sync.Mutex // of clients
+	clients = map[string]*sdk{}
+)
+
+// kept returns the client of a connection, nil where there is none; it puts other there, nil for none, if that is asked.
+func kept(connection string, replace bool, other *sdk) *sdk {
+	keeping.Lock()
+	defer keeping.Unlock()
+	found := clients[connection]
+	if replace {
+		delete(clients, connection)
+	}
+	if other != nil {
+		clients[connection] = other
+	}
+	return found
+}
 
 // FILL IN: connect. When a message is pushed, call pushed.
 func connect(c command) (object, error) {
@@ -132,10 +149,9 @@ func connect(c command) (object, error) {
 	if err != nil {
 		return nil, failure{"closed", err.Error()}
 	}
-	if old := clients[c.text("connection")]; old != nil {
+	if old := kept(c.text("connection"), true, client); old != nil {
 		old.conn.Close()
 	}
-	clients[c.text("connection")] = client
 	return object{}, nil
 }
 
@@ -143,7 +159,7 @@ func connect(c command) (object, error) {
 func batch(c command, requests []any) ([]object, error) {
 	var frames []byte
 	var reports []operation
-	client := clients[c.text("connection")]
+	client := kept(c.text("connection"), false, nil)
 	for _, one := range requests {
 		request, _ := one.(object)
 		known, ok := operations[command(request).text("do")]
@@ -174,11 +190,10 @@ func batch(c command, requests []any) ([]object, error) {
 }
 
 func closed(c command) (object, error) {
-	client := clients[c.text("connection")]
+	client := kept(c.text("connection"), true, nil)
 	if client == nil {
 		return nil, failure{"closed", "there is no connection " + c.text("connection")}
 	}
-	delete(clients, c.text("connection"))
 	client.conn.Close()
 	return object{}, nil
 }
@@ -234,21 +249,46 @@ func main() {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		result, err := do(c)
-		if err == nil {
-			say(object{"id": c["id"], "ok": true, "result": result})
-		} else { // FILL IN: the kinds of your SDK's errors
-			kind := "other"
-			var known failure
-			if errors.As(err, &known) {
-				kind = known.kind
-			}
-			say(object{"id": c["id"], "ok": false, "error": object{"kind": kind, "told": err.Error()}})
+		if name, ok := c["connection"].(string); ok {
+			worker(name) <- c
+		} else {
+			answer(c)
 		}
 		if c.text("do") == "quit" {
 			return
 		}
 	}
+}
+
+var workers = map[string]chan command{}
+
+// worker returns the queue of a connection: its commands run one after the other, and none waits for another connection.
+func worker(connection string) chan command {
+	queue, ok := workers[connection]
+	if !ok {
+		queue = make(chan command, 1000)
+		workers[connection] = queue
+		go func() {
+			for c := range queue {
+				answer(c)
+			}
+		}()
+	}
+	return queue
+}
+
+func answer(c command) {
+	result, err := do(c)
+	if err == nil {
+		say(object{"id": c["id"], "ok": true, "result": result})
+		return
+	}
+	kind := "other" // FILL IN: the kinds of your SDK's errors
+	var known failure
+	if errors.As(err, &known) {
+		kind = known.kind
+	}
+	say(object{"id": c["id"], "ok": false, "error": object{"kind": kind, "told": err.Error()}})
 }
 
 func first(all ...error) error {

@@ -6,6 +6,7 @@ import java.math.BigInteger;
 import java.net.*;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
+import java.util.concurrent.*;
 import java.util.function.Function;
 
 public class Driver {
@@ -38,7 +39,16 @@ public class Driver {
             reply -> reply == null ? object("status", false)
                 : object("quota", reply[0].toString(), "ttl_type", named("ttl_type", (int) reply[1]), "ttl", reply[2].toString())));
 
-    static final Map<String, Sdk> clients = new HashMap<>();
+    static final Map<String, Sdk> clients = new ConcurrentHashMap<>();
+    static final Map<String, Executor> workers = new HashMap<>(); // one thread a connection: in order there, and none waits for another
+
+    static Executor worker(String connection) {
+        return workers.computeIfAbsent(connection, name -> Executors.newSingleThreadExecutor(task -> {
+            Thread thread = new Thread(task);
+            thread.setDaemon(true);
+            return thread;
+        }));
+    }
 
     static Map<String, Object> connect(Map<String, Object> c) throws IOException { // FILL IN: when a message is pushed, call pushed()
         Sdk old = clients.remove(c.get("connection"));
@@ -97,14 +107,19 @@ public class Driver {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = lines.readLine()) != null; ) {
             Map<String, Object> c = (Map<String, Object>) new Json(line).value();
-            try {
-                say(object("id", c.get("id"), "ok", true, "result", run(c)));
-            } catch (Exception error) { // FILL IN: the kinds of your SDK's errors
-                String kind = error instanceof Failure one ? one.kind
-                    : error instanceof SocketTimeoutException ? "timeout" : error instanceof IOException ? "closed" : "other";
-                say(object("id", c.get("id"), "ok", false, "error", object("kind", kind, "told", String.valueOf(error.getMessage()))));
-            }
+            if (c.containsKey("connection")) worker((String) c.get("connection")).execute(() -> answer(c));
+            else answer(c);
             if (c.get("do").equals("quit")) return;
+        }
+    }
+
+    static void answer(Map<String, Object> c) {
+        try {
+            say(object("id", c.get("id"), "ok", true, "result", run(c)));
+        } catch (Exception error) { // FILL IN: the kinds of your SDK's errors
+            String kind = error instanceof Failure one ? one.kind
+                : error instanceof SocketTimeoutException ? "timeout" : error instanceof IOException ? "closed" : "other";
+            say(object("id", c.get("id"), "ok", false, "error", object("kind", kind, "told", String.valueOf(error.getMessage()))));
         }
     }
 
