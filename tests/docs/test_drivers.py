@@ -27,9 +27,9 @@ PAGE = (DRIVERS / "README.md").read_text(encoding="utf-8")
 COMBINATIONS = [(one.name, variant) for one in protocol("throttr").profiles.values() for variant in one.variants]
 TEMPLATES: dict[str, tuple[str, list[str], list[str]]] = {
     "php": ("php", [], ["php", str(DRIVERS / "php" / "driver.php")]),
-    "go": ("go", ["go", "build"], []),
+    "go": ("go", ["go", "build", str(DRIVERS / "go" / "driver.go")], []),
     "java": ("java", [], ["java", str(DRIVERS / "java" / "Driver.java")]),
-    "cpp": ("g++", ["g++", "-std=c++17", "-pthread", str(DRIVERS / "cpp" / "driver.cpp")], []),
+    "cpp": ("g++", ["g++", "-pthread", "-std=c++17", str(DRIVERS / "cpp" / "driver.cpp")], []),
 }
 """Folder -> (required program, build command, run command; that of what is built where it is empty)."""
 
@@ -59,8 +59,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
         if build and name not in done:
-            output = ["-o", str(folder / name), *([str(DRIVERS / "go" / "driver.go")] if name == "go" else [])]
-            subprocess.run([*build, *output], check=True, timeout=120)
+            subprocess.run([*build[:2], "-o", str(folder / name), *build[2:]], check=True, timeout=120)
             done.add(name)
         return run or [str(folder / name)]
 
