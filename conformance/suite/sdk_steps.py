@@ -30,9 +30,10 @@ class Said(Typed, frozen=True):
 
 
 class SaidBytes(Typed, frozen=True):
-    """Bytes as they are: a text is hexadecimal."""
+    """Bytes as they are: a text is hexadecimal. With `as`, they are read as that message."""
 
     raw: Value
+    stands_for: Said | None = msgspec.field(name="as", default=None)
 
 
 class SaidPart(Typed, frozen=True):

@@ -78,7 +78,7 @@ def addressed(
     name, waiting, found = sdk.matched_by, list(due), list[ReplyPiece]()
     for piece in pieces:
         message = piece.message
-        if name and isinstance(message, Reply) and waiting and not getattr(message, name, True):
+        if name and piece.fields and isinstance(message, Reply) and waiting and not getattr(message, name, True):
             message = msgspec.structs.replace(message, **{name: getattr(waiting[0].request, name)})
             piece = script.whole(message)
         one = answered_by(sdk, waiting, message) if name else None

@@ -118,8 +118,10 @@ class ReplyScript:
                 yield ReplyPiece(whole.data[cut:], whole.message, is_pushed=whole.is_pushed)
             case Pause(seconds):
                 yield ReplyPiece(pause=self.number(seconds, "pause"))
-            case SaidBytes(raw):
-                yield ReplyPiece(self._symbols.data(Hex(raw) if isinstance(raw, str | int) else raw))
+            case SaidBytes(raw, said):
+                data = self._symbols.data(Hex(raw) if isinstance(raw, str | int) else raw)
+                message = None if said is None else self._piece(said).message
+                yield ReplyPiece(data, message, is_pushed=isinstance(message, Push))
             case Said() | SaidPart():
                 yield self._piece(spec)
             case _:
