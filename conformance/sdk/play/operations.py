@@ -155,8 +155,19 @@ class SdkOperations:
             raise Stopped(
                 Verdict.HANG if silent else Verdict.FAIL, shown(expected), f"{shown(got.data)}, then {how}", byte=at
             )
-        self._blame(step, self._field_at(filled, at))
+        self._blame(step, self._field_unlike(filled, got.messages) or self._field_at(filled, at))
         raise Stopped(Verdict.FAIL, shown(expected), unlike(expected, got.data), byte=at)
+
+    def _field_unlike(self, requests: Sequence[Request], messages: Sequence[Message]) -> str:
+        """Return the first field that came with another value, where a byte holds several; "" where it is unknown."""
+        for one, other in zip(requests, messages, strict=False):
+            layout = self.script.codec.layout(type(one))
+            if not layout.is_packed or type(one) is not type(other):
+                return ""
+            unlike = (name for name, _ in layout.fields if getattr(one, name) != getattr(other, name))
+            if name := next(unlike, ""):
+                return str(name)
+        return ""
 
     def _field_at(self, requests: Sequence[Request], at: int) -> str:
         """Return the field of the requests in which byte `at` lies."""
