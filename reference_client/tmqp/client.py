@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from wireproof.protocols.errors import LocalProtocolError
 from wireproof.protocols.messages import Message, Push, Reply, Request
 from wireproof.protocols.tmqp import PROTOCOL, Codec, TmqpClient
 from wireproof.protocols.tmqp.connection import due_replies
@@ -175,8 +176,16 @@ class Client(Operations):
         return done
 
     def encoded(self, body: bytes | Message) -> bytes:
-        """Return a JSON body (`wireproof.protocols.tmqp.bodies`) as a payload, and bytes as they are."""
-        return self._codec.encode(body) if isinstance(body, Message) else body
+        """Return a JSON body (`wireproof.protocols.tmqp.bodies`) as a payload, and bytes as they are.
+
+        Raises BadRequestError for a body whose values are of other types.
+        """
+        if not isinstance(body, Message):
+            return body
+        try:
+            return self._codec.encode(body)
+        except LocalProtocolError as error:
+            raise BadRequestError(str(error)) from None
 
     def decoded(self, kind: type[Message], payload: bytes) -> Message:
         """Return the JSON body of class `kind` that a payload is; raises `MalformedFrameError`."""

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from tests.places import ROOT
-from wireproof.mutants.tmqp.client import MUTANTS
 from wireproof.mutants.registry import client_mutants, mutant_client
+from wireproof.mutants.tmqp.client import MUTANTS
 from wireproof.reference_client.driver import Driver
 from wireproof.reference_client.tmqp import Client
 
