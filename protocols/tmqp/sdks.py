@@ -47,7 +47,7 @@ from wireproof.protocols.tmqp.requests import (
     UpdateQueue,
 )
 
-__all__ = ["SDK", "canonical", "properties"]
+__all__ = ["SDK", "canonical"]
 
 _MADE = frozenset({"id", "source"})
 _FLAGS = frozenset({"one_delivery", "high_priority"})
@@ -70,7 +70,7 @@ CHOSEN: Mapping[type[Message], frozenset[str]] = {
 }
 
 
-def properties(payload: bytes) -> dict[bytes, bytes]:
+def _properties(payload: bytes) -> dict[bytes, bytes]:
     """Return the properties in the text of a `Hello`, the first of each name, by their names in lower case."""
     found: dict[bytes, bytes] = {}
     for line in payload.splitlines():
@@ -90,7 +90,7 @@ def canonical(message: Message) -> Message:
     headers = tuple(sorted(message.headers, key=lambda one: one.name.lower()))
     payload = message.payload
     if isinstance(message, Hello):
-        payload = repr(sorted(properties(payload).items())).encode()
+        payload = repr(sorted(_properties(payload).items())).encode()
     elif isinstance(message, _WITH_OPTIONS):
         with suppress(ValueError):
             payload = json.dumps(json.loads(payload), sort_keys=True).encode()
