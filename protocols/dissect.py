@@ -265,7 +265,7 @@ class Dissection:
         message = self.of_server.next_message()
         if message is None:
             return None
-        request = None if isinstance(message, Push) else self._answered(message)
+        request = self._answered(message) if self._answers(message) else None
         frame = self.of_server.frame(message, request)
         if request is not None:
             self.pairs.append((request, frame))
@@ -304,6 +304,10 @@ class Dissection:
             self.is_paired = False
         else:
             self._due.append(frame)
+
+    def _answers(self, message: Message) -> bool:
+        """Say whether a message of the server is a reply, or a push that answers a request all the same."""
+        return not isinstance(message, Push) or (not self.link.answers_in_order and self._client.answered is not None)
 
     def _answered(self, reply: Message) -> Frame | None:
         """Return the request that the last message answers, and follow it on the client's side."""

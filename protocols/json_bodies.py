@@ -59,6 +59,8 @@ def is_of_form(kind: Json, value: object) -> bool:
     match kind.form:
         case "text":
             return type(value) is bytes
+        case "number":
+            return isinstance(value, int) and type(value) is not bool
         case "numbers":
             return type(value) is tuple and all(type(one) is int for one in value)
     return type(value) is TYPES[kind.form][0]

@@ -16,6 +16,7 @@ from wireproof.protocols.fields import (
     BYTES,
     Absent,
     Blob,
+    Constant,
     Flag,
     Kind,
     Nested,
@@ -27,13 +28,13 @@ from wireproof.protocols.fields import (
     Terminated,
     UInt,
 )
-from wireproof.protocols.messages import Message, Reply, Request
+from wireproof.protocols.messages import Message, Push, Request
 from wireproof.protocols.profile import Layout
 from wireproof.protocols.registry import Protocol
 
 __all__ = ["STATUS", "Plain", "PlainError", "plain_bytes"]
 
-RESERVED = frozenset({"id", "do", "connection", "event"})
+RESERVED = frozenset({"id", "do", "connection", "event", "push"})
 """Names that a line has for itself beside the fields of a message; a field of that name gets a `_` behind it there."""
 SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 STATUS = "status"
@@ -74,6 +75,8 @@ class Plain:
             one.NAME.lower(): one for one in self.profile.replies if one not in hidden
         }
         """Name of an operation -> the request that it asks for, the first one where it is several."""
+        self.pushes = [one for one in self.profile.pushes if one not in protocol.sdk.own]
+        """What is reported as an event."""
 
     def layout(self, message: type[Message]) -> Layout:
         """Return how `message` lies on the wire here."""
@@ -91,7 +94,7 @@ class Plain:
                     rows = self._rows_field(part)
                     found[rows] = [self.fields(row) for one in value for row in getattr(one, rows)]
                 case _:
-                    found[name] = self._value(name, kind, value)
+                    found[name] = self._value(type(message), name, kind, value)
         return found
 
     def name_beside(self, name: str) -> str:
@@ -102,7 +105,12 @@ class Plain:
         """Return the fields of a request or push as they stand in a line beside its own (see `RESERVED`)."""
         return {_beside(name): value for name, value in self.fields(message).items()}
 
-    def result(self, reply: Reply) -> dict[str, Any]:
+    def event(self, push: Push) -> dict[str, Any]:
+        """Return the fields of a push as they stand in an event; `push` says which of several kinds it is."""
+        which = {"push": push.NAME.lower()} if len(self.pushes) > 1 else {}
+        return which | self.beside(push)
+
+    def result(self, reply: Message) -> dict[str, Any]:
         """Return a reply as the result of an operation: its fields, or `{"status": ...}` where it is one flag."""
         if self.is_flag(type(reply)):
             ((name, _),) = self.reported_fields(type(reply))
@@ -113,15 +121,19 @@ class Plain:
         """Say whether a reply is one flag and nothing else."""
         return [type(kind) for _, kind in self.reported_fields(reply)] == [Flag]
 
+    def has_nested(self, reply: type[Message]) -> bool:
+        """Say whether a reply holds another one."""
+        return any(isinstance(kind, Nested) for _, kind in self.reported_fields(reply))
+
     def result_name(self, operation: str) -> str:
         """Return the name of the one field that the reply to `operation` consists of, as `result` calls it."""
         reply = self.profile.replies[self.operations[operation]][-1]
         ((name, kind),) = self.reported_fields(reply)
         return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
 
-    def number(self, name: str, value: int) -> str:
-        """Return a number of the field `name`: its name where it has one, its digits otherwise."""
-        return next((word for word, member in self._words(name).items() if member == value), str(value))
+    def number(self, name: str, value: int, message: type[Message] | None = None) -> str:
+        """Return a number of the field `name`: its name where it has one (in `message`), its digits otherwise."""
+        return next((word for word, member in self._words(name, message).items() if member == value), str(value))
 
     def parts(self, operation: str) -> tuple[type[Request], ...]:
         """Return the requests that `operation` is made of; `PlainError` naming the known ones when there is none."""
@@ -136,13 +148,16 @@ class Plain:
 
         Raises `PlainError` for an operation or a field that is not known, a field missing and a value of another kind.
         """
-        layout = [field for part in self.parts(operation) for field in self.reported_fields(part)]
-        kinds = {_beside(name): kind for name, kind in layout}
+        layout = [(part, *field) for part in self.parts(operation) for field in self.reported_fields(part)]
+        kinds = {_beside(name): kind for _, name, kind in layout}
         wrong = [f"{name} is missing" for name in kinds if name not in fields]
         wrong += [f"{name} is not a field of it" for name in fields if name not in kinds]
         if wrong:
             raise PlainError(f"{operation}: expected {', '.join(kinds) or 'no field'}; {', '.join(wrong)}")
-        return {name: self._parsed(operation, name, kind, fields[_beside(name)]) for name, kind in layout}
+        return {
+            name: self._parsed(f"{operation}.{name}", part, name, kind, fields[_beside(name)])
+            for part, name, kind in layout
+        }
 
     def connect_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of the protocol's own fields of `connect`; raises as `values`, none has to be there.
@@ -157,14 +172,18 @@ class Plain:
 
     def reported_fields(self, message: type[Message]) -> list[tuple[str, Kind]]:
         """Return the fields that are no business of the SDK alone."""
+        sdk = self.protocol.sdk
+        hidden = sdk.hidden_fields | sdk.chosen_fields.get(message, frozenset())
         return [
-            (name, kind) for name, kind in self.layout(message).fields if name not in self.protocol.sdk.hidden_fields
+            (name, kind)
+            for name, kind in self.layout(message).fields
+            if name not in hidden and not isinstance(kind, Constant)
         ]
 
-    def _value(self, name: str, kind: Kind, value: Any) -> Any:
+    def _value(self, message: type[Message], name: str, kind: Kind, value: Any) -> Any:
         match kind:
             case UInt():
-                return self.number(name, value)
+                return self.number(name, value, message)
             case Raw() | Blob() | Split() | Rest() | Terminated():
                 return {"hex": value.hex()}
             case Rows():
@@ -173,21 +192,34 @@ class Plain:
                 return self.result(value)
         return value
 
-    def _words(self, name: str) -> dict[str, IntEnum]:
+    def _words(self, name: str, message: type[Message] | None = None) -> dict[str, IntEnum]:
         enum = self.protocol.names.get(name)
-        return {} if enum is None else {member.name.lower(): member for member in enum}
+        if enum is None or message in self.protocol.sdk.unnamed_numbers:
+            return {}
+        return {member.name.lower(): member for member in enum}
 
-    def _parsed(self, operation: str, name: str, kind: Kind, value: object) -> Any:
-        where = f"{operation}.{name}"
+    def _parsed(self, where: str, message: type[Message], name: str, kind: Kind, value: object) -> Any:
         if isinstance(kind, BYTES):
             return plain_bytes(value, where)
-        words = self._words(name)
+        if isinstance(kind, Rows):
+            if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+                raise PlainError(f"{where}: expected a list of rows, got {_shown(value)}")
+            return tuple(self._row(f"{where}.{at}", kind.row, one) for at, one in enumerate(value))
+        words = self._words(name, message)
         if isinstance(value, str) and value in words:
             return words[value]
         if isinstance(value, str) and value.isascii() and value.isdigit():
             return int(value)
         detail = f"{', '.join(words)} or a string of decimal digits" if words else "a string of decimal digits"
         raise PlainError(f"{where}: expected {detail}, got {_shown(value)}")
+
+    def _row(self, where: str, row: type[Message], given: Mapping[str, object]) -> Message:
+        kinds = dict(self.reported_fields(row))
+        if given.keys() != kinds.keys():
+            raise PlainError(f"{where}: expected {', '.join(kinds)}, got {', '.join(given) or 'nothing'}")
+        return row(
+            **{name: self._parsed(f"{where}.{name}", row, name, kind, given[name]) for name, kind in kinds.items()}
+        )
 
     def _rows_field(self, part: type[Message]) -> str:
         return next(name for name, kind in self.layout(part).fields if isinstance(kind, Rows))

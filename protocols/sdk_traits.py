@@ -20,10 +20,20 @@ class SdkTraits:
     """Request -> the one that an SDK sends behind it where the answer asks for it: to a user both are one operation."""
     hidden_fields: frozenset[str] = frozenset()
     """Fields that an SDK fills in and reads by itself."""
+    chosen_fields: Mapping[type[Message], frozenset[str]] = field(default_factory=dict)
+    """Message -> more fields that an SDK fills in or reads by itself; it may choose any value for those of requests."""
     connect_fields: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """What connecting takes besides host and port, all optional: name -> "bytes", "seconds", "path", or its words."""
     samples: Mapping[str, int | bytes] = field(default_factory=dict)
-    """Field of a request -> a value that servers take, where not any will do."""
+    """Field of a request, or `MESSAGE.field` -> a value that servers take, where not any will do."""
+    unnamed_numbers: frozenset[type[Message]] = frozenset()
+    """Messages in which numbers that have names elsewhere are only numbers."""
+    matches: Callable[[Request, Message], bool] | None = None
+    """(a request that came, a message of the server) -> whether it answers that; None: in the order of requests."""
+    matched_by: str = ""
+    """The field in which a reply repeats what its request has there, where `matches` says so."""
+    listening: str = "subscribe"
+    """The operation after which an SDK gets pushes."""
     optional: frozenset[str] = frozenset()
     """Fields of pushes that an SDK need not report."""
     parting: Mapping[type[Request], Reply] = field(default_factory=dict)

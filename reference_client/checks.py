@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wireproof.protocols.fields import BYTES, Blob, Kind, Raw, Rest, Split, Terminated, UInt
+from wireproof.protocols.fields import BYTES, Blob, Kind, Lines, Raw, Rest, Split, Terminated, UInt
 from wireproof.protocols.messages import Message
-from wireproof.protocols.profile import Layout
+from wireproof.protocols.profile import Layout, lines_size
 from wireproof.reference_client.errors import BadRequestError, TooLongError, TooWideError
 
 __all__ = ["check"]
@@ -32,6 +32,8 @@ def _check(where: str, kind: Kind, value: object) -> None:
             raise BadRequestError(f"{where}: expected {kind.size} bytes, got {_shown(value)}")
     elif isinstance(kind, BYTES):
         _check_bytes(where, kind, value)
+    elif isinstance(kind, Lines):
+        _check_lines(where, kind, value)
 
 
 def _check_number(where: str, kind: UInt, value: object) -> None:
@@ -48,6 +50,20 @@ def _check_bytes(where: str, kind: Kind, value: object) -> None:
         _fits(where, len(value), kind.size)
     if isinstance(kind, Split | Terminated) and b"\0" in value:
         raise BadRequestError(f"{where}: expected bytes without 00, got one at {value.index(0)}")
+
+
+def _check_lines(where: str, kind: Lines, value: object) -> None:
+    if not isinstance(value, tuple) or not all(isinstance(one, kind.row) for one in value):
+        raise BadRequestError(f"{where}: expected lines, got {_shown(value)}")
+    for line in value:
+        name, text = (getattr(line, one) for one in line.__struct_fields__)
+        for what, one in (("name", name), ("value", text)):
+            _check_bytes(f"{where}.{what}", kind, one)
+            if b"\r" in one or b"\n" in one:
+                raise BadRequestError(f"{where}.{what}: expected bytes without CR and LF")
+        if not name or b":" in name:
+            raise BadRequestError(f"{where}.name: expected a name without colon, got {_shown(name)}")
+    _fits(where, max(0, lines_size(kind, value) - kind.count.width), kind.count)
 
 
 def _fits(where: str, size: int, field: UInt) -> None:

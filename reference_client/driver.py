@@ -15,7 +15,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from wireproof.protocols.messages import Message
+from wireproof.protocols.messages import Message, Push
 from wireproof.protocols.plain import STATUS, Plain, PlainError
 from wireproof.protocols.registry import protocol as codec_of
 from wireproof.reference_client.errors import ClientError, RefusedError
@@ -53,7 +53,10 @@ class Connection:
 
     def pushed(self, message: Any) -> None:
         """Write an event for a pushed message."""
-        values = {one.name: self._field(one.name, getattr(message, one.name)) for one in fields(message)}
+        if isinstance(message, Push):
+            values = self.plain.event(message)
+        else:
+            values = {one.name: self._field(one.name, getattr(message, one.name)) for one in fields(message)}
         self._say({"event": "message", "connection": self._name, **values})
 
     def lost(self, why: ClientError, mending: bool) -> None:
@@ -109,14 +112,14 @@ class Connection:
         replies = plain.profile.replies[plain.operations[operation]]
         if value is None or isinstance(value, bool):
             return {STATUS: value is True} if any(map(plain.is_flag, replies)) else {}
-        if isinstance(value, replies[-1]):
+        if isinstance(value, Message) and (isinstance(value, replies[-1]) or not plain.has_nested(replies[-1])):
             return plain.result(value)
         name = plain.result_name(operation)
         match value:
             case tuple():
                 return {name: [plain.fields(row) for row in value]}
             case Message():
-                return {name: plain.result(value)}  # type: ignore[arg-type]
+                return {name: plain.result(value)}
         return {name: self._field(name, value)}
 
     def _field(self, name: str, value: object) -> str | Object | None:

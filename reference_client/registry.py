@@ -11,7 +11,11 @@ from wireproof.reference_client.server_connection import Reconnect
 
 __all__ = ["CLIENTS", "Batching", "DrivenBatch", "DrivenClient", "client_class", "driven_protocols"]
 
-CLIENTS = {"psrt": "wireproof.reference_client.psrt", "throttr": "wireproof.reference_client.throttr"}
+CLIENTS = {
+    "psrt": "wireproof.reference_client.psrt",
+    "throttr": "wireproof.reference_client.throttr",
+    "tmqp": "wireproof.reference_client.tmqp",
+}
 """Protocol -> the package whose `Client` is its SDK."""
 
 
@@ -26,7 +30,8 @@ class DrivenClient(Protocol):
     """The methods of an SDK that a driver uses, besides one for each operation (`wireproof.protocols.plain`).
 
     Such a method has the name of the operation and its fields as keyword arguments. It returns a flag, a message, the
-    only field of the reply, or None. If the server refuses, it raises RefusedError with the reply.
+    only field of the reply, or None. If the server refuses, it raises RefusedError with the reply. What is pushed is
+    given to `on_message` as the push itself, or as a dataclass with its fields.
     """
 
     features: ClassVar[tuple[str, ...]]

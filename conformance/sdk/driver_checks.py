@@ -12,14 +12,13 @@ from wireproof.conformance.sdk.driver_protocol import DriverMessageError, Failur
 from wireproof.conformance.sdk.operation import OperationContext, hexed
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.protocols.fields import Blob, Kind, Raw, Split, UInt
-from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.messages import Message, Push, Request
 
 __all__ = ["at_the_end", "connecting", "each_operation", "pushes", "refusals", "together"]
 
 TROUBLE = (NoAnswerError, DriverMessageError)
 SHORT = 1.0
 """Seconds for an event that a driver need not send."""
-SUBSCRIBE = "subscribe"
 LONGEST_NAME = 1 << 16
 """Names longer than this are not tried."""
 
@@ -75,7 +74,8 @@ async def _left_out(ground: OperationContext, name: str) -> CheckResult:
 
 async def together(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckResult]:
     """Try several commands in flight, and a batch."""
-    some = [one for one in ordered(ground) if one in hello.operations and one != SUBSCRIBE and _is_simple(ground, one)]
+    listening = ground.plain.protocol.sdk.listening
+    some = [one for one in ordered(ground) if one in hello.operations and one != listening and _is_simple(ground, one)]
     some = some[:3]
     if len(some) > 1:
         yield CheckResult(f"in flight at once: {', '.join(some)}", tuple(await ground.play_at_once(some)))
@@ -125,15 +125,20 @@ async def _refused(
 
 
 async def pushes(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckResult]:
-    """Push a message to a connection that is subscribed."""
-    if SUBSCRIBE not in hello.operations or not ground.plain.profile.pushes:
-        yield CheckResult("events", note=f"no {SUBSCRIBE}, no events")
+    """Push a message of each kind to a connection that is subscribed."""
+    listening = ground.plain.protocol.sdk.listening
+    if listening not in hello.operations or not ground.plain.pushes:
+        yield CheckResult("events", note=f"no {listening}, no events")
         return
-    wrong = await ground.play(SUBSCRIBE)
+    wrong = await ground.play(listening)
     if wrong:
-        yield CheckResult(f"{SUBSCRIBE}, for the sake of a push", tuple(wrong))
+        yield CheckResult(f"{listening}, for the sake of a push", tuple(wrong))
         return
-    push = ground.samples.of(ground.plain.profile.pushes[0])
+    for kind in ground.plain.pushes:
+        yield await _pushed(ground, ground.samples.of(kind))
+
+
+async def _pushed(ground: OperationContext, push: Push) -> CheckResult:
     data = ground.codec.encode(push)
     ground.driver.take_events()
     ground.push(data)
@@ -141,12 +146,11 @@ async def pushes(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckR
     try:
         event = await ground.driver.event(ground.name, "message")
     except NoAnswerError as error:
-        yield CheckResult(title, (f"expected the event message with {ground.plain.beside(push)}; {error}",))
-        return
+        return CheckResult(title, (f"expected the event message with {ground.plain.event(push)}; {error}",))
     detail = {name: value for name, value in event.fields.items() if value is not None}
     left_out = ground.plain.protocol.sdk.optional - detail.keys()
-    expected = {name: value for name, value in ground.plain.beside(push).items() if name not in left_out}
-    yield CheckResult(title, tuple(differences(expected, detail, "event")))
+    expected = {name: value for name, value in ground.plain.event(push).items() if name not in left_out}
+    return CheckResult(title, tuple(differences(expected, detail, "event")))
 
 
 async def at_the_end(ground: OperationContext, hello: Hello) -> AsyncIterator[CheckResult]:

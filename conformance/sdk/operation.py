@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from wireproof.conformance.sdk.driver_process import DriverProcess, NoAnswerError
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
 from wireproof.conformance.sdk.recording_server import Recorded, RecordingServer
@@ -184,12 +186,17 @@ class OperationContext:
         for expected in ([*requests], [*requests, *behind]):
             if len(taken.messages) == len(expected) and len(taken.came) == sum(map(self._size, taken.messages)):
                 pairs = zip(taken.messages, expected, strict=True)
-                if all(
-                    spoken.sdk.canonical(spoken.sdk.unsealed(one, other)) == spoken.sdk.canonical(other)
-                    for one, other in pairs
-                ):
+                if all(self._same(one, other) for one, other in pairs):
                     return True
         return False
+
+    def _same(self, came: Message, asked: Message) -> bool:
+        sdk = self.plain.protocol.sdk
+        opened = sdk.unsealed(came, asked)
+        if type(opened) is type(asked):
+            chosen = sdk.chosen_fields.get(type(asked), ())
+            asked = replace(asked, **{name: getattr(opened, name) for name in chosen})
+        return sdk.canonical(opened) == sdk.canonical(asked)
 
     def _size(self, message: Message) -> int:
         return len(self.codec.encode(message))

@@ -65,8 +65,9 @@ def result_fields(plain: Plain, operation: str) -> list[DriverField]:
 
 def event_fields(plain: Plain) -> list[DriverField]:
     """Return the fields of the event `message`; none where the server pushes nothing."""
-    pushes = [one for one in plain.profile.pushes if one not in plain.protocol.sdk.own]
-    return list(dict.fromkeys(one for push in pushes for one in _fields(plain, push, beside=True)))
+    names = ", ".join(push.NAME.lower() for push in plain.pushes)
+    which = [DriverField("push", "word", names)] if len(plain.pushes) > 1 else []
+    return which + list(dict.fromkeys(one for push in plain.pushes for one in _fields(plain, push, beside=True)))
 
 
 def command_example(plain: Plain, operation: str) -> str:
@@ -149,11 +150,11 @@ def _fields(plain: Plain, message: type[Message], before: str = "", *, beside: b
                 yield from _fields(plain, row, f"{before}{name}.")
             case _:
                 shown = plain.name_beside(name) if beside else name
-                yield DriverField(before + shown, *_kind(plain, name, kind))
+                yield DriverField(before + shown, *_kind(plain, message, name, kind))
 
 
-def _kind(plain: Plain, name: str, kind: Kind) -> tuple[str, str]:
-    words = plain.protocol.names.get(name)
+def _kind(plain: Plain, message: type[Message], name: str, kind: Kind) -> tuple[str, str]:
+    words = None if message in plain.protocol.sdk.unnamed_numbers else plain.protocol.names.get(name)
     match kind:
         case UInt() if words:
             return "word", ", ".join(f"{one.name.lower()} {one.value}" for one in words)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from wireproof.protocols.fields import Blob, Kind, Raw, Rest, Split, Terminated, UInt
+from wireproof.protocols.fields import Blob, Constant, Kind, Raw, Rest, Rows, Split, Terminated, UInt
 from wireproof.protocols.messages import Message, Reply, declared_layout
 from wireproof.protocols.plain import Plain
 
@@ -34,7 +34,7 @@ class Samples:
 
     def of(self, message: type[Sampled]) -> Sampled:
         """Return a message of that class."""
-        values = {name: self._value(name, kind) for name, kind in self.plain.layout(message).fields}
+        values = {name: self._value(message, name, kind) for name, kind in self.plain.layout(message).fields}
         wide = self.wide_fields(message)
         values.update(dict.fromkeys(wide, SOME))
         if wide and self.most is not None:
@@ -69,9 +69,13 @@ class Samples:
             if isinstance(kind, Raw):
                 self._seen[name, kind.size] = getattr(reply, name)
 
-    def _value(self, name: str, kind: Kind) -> object:
-        if name in self.plain.protocol.sdk.samples:
-            return self.plain.protocol.sdk.samples[name]
+    def _value(self, message: type[Message], name: str, kind: Kind) -> object:
+        if isinstance(kind, Constant):
+            return 0
+        samples = self.plain.protocol.sdk.samples
+        for key in (f"{message.NAME}.{name}", name):
+            if key in samples:
+                return samples[key]
         match kind:
             case Blob() | Split() | Rest() | Terminated():
                 return BINARY if self.binary else TEXT
@@ -80,4 +84,6 @@ class Samples:
             case UInt():
                 words = self.plain.protocol.names.get(name)
                 return sorted(words)[len(words) // 2] if words else 0
+            case Rows(row):
+                return (self.of(row),)
         return None

@@ -30,9 +30,10 @@ class Said(Typed, frozen=True):
 
 
 class SaidBytes(Typed, frozen=True):
-    """Bytes as they are: a text is hexadecimal."""
+    """Bytes as they are: a text is hexadecimal. With `as`, they are read as that message."""
 
     raw: Value
+    stands_for: Said | None = msgspec.field(name="as", default=None)
 
 
 class SaidPart(Typed, frozen=True):
@@ -147,6 +148,9 @@ class AskStep(Answering, frozen=True):
     ] = None
     unanswered: Annotated[bool, Meta(description="What was asked gets no answer, and is reported done.")] = False
     ignore: Annotated[Names, Meta(description="Fields that may have any value.")] = ()
+    save: Annotated[
+        dict[str, Names], Meta(description="Field -> a name for what the SDK sent there, in each request: @name.")
+    ] = msgspec.field(default_factory=dict)
     fresh: Annotated[
         str | None, Meta(description="A field whose value must not have been sent before in this case.")
     ] = None
@@ -167,6 +171,9 @@ class ReceiveStep(SdkStep, frozen=True):
     receive: tuple[SaidItem, ...]
     answer: tuple[SaidItem, ...] | None = None
     ignore: Annotated[Names, Meta(description="Fields that may have any value.")] = ()
+    save: Annotated[
+        dict[str, Names], Meta(description="Field -> a name for what the SDK sent there, in each request: @name.")
+    ] = msgspec.field(default_factory=dict)
     on: str = "a"
     cut: Cut = "whole"
 

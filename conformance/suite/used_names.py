@@ -30,7 +30,7 @@ from wireproof.conformance.suite.pattern_types import (
     Size,
     StartsWith,
 )
-from wireproof.conformance.suite.sdk_steps import Connection, Cut, Said, SaidBytes
+from wireproof.conformance.suite.sdk_steps import AskStep, Connection, Cut, ReceiveStep, Said, SaidBytes
 from wireproof.conformance.suite.steps import RESOURCES, Concurrent, Connect, Instant, Mark, Measured, Observe, Step
 from wireproof.conformance.suite.symbols import usual_parameters
 from wireproof.conformance.suite.values import (
@@ -163,6 +163,8 @@ class UsedNames:
             self.variables.add("round")
         if isinstance(spec, Instant) and spec.mark not in self.marks:
             self._unknown(spot.at("mark"), "mark", spec.mark, self.marks)
+        if isinstance(spec, AskStep | ReceiveStep):
+            self.saved.update(name for names in spec.save.values() for name in names)
         if isinstance(spec, Step | Connect):
             self.saved.add(f"{_wild(_connection(spec))}_port")
 

@@ -6,6 +6,7 @@ Both sides begin with eight bytes; then every message is a frame. A client may s
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 from wireproof.protocols.connection import DEFAULT_FRAME_LIMIT, NEED_DATA, Connection, EndOfStream, Event
 from wireproof.protocols.errors import ErrorCode, LocalProtocolError, MalformedFrameError
@@ -28,7 +29,7 @@ from wireproof.protocols.tmqp.requests import (
 )
 from wireproof.protocols.tmqp.states import TABLE, Move, State
 
-__all__ = ["TmqpClient", "TmqpConnection", "TmqpServer", "due_replies"]
+__all__ = ["TmqpClient", "TmqpConnection", "TmqpServer", "answers", "due_replies"]
 
 _FIXED: dict[type[Request], tuple[type[Message], ...]] = {
     Protocol: (ProtocolReply,),
@@ -144,7 +145,7 @@ class TmqpClient(TmqpConnection):
         self._is_greeted = True
         self.answered = None
         for place, (request, due) in enumerate(self._due):
-            if _answers(message, request, due):
+            if answers(message, request, due):
                 self.answered = request
                 due.remove(type(message)) if type(message) in due else due.clear()
                 if not due:
@@ -193,10 +194,14 @@ class TmqpServer(TmqpConnection):
         return EndOfStream(0)
 
 
-def _answers(message: Message, request: Request, due: list[type[Message]]) -> bool:
-    """Say whether a message is what a request waits for; a response ends the waiting for anything else, too."""
-    if type(message) in due and not isinstance(message, Response | Confirmation | QueueMessage):
-        return True
-    if not isinstance(message, Response | Confirmation | QueueMessage) or not isinstance(request, RequestFrame):
+def answers(message: Message, request: Request, due: Sequence[type[Message]] | None = None) -> bool:
+    """Say whether a message is what a request waits for, which is `due` or what its flags ask for.
+
+    A response ends the waiting for anything else, too.
+    """
+    due = due_replies(request) if due is None else due
+    if not isinstance(message, Response | Confirmation | QueueMessage):
+        return type(message) in due
+    if not isinstance(request, RequestFrame) or not request.id or message.id != request.id:
         return False
-    return message.id == request.id != b"" and (type(message) in due or isinstance(message, Response))
+    return type(message) in due or isinstance(message, Response)

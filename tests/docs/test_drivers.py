@@ -142,8 +142,6 @@ def test_the_page_lists_every_operation(spoken: str, profile: str) -> None:
     rows = dict(re.findall(r"^\| `(\w+)`(?: \([\d.]+\))? \| (.*?) \|", section, re.MULTILINE))
     for name in plain.operations:
         listed = [one.split(" (")[0] for one in rows[name].split(", ") if f"{profile})" in one or "(" not in one]
-        layouts = [field for part in plain.parts(name) for field, _ in plain.layout(part).fields]
-        fields = [
-            f"{one}_" if one in RESERVED else one for one in layouts if one not in plain.protocol.sdk.hidden_fields
-        ]
+        layouts = [field for part in plain.parts(name) for field, _ in plain.reported_fields(part)]
+        fields = [f"{one}_" if one in RESERVED else one for one in layouts]
         assert listed == (fields or ["-"]), name

@@ -28,6 +28,11 @@ from wireproof.protocols.throttr.replies import (
     WhoamiReply,
 )
 from wireproof.protocols.throttr.requests import ConnectionById, Event, Insert, List
+from wireproof.protocols.tmqp import PROTOCOL as TMQP
+from wireproof.protocols.tmqp import Header
+from wireproof.protocols.tmqp.replies import DirectMessage
+from wireproof.protocols.tmqp.replies import Response as TmqpResponse
+from wireproof.protocols.tmqp.requests import Join
 
 OLD = Plain(protocol("throttr"), "7.1.0", "uint16")
 NEW = Plain(protocol("throttr"), "7.3.2", "uint64")
@@ -220,3 +225,32 @@ def test_what_connecting_takes_besides_is_read() -> None:
 def test_what_connecting_does_not_take_is_refused(field: str, value: Any, detail: str) -> None:
     with pytest.raises(PlainError, match=detail):
         SOCKETS.connect_values({field: value})
+
+
+def test_rows_in_commands_are_rows_of_the_message() -> None:
+    plain = Plain(TMQP, "doc", "standard")
+    fields = {"pending_response": "1", "pending_ack": "0", "target": {"text": "room"}, "payload": {"hex": ""}}
+    row = {"name": {"text": "Queue-Id"}, "value": {"text": "7"}}
+
+    values = plain.values("join", {**fields, "headers": [row, row]})
+
+    assert values["headers"] == (Header(b"Queue-Id", b"7"),) * 2
+    for wrong in ({"hex": ""}, [1], [{"name": {"hex": ""}}], [{**row, "more": {"hex": ""}}]):
+        with pytest.raises(PlainError, match=r"join.headers"):
+            plain.values("join", {**fields, "headers": wrong})
+
+
+def test_what_an_sdk_chooses_is_neither_asked_for_nor_reported() -> None:
+    plain = Plain(TMQP, "doc", "standard")
+    reply = TmqpResponse(id=b"1", target=b"me", content_type=404, payload=b"why")
+
+    assert plain.result(reply) == {"content_type": "not_found", "headers": [], "payload": {"hex": "776879"}}
+    assert {"id_", "source", "ttl", "content_type"}.isdisjoint(plain.beside(Join(target=b"room")))
+
+
+def test_an_event_says_which_push_it_is_where_there_are_several() -> None:
+    plain = Plain(TMQP, "doc", "standard")
+    told = plain.event(DirectMessage(id=b"1", content_type=404))
+
+    assert (told["push"], told["id_"], told["content_type"]) == ("direct", {"hex": "31"}, "404")
+    assert "push" not in NEW.event(PushedEvent(b"c", b"p"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import wraps
@@ -30,12 +31,19 @@ def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
 
 
 @asynccontextmanager
-async def reference_server(profile: str = "7.1.0", variant: str = "uint16") -> AsyncIterator[int]:
+async def reference_server(
+    profile: str = "7.1.0",
+    variant: str = "uint16",
+    *,
+    protocol: str = "throttr",
+    port: int = 0,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncIterator[int]:
     """Serve in this process; yield the port."""
     loop = asyncio.get_running_loop()
-    service = create_service("throttr", profile=profile, variant=variant, clock=LoopClock(loop))
+    service = create_service(protocol, profile=profile, variant=variant, clock=LoopClock(loop))
     connections = StreamConnections(service, Limits(), 100)
-    server = await loop.create_server(connections.protocol, LOOPBACK, 0)
+    server = await loop.create_server(connections.protocol, LOOPBACK, port, ssl=tls)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:

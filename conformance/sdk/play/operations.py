@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from wireproof.conformance.model.outcome import Place, Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverEvent, FailureKind, Hello
 from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.in_flight import Due, InFlight, SdkConnection, answered_by
 from wireproof.conformance.sdk.play.operation_check import (
     SdkRefusal,
     byte_of,
@@ -23,57 +23,18 @@ from wireproof.conformance.sdk.play.operation_check import (
 )
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, ReplyScript, field_at
 from wireproof.conformance.sdk.play.request_equivalence import RequestEquivalence
-from wireproof.conformance.suite.sdk_steps import Answering, AskStep, Fails
+from wireproof.conformance.suite.sdk_steps import Answering, AskStep, Fails, ReceiveStep
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.conformance.suite.values import Value
 from wireproof.protocols import LocalProtocolError, Message, Push
 from wireproof.protocols.messages import Request
 from wireproof.protocols.plain import Plain
 
-__all__ = ["ActionGenerator", "InFlight", "SdkConnection", "SdkOperations"]
+__all__ = ["ActionGenerator", "SdkOperations"]
 
 ActionGenerator = act.Playing[None]
 ANY = tuple(kind for kind in FailureKind if kind is not FailureKind.UNSUPPORTED)
 REFUSALS = (FailureKind.TOO_WIDE, FailureKind.TOO_LONG, FailureKind.REFUSED, FailureKind.OTHER)
-
-
-@dataclass(slots=True)
-class Due:
-    """A request that was asked and is not reported yet."""
-
-    request: Request
-    call: int
-    place: int | None = None
-    """Which result of its batch it is."""
-
-
-@dataclass(slots=True)
-class InFlight:
-    """What is under way on one connection."""
-
-    due: deque[Due] = field(default_factory=deque)
-
-
-@dataclass(slots=True)
-class SdkConnection:
-    """One connection of the SDK, with the lines that it opens for its links."""
-
-    name: str
-    lines: dict[str, InFlight] = field(default_factory=dict)
-    """Name of a line -> what is under way on it."""
-    connect_call: int | None = None
-    """The call of a connection that the case opens by hand, until it is reported."""
-    free: bool = False
-    """Pushes may be reported more or less often than they came."""
-
-    def in_flight(self, line: str) -> InFlight:
-        """Return what is under way on a line."""
-        return self.lines.setdefault(line, InFlight())
-
-    @property
-    def is_due(self) -> bool:
-        """Whether anything waits for an answer."""
-        return self.connect_call is not None or any(one.due for one in self.lines.values())
 
 
 class SdkOperations:
@@ -170,11 +131,15 @@ class SdkOperations:
         connection.due.clear()
         return True
 
-    def not_sent(self, connection: InFlight, step: AskStep, expected: bytes, got: act.Got) -> ActionGenerator:
+    def not_sent(
+        self, connection: InFlight, step: AskStep, requests: Sequence[Request], got: act.Got
+    ) -> ActionGenerator:
         """Say what is wrong with the bytes that came instead; nothing where the SDK may refuse or has failed before.
 
         Raises `Stopped` with what is wrong.
         """
+        filled = self.equivalence.filled(requests, got.messages, step.ignore)
+        expected = self.equivalence.written(filled, sealed=step.sealed)
         at = byte_of(expected, got.data)
         if got.answered is not None and expected.startswith(got.data):
             answer = yield from self.reported(got.answered)
@@ -190,18 +155,29 @@ class SdkOperations:
             raise Stopped(
                 Verdict.HANG if silent else Verdict.FAIL, shown(expected), f"{shown(got.data)}, then {how}", byte=at
             )
-        self._blame(step, self._field_at(connection, at))
+        self._blame(step, self._field_unlike(filled, got.messages) or self._field_at(filled, at))
         raise Stopped(Verdict.FAIL, shown(expected), unlike(expected, got.data), byte=at)
 
-    def _field_at(self, connection: InFlight, at: int) -> str:
+    def _field_unlike(self, requests: Sequence[Request], messages: Sequence[Message]) -> str:
+        """Return the first field that came with another value, where a byte holds several; "" where it is unknown."""
+        for one, other in zip(requests, messages, strict=False):
+            layout = self.script.codec.layout(type(one))
+            if not layout.is_packed or type(one) is not type(other):
+                return ""
+            unlike = (name for name, _ in layout.fields if getattr(one, name) != getattr(other, name))
+            if name := next(unlike, ""):
+                return str(name)
+        return ""
+
+    def _field_at(self, requests: Sequence[Request], at: int) -> str:
         """Return the field of the requests in which byte `at` lies."""
-        for one in connection.due:
+        for one in requests:
             try:
-                size = len(self.script.codec.encode(one.request))
+                size = len(self.script.codec.encode(one))
             except LocalProtocolError:
                 return ""
             if at < size:
-                return field_at(self.script.codec, one.request, at)
+                return field_at(self.script.codec, one, at)
             at -= size
         return ""
 
@@ -217,24 +193,36 @@ class SdkOperations:
 
         Raises `SymbolError` for a reply to nothing.
         """
-        behind = ""
+        behind, pushes = "", list[Push]()
         for one in pieces:
-            if one.message is None or isinstance(one.message, Push):
+            due = answered_by(self.spoken.sdk, connection.due, one.message)
+            if due is None or one.message is None:
+                pushes += [one.message] if isinstance(one.message, Push) else []
                 continue
-            if not connection.due:
-                raise SymbolError(f"{one.message.NAME} answers nothing that was asked")
-            due = connection.due.popleft()
+            connection.due.remove(due)
             self.at = Place(due.request.NAME, "", self.at.asked, behind)
             answer = yield from self.reported(due.call)
             self._hold(step, due, answer, one, one.message)
             behind = due.request.NAME
-        pushes = [one.message for one in pieces if isinstance(one.message, Push)]
         if step.events == "any":
             held.free = True
             return
         for push in pushes:
             if type(push) not in self.spoken.sdk.own:
                 yield from self._event(held.name, push)
+
+    def came(self, step: AskStep | ReceiveStep, requests: Sequence[Request], messages: Sequence[Message]) -> None:
+        """Note how requests were sent: what an SDK chose itself is saved where the step says so."""
+        for chosen, names in step.save.items():
+            for name, one in zip(names, messages, strict=False):
+                self.script.save(name, getattr(one, chosen))
+
+    def sent(self, line: InFlight, step: AskStep, requests: Sequence[Request], messages: Sequence[Message]) -> None:
+        """Note how the requests that were asked last were sent."""
+        self.came(step, requests, messages)
+        filled = self.equivalence.filled(requests, messages, step.ignore)
+        for due, one in zip(list(line.due)[-len(filled) :], filled, strict=False):
+            due.request = one
 
     def unanswered(self, line: InFlight) -> ActionGenerator:
         """Expect that what is never answered is reported done. Raises `Stopped` if it is reported as failed."""
@@ -251,7 +239,7 @@ class SdkOperations:
         if reports_nothing(answer, due.place) and self._plain.is_flag(type(said)):
             self.observed.append("reports nothing")
             return
-        expected = self._plain.result(said)  # type: ignore[arg-type]
+        expected = self._plain.result(said)
         found = report_differs(expected, answer, due.place)
         if found is None or (
             type(due.request) in self.spoken.sdk.parting and answer.error is None and not answer.result
@@ -273,7 +261,7 @@ class SdkOperations:
 
     def _event(self, name: str, push: Push) -> ActionGenerator:
         event = yield from act.asked(act.NextEvent(name))
-        expected = self._plain.beside(push)
+        expected = self._plain.event(push)
         if isinstance(event, act.Died):
             self.crashed(event)
         if isinstance(event, DriverEvent):

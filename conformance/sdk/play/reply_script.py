@@ -118,8 +118,10 @@ class ReplyScript:
                 yield ReplyPiece(whole.data[cut:], whole.message, is_pushed=whole.is_pushed)
             case Pause(seconds):
                 yield ReplyPiece(pause=self.number(seconds, "pause"))
-            case SaidBytes(raw):
-                yield ReplyPiece(self._symbols.data(Hex(raw) if isinstance(raw, str | int) else raw))
+            case SaidBytes(raw, said):
+                data = self._symbols.data(Hex(raw) if isinstance(raw, str | int) else raw)
+                message = None if said is None else self._piece(said).message
+                yield ReplyPiece(data, message, is_pushed=isinstance(message, Push))
             case Said() | SaidPart():
                 yield self._piece(spec)
             case _:
@@ -132,9 +134,14 @@ class ReplyScript:
         name = self._symbols.filled(spec.name)
         if name in ("close", "reset"):
             return ReplyPiece(end=name)
-        return self._whole(self._push(spec.fields) if name == "push" else self._message(spec))
+        return self.whole(self._push(spec.fields) if name == "push" else self._message(spec))
 
-    def _whole(self, message: Message) -> ReplyPiece:
+    def save(self, name: str, value: bytes) -> None:
+        """Save bytes for what follows in the case."""
+        self._symbols.saved[name] = value
+
+    def whole(self, message: Message) -> ReplyPiece:
+        """Return a reply or push as a piece."""
         borders = tuple(marks(self.codec, message))
         return ReplyPiece(self.codec.encode(message), message, borders, is_pushed=isinstance(message, Push))
 
@@ -152,6 +159,8 @@ def marks(codec: Codec, message: Message, start: int = 0) -> list[int]:
     layout: Layout = codec.layout(type(message))
     at = start + len(layout.lead)
     found = [at] if layout.lead else []
+    if layout.is_packed:
+        return sorted({start + each for one in layout.places(message) for each in (one.start, one.stop)} - {start})
     if any(isinstance(kind, TRAILING) for _, kind in layout.fields):
         return found + [start + each for one in layout.places(message) for each in (one.start, one.stop)][1:]
     for name, kind in layout.fields:
@@ -171,6 +180,8 @@ def field_at(codec: Codec, message: Message, at: int) -> str:
     """Return the field in which byte `at` of a message without tables lies: `type` first, `key_size` before `key`."""
     layout = codec.layout(type(message))
     fields = layout.fields
+    if layout.is_packed:
+        return next((one.field for one in reversed(layout.places(message)) if one.start <= at < one.stop), "type")
     if any(isinstance(kind, TRAILING) for _, kind in fields):
         inside = [one for one in layout.places(message) if one.start <= at]
         sized = isinstance(dict(fields)[inside[-1].field], Split) if inside else False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from wireproof.protocols.sdk_traits import SdkTraits
 
 __all__ = ["Alike", "RequestEquivalence"]
 
+Asked = TypeVar("Asked", bound=Message)
 Alike = Callable[[Sequence[Message]], bool | None]
 
 
@@ -31,7 +33,8 @@ class RequestEquivalence:
     def alike(self, requests: Sequence[Request], ignored: Sequence[str]) -> Alike | None:
         """Return what compares messages with `requests` by what they say; None where there is one way to write them."""
         known, plain = self._spoken.sdk, SdkTraits
-        if not ignored and known.canonical is plain.canonical and known.unsealed is plain.unsealed:
+        is_exact = known.canonical is plain.canonical and known.unsealed is plain.unsealed
+        if is_exact and not any(self._free(one, ignored) for one in requests):
             return None
 
         def compare(messages: Sequence[Message]) -> bool | None:
@@ -44,9 +47,24 @@ class RequestEquivalence:
 
     def _same(self, came: Message, asked: Message, ignored: Sequence[str]) -> bool:
         opened = self._spoken.sdk.unsealed(came, asked)
-        if type(opened) is type(asked):
-            asked = replace(asked, **{name: getattr(opened, name) for name in ignored})
+        asked = self._filled(asked, opened, ignored)
         return self._spoken.sdk.canonical(opened) == self._spoken.sdk.canonical(asked)
+
+    def filled(
+        self, requests: Sequence[Request], came: Sequence[Message], ignored: Sequence[str]
+    ) -> tuple[Request, ...]:
+        """Return the requests with the values that came in fields that may have any."""
+        both = zip(requests, came, strict=False)
+        return (*(self._filled(one, other, ignored) for one, other in both), *requests[len(came) :])
+
+    def _filled(self, asked: Asked, came: Message, ignored: Sequence[str]) -> Asked:
+        if type(came) is not type(asked):
+            return asked
+        return replace(asked, **{name: getattr(came, name) for name in self._free(asked, ignored)})
+
+    def _free(self, asked: Message, ignored: Sequence[str]) -> set[str]:
+        """Return the fields of a request that may have any value."""
+        return {*ignored, *self._spoken.sdk.chosen_fields.get(type(asked), ())}
 
     def repeated(self, name: str, messages: Sequence[Message]) -> bytes | None:
         """Return a value of the field `name` that was sent before; None when there is none."""

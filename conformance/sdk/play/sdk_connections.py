@@ -9,8 +9,9 @@ from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.sdk.driver_protocol import DriverAnswer
 from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.in_flight import SdkConnection
 from wireproof.conformance.sdk.play.operation_check import byte_of, error_text, shown
-from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkConnection, SdkOperations
+from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkOperations
 from wireproof.conformance.sdk.play.reply_script import ReplyPiece, segments
 from wireproof.conformance.suite.sdk_steps import (
     AcceptStep,
@@ -192,6 +193,7 @@ class SdkConnections:
                 answer = yield from self.operations.reported(connect_call)
                 detail += f", then it reports {error_text(answer) or 'that it is connected'}"
             raise Stopped(Verdict.FAIL, shown(expected), detail, byte=byte_of(expected, got.data))
+        self.operations.came(step, requests, got.messages)
         if step.answer is not None:
             yield from self.write(line, self.operations.script.pieces(step.answer), step.cut)
         if connect_call is None:

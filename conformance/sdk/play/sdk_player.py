@@ -16,6 +16,7 @@ from wireproof.conformance.model.trace import Trace
 from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.sdk.driver_protocol import Hello
 from wireproof.conformance.sdk.play import play_actions as act
+from wireproof.conformance.sdk.play.in_flight import addressed
 from wireproof.conformance.sdk.play.operation_check import shown
 from wireproof.conformance.sdk.play.operations import ActionGenerator, SdkOperations
 from wireproof.conformance.sdk.play.sdk_connections import SdkConnections
@@ -165,9 +166,10 @@ class SdkPlayer:
                 yield from self._ask(step)
                 return
         if got.data != expected and not got.alike:
-            yield from operations.not_sent(in_flight, step, expected, got)
+            yield from operations.not_sent(in_flight, step, requests, got)
             return
         operations.fresh(step, got.messages)
+        operations.sent(in_flight, step, requests, got.messages)
         yield from self._answered(line, step)
 
     def _answered(self, line: str, step: AskStep) -> ActionGenerator:
@@ -191,7 +193,9 @@ class SdkPlayer:
 
     def _answer(self, line: str, step: Answering, written: tuple[SaidItem, ...]) -> ActionGenerator:
         """Write what the case says, then compare what the driver reports with it."""
-        held, pieces = self.connections.of(line), self.operations.script.pieces(written)
+        held = self.connections.of(line)
+        script, due = self.operations.script, held.in_flight(line).due
+        pieces = addressed(self.operations.spoken.sdk, script, due, script.pieces(written))
         yield from self.connections.write(line, pieces, step.cut)
         yield from self.operations.judge(held, held.in_flight(line), step, pieces)
 

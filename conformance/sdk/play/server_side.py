@@ -131,6 +131,10 @@ class ServerSide:
         for frame in self._dissection.feed(sender, data):
             if frame.sender is Role.CLIENT:
                 self._accept(frame)
+            elif not self.link.answers_in_order:
+                if frame.request is not None and frame.request.message != self._ping:
+                    self.replies.append(frame.message)  # type: ignore[arg-type]
+                replies += frame.request is not None
             elif isinstance(frame.message, Reply) and self._due:
                 replies += 1
                 if self._due.popleft().request is not None:
@@ -149,7 +153,9 @@ class ServerSide:
             self._gone += end - start
         else:
             self.messages.append((end, message))
-        if self.link.transport == "stream":
+        if not self.link.answers_in_order:
+            self._due.extend([due] if self._answers and due.reply else [])
+        elif self.link.transport == "stream":
             self._due.append(due if self._answers and due.reply else _Due(request=None if due.reply else message))
 
     def _write(self, data: bytes) -> int:
@@ -167,6 +173,6 @@ class ServerSide:
             data = bytes(self._codec.encode(due.reply))
             written += data
             self.parted = self.parted or due.parts
-            if not self._write(data):
+            if not self._write(data) or not self.link.answers_in_order:
                 self._due.popleft()
         return written

@@ -69,7 +69,8 @@ def test_a_connection_keeps_the_protocol_s_own_fields_apart() -> None:
         ({"connect": {"by_hand": True}}, "'name' is missing"),
         ({"ask": {"QUERY": {"key": "$k"}}, "fails": ["gone"]}, "fails"),
         ({"ask": {"QUERY": {"key": "$k"}}, "cut": 0}, "cut"),
-        ({"say": {"raw": "00", "as": "LIST"}}, "unknown key 'as'"),
+        ({"say": {"raw": "00", "at": 1}}, "unknown key 'at'"),
+        ({"say": {"raw": "00", "as": "NOTHING"}}, "NOTHING"),
     ],
 )  # fmt: skip
 def test_a_wrong_step_is_found_when_it_is_loaded(step: dict[str, Any], expected: str) -> None:

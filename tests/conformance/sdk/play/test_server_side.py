@@ -6,6 +6,9 @@ import pytest
 
 from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols.psrt import PROTOCOL, V1, Codec
+from wireproof.protocols.tmqp import PROTOCOL as TMQP
+from wireproof.protocols.tmqp.replies import Pong, ProtocolReply, QueueMessage, Response, Welcome
+from wireproof.protocols.tmqp.requests import Hello, Join, Ping, Protocol, Pull
 
 CODEC = Codec.of(V1, "standard")
 GREETING, LOGIN, NOP = b"\xee\xaa\0", b"\1\0\0\0\0", b"\0"
@@ -133,3 +136,19 @@ def test_a_broken_datagram_does_not_hide_the_next() -> None:
 
     assert server_side.came.startswith(b"xx")
     assert len(server_side.messages) == 1
+
+
+def test_where_replies_are_found_by_ids_a_ping_waits_for_no_other_answer() -> None:
+    server_side = ServerSide(TMQP.link, TMQP.codec(TMQP.profiles["doc"], "standard"))
+    encode = TMQP.codec(TMQP.profiles["doc"], "standard").encode
+    server_side.received(encode(Protocol()) + encode(Hello(payload=b"NONE /\r\n")))
+    server_side.wrote(encode(ProtocolReply()) + encode(Welcome(content_type=202)))
+    server_side.take_messages()
+    server_side.replies.clear()
+    join, pull = Join(id=b"j", pending_response=1), Pull(id=b"p")
+
+    assert server_side.received(encode(join) + encode(pull) + encode(Ping())) == encode(Pong())
+    assert [one for _, one in server_side.messages] == [Join(id=b"j", pending_response=1), pull]
+    message, end = QueueMessage(id=b"m"), QueueMessage(id=b"p")
+    server_side.wrote(encode(message) + encode(end) + encode(Response(id=b"j")) + encode(Response(id=b"nobody")))
+    assert (server_side.replies, server_side.pings) == ([end, Response(id=b"j")], 1)

@@ -1,0 +1,39 @@
+"""The faults of the TMQP SDK: each is tied to clauses that there are, and is not what the SDK is."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from tests.places import ROOT
+from wireproof.mutants.registry import client_mutants, mutant_client
+from wireproof.mutants.tmqp.client import MUTANTS
+from wireproof.reference_client.driver import Driver
+from wireproof.reference_client.tmqp import Client
+
+CLAUSES = ROOT / "vectors/tmqp/clauses.yaml"
+
+
+def test_there_are_enough_of_them_and_each_breaks_clauses_that_there_are() -> None:
+    known = {one["id"] for one in yaml.load(CLAUSES.read_text(), yaml.CSafeLoader)["clauses"]}
+    broken = {clause for one in MUTANTS.values() for clause in one.clauses}
+
+    assert client_mutants("tmqp") is MUTANTS
+    assert len(MUTANTS) >= 90
+    assert all(one.clauses for one in MUTANTS.values())
+    assert broken <= known
+    assert {f"TMQP-CLIENT-{number}" for number in range(1, 29)} <= broken
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_each_is_the_client_with_something_else(name: str) -> None:
+    wrong = mutant_client("tmqp", name)
+
+    assert wrong.__name__ == "Client"
+    assert wrong is not Client
+    Driver("tmqp", print, client_class=wrong)
+
+
+def test_an_unknown_one_is_told_with_those_like_it() -> None:
+    with pytest.raises(ValueError, match="did you mean same-id"):
+        mutant_client("tmqp", "same-ids")
