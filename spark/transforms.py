@@ -44,7 +44,7 @@ CUT_SHORT = "it was cut short, or is under way"
 UTC = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
-def classified(lines: DataFrame) -> DataFrame:
+def classified(lines: DataFrame, example_characters: int = EXAMPLE_CHARACTERS) -> DataFrame:
     """Parse LINES into CLASSIFIED: one row for each line that is not blank."""
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT_COLUMN}
     ids_only = ArrayType(StructType([StructField("schema", RECORD["schema"].dataType)]))
@@ -57,7 +57,7 @@ def classified(lines: DataFrame) -> DataFrame:
     )
     flat = parsed.select("source", "value", "one_object", "record.*").withColumn("started", _started())
     judged = flat.withColumn("reason", _reason())
-    example = F.when(F.col("reason").isNotNull(), F.substring("value", 1, EXAMPLE_CHARACTERS))
+    example = F.when(F.col("reason").isNotNull(), F.substring("value", 1, example_characters))
     return judged.withColumns({"kind": _kind(), "example": example}).select(*CLASSIFIED.fieldNames())
 
 

@@ -14,15 +14,13 @@ from wireproof.protocols.registry import MissingExtraError
 
 COMMANDS = {
     "test": ("wireproof.conformance.commands.test", "Test a server: play every case, judge it, write records."),
-    "test-sdk": (
-        "wireproof.conformance.commands.sdk",
-        "Test an SDK: wireproof plays the server and judges both sides.",
-    ),
+    "test-sdk": ("wireproof.conformance.commands.sdk", "Test an SDK: wireproof plays the server, judges both sides."),
     "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
     "replay": ("wireproof.fuzz.commands.replay_finding", "Replay a finding: does it still reproduce?"),
     "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
+    "ingest": ("wireproof.conformance.commands.ingest", "Take runs into a lake: all runs, with history (Spark)."),
     "vectors": ("wireproof.conformance.commands.vectors", "Show, check, build and export the byte-exact vectors."),
     "serve": ("wireproof.reference_server.cli", "Serve a protocol with its reference server."),
     "mutant": ("wireproof.conformance.commands.mutant", "Serve a mutant: does your own suite notice?"),

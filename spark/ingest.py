@@ -1,0 +1,154 @@
+"""`python -m wireproof.spark.ingest RUN... --lake URI`: takes runs into a lake and refreshes its aggregates.
+
+Exit codes: 0 the lake has the runs; 2 nothing was changed: no input, no Java, another job was faster, a bad option.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wireproof.spark.inputs import is_incomplete, record_files
+from wireproof.spark.job import SMALL_INPUT, RefusedError
+from wireproof.spark.jvm import JavaNotFoundError
+from wireproof.spark.starting import session_for
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from wireproof.spark.lake.aggregates import Refreshed
+    from wireproof.spark.lake.batches import Lake
+    from wireproof.spark.lake.ingest import Ingested
+
+DONE, REFUSED = 0, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line `arguments` (None: those of the process); return the exit code."""
+    options = _parser().parse_args(arguments)
+    began = time.monotonic()
+    if not (options.runs or options.compact or options.vacuum is not None or options.rebuild or options.follow):
+        print("wireproof ingest: name a RUN, or --compact, --vacuum or --rebuild", file=sys.stderr)
+        return REFUSED
+    try:
+        files = _files(options.runs) if options.runs and not options.follow else []
+        size = sum(file.stat().st_size for file in files)
+        with session_for("ingest", options.master, small=size < SMALL_INPUT) as session:
+            _work(session, files, options)
+    except (RefusedError, JavaNotFoundError) as refusal:
+        print(f"wireproof ingest: {refusal}", file=sys.stderr)
+        return REFUSED
+    print(f"done in {time.monotonic() - began:.1f} s")
+    return DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="wireproof ingest",
+        description="Take runs into a lake: Parquet under any Hadoop URI, with aggregates that follow each new run. "
+        "A run that the lake has is left alone, so the command may be repeated. Lines that are no records go to the "
+        "table `quarantine`, with file and reason.",
+    )
+    parser.add_argument("runs", nargs="*", metavar="RUN", type=Path, help="folder with runs at any depth, or a file")
+    parser.add_argument("--lake", required=True, metavar="URI", help="folder, or URI such as hdfs://name/lake")
+    parser.add_argument("--master", help="Spark master (default: that of spark-submit, else local[*])")
+    parser.add_argument("--no-refresh", action="store_true", help="leave the aggregates for later")
+    parser.add_argument("--rebuild", action="store_true", help="make all aggregates anew; the result is the same")
+    parser.add_argument("--compact", action="store_true", help="merge small batches into one")
+    parser.add_argument(
+        "--vacuum", type=float, metavar="HOURS", help="delete what no batch names and is older than so many hours"
+    )
+    parser.add_argument("--follow", action="store_true", help="keep running: take runs as they are finished")
+    parser.add_argument("--interval", type=float, default=10.0, metavar="S", help="with --follow: seconds (default 10)")
+    parser.add_argument("--for", type=float, dest="seconds", metavar="S", help="with --follow: end after S seconds")
+    return parser
+
+
+def _files(roots: Sequence[Path]) -> list[Path]:
+    try:
+        files = record_files(roots)
+    except FileNotFoundError as missing:
+        raise RefusedError(f"{missing} does not exist") from missing
+    if not files:
+        raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
+    return files
+
+
+def _work(session: SparkSession, files: Sequence[Path], options: argparse.Namespace) -> None:
+    from wireproof.spark.lake.batches import Lake, LakeError
+
+    try:
+        if options.follow:
+            from wireproof.spark.lake.follow import follow
+
+            follow(session, options.lake, options.runs, options.interval, options.seconds, say=print)
+            return
+        lake = Lake(session, options.lake, create=bool(files))
+        if files:
+            tell(take(lake, files), print)
+        _maintain(session, options)
+    except LakeError as error:
+        raise RefusedError(str(error)) from error
+
+
+def take(lake: Lake, files: Sequence[Path]) -> Ingested:
+    """Take record files into a lake as one batch. Raises `LakeError` and what Spark raises."""
+    from wireproof.spark.lake.ingest import ingest
+
+    cut_short = [str(file.resolve()) for file in files if is_incomplete(file)]
+    return ingest(lake, lines_of(lake.session, files), cut_short)
+
+
+def lines_of(session: SparkSession, files: Sequence[Path]) -> DataFrame:
+    """Return the lines of `files` as LINES; names with characters of a pattern are read one by one."""
+    from wireproof.spark.job import read_lines
+
+    return read_lines(session, files)
+
+
+def tell(ingested: Ingested, say: Callable[[str], None]) -> None:
+    """Say what became of the runs and lines, in a few lines."""
+    runs = ingested.runs
+    say(
+        f"took {runs.get('new', 0)} new runs and {runs.get('superseding', 0)} of which the lake had a part "
+        f"({ingested.rows['records']} records); {runs.get('repeated', 0)} were there already"
+    )
+    if ingested.partial:
+        say(f"{ingested.partial} runs are partial and say so")
+    for reason, number in sorted(ingested.refused.items()):
+        say(f"quarantined {number} lines: {reason}")
+    for source, reason in ingested.examples:
+        say(f"  {source}: {reason}")
+
+
+def tell_refresh(refreshed: Refreshed, say: Callable[[str], None]) -> None:
+    """Say what a refresh wrote."""
+    if refreshed.generation is None:
+        say("aggregates were up to date")
+        return
+    how = "rebuilt" if refreshed.rebuilt else f"refreshed {refreshed.parts} parts of"
+    say(f"{how} the aggregates: generation {refreshed.generation}, {refreshed.columns} columns touched")
+
+
+def _maintain(session: SparkSession, options: argparse.Namespace) -> None:
+    from wireproof.spark.lake.aggregates import rebuild, refresh
+    from wireproof.spark.lake.batches import Lake
+    from wireproof.spark.lake.upkeep import compact, vacuum
+
+    if options.compact:
+        merged = compact(Lake(session, options.lake))
+        print(f"merged {merged} batches into one" if merged else "no batches to merge")
+    if options.rebuild:
+        tell_refresh(rebuild(Lake(session, options.lake)), print)
+    elif not options.no_refresh:
+        tell_refresh(refresh(Lake(session, options.lake)), print)
+    if options.vacuum is not None:
+        print(f"deleted {vacuum(Lake(session, options.lake), options.vacuum)} folders and files that nothing names")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

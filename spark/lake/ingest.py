@@ -1,0 +1,145 @@
+"""Takes runs into a lake: every line is a record in a run, or in quarantine with a reason.
+
+A batch is written whole before its marker makes it count. A run that the lake has is left alone; one of which the lake
+has only a part is superseded by more of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every reader of Spark code knows
+
+from wireproof.spark.lake import arriving
+from wireproof.spark.lake.batches import Lake, Marker, new_batch, now
+from wireproof.spark.transforms import classified
+
+ROWS_A_FILE = 500_000
+STAGING = "_staging"
+EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What became of the lines: numbers of runs by action, of rows by table, of refused lines by reason."""
+
+    marker: Marker | None
+    runs: dict[str, int]
+    rows: dict[str, int]
+    refused: dict[str, int]
+    partial: int = 0
+    examples: list[tuple[str, str]] = field(default_factory=list)
+    """(file, reason) of some refused lines."""
+
+
+def ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str] = ()) -> Ingested:
+    """Take LINES into the lake as one batch; return what became of them.
+
+    Raises `LakeError` if another batch was committed meanwhile, and what Spark raises; then nothing counts.
+    """
+    batch = new_batch()
+    staging = f"{STAGING}/{batch}"
+    try:
+        return _ingest(lake, lines, cut_short, batch, staging)
+    finally:
+        lake.storage.delete(staging)
+
+
+def _ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str], batch: str, staging: str) -> Ingested:
+    stage = _written(lake, arriving.staged(classified(lines, arriving.LINE_CHARACTERS)), f"{staging}/lines")
+    refused, records = _counted(stage)
+    runs = _written(
+        lake,
+        arriving.decided(arriving.arriving_runs(stage, cut_short), lake.runs()).coalesce(1),
+        f"{staging}/runs",
+    )
+    actions = {row["action"]: row for row in _by_action(runs).collect()}
+    taken = runs.where(F.col("action") != arriving.REPEATED)
+    rows = {"quarantine": sum(refused.values()), "runs": 0, "records": 0}
+    partitions: list[list[str]] = []
+    for action in (arriving.NEW, arriving.SUPERSEDING):
+        if action in actions:
+            rows["runs"] += actions[action]["runs"]
+            rows["records"] += actions[action]["records"]
+            partitions += [list(pair) for pair in actions[action]["partitions"]]
+    marker = None
+    if rows["runs"] or rows["quarantine"]:
+        rows["evidence"] = _write_batch(lake, stage, taken, batch, rows, records)
+        marker = Marker(
+            batch=batch,
+            number=lake.next_number,
+            committed_at=now(),
+            rows=rows,
+            partitions=sorted([list(one) for one in {tuple(pair) for pair in partitions}]),
+            superseded=_superseded(runs) if arriving.SUPERSEDING in actions else [],
+        )
+        lake.commit(marker)
+    return Ingested(
+        marker=marker,
+        runs={action: row["runs"] for action, row in actions.items()},
+        rows=rows,
+        refused=refused,
+        partial=sum(row["partial"] for row in actions.values()),
+        examples=_examples(stage) if refused else [],
+    )
+
+
+def _counted(stage: DataFrame) -> tuple[dict[str, int], int]:
+    counts = stage.groupBy("kind", "reason").count().collect()
+    refused = {row["reason"]: row["count"] for row in counts if row["kind"] != "record"}
+    return refused, sum(row["count"] for row in counts if row["kind"] == "record")
+
+
+def _by_action(runs: DataFrame) -> DataFrame:
+    month = F.date_format("started", "yyyy-MM")
+    return runs.groupBy("action").agg(
+        F.count("*").alias("runs"),
+        F.sum("records").alias("records"),
+        F.count_if(F.col("partial").isNotNull()).alias("partial"),
+        F.collect_set(F.struct("protocol", month.alias("month"))).alias("partitions"),
+    )
+
+
+def _superseded(runs: DataFrame) -> list[list[str | int]]:
+    pairs = runs.where(F.col("action") == arriving.SUPERSEDING).select("old_batch", "run_key")
+    return sorted([row["old_batch"], row["run_key"]] for row in pairs.collect())
+
+
+def _write_batch(lake: Lake, stage: DataFrame, taken: DataFrame, batch: str, rows: dict[str, int], records: int) -> int:
+    """Write the tables of a batch; return the number of rows of evidence."""
+    if rows["quarantine"]:
+        write_table(lake, arriving.refused(stage).coalesce(1), "quarantine", batch)
+    if not rows["runs"]:
+        return 0
+    files = max(1, records // ROWS_A_FILE)
+    write_table(lake, taken.drop("action", "old_batch"), "runs", batch)
+    write_table(lake, arriving.arriving_records(stage, taken, files), "records", batch)
+    has_evidence = bool(stage.where(F.col("evidence_id").isNotNull()).limit(1).count())
+    if not has_evidence:
+        return 0
+    write_table(lake, arriving.arriving_evidence(stage, taken).coalesce(files), "evidence", batch)
+    return 1
+
+
+def write_table(lake: Lake, frame: DataFrame, table: str, batch: str) -> None:
+    """Write the rows of a batch into its own folder of a table; frames with `month` by protocol and month."""
+    names = ["protocol", "month"] if "month" in frame.columns else []
+    frame.write.partitionBy(*names).mode("overwrite").parquet(lake.storage.uri(lake.folder(table, batch)))
+
+
+def _examples(stage: DataFrame) -> list[tuple[str, str]]:
+    found = stage.where(F.col("kind") != "record").groupBy("source", "reason").count().limit(EXAMPLES).collect()
+    return sorted((row["source"], row["reason"]) for row in found)
+
+
+def _written(lake: Lake, frame: DataFrame, path: str) -> DataFrame:
+    frame.write.mode("overwrite").parquet(lake.storage.uri(path))
+    return lake.session.read.schema(frame.schema).parquet(lake.storage.uri(path))
+
+
+def read_texts(lake: Lake, paths: Sequence[str]) -> DataFrame:
+    """Return every line of files (URIs) as LINES."""
+    read = lake.session.read.text(list(paths)).select("value", "_metadata.file_path")
+    return read.withColumnRenamed("file_path", "source")

@@ -1,0 +1,103 @@
+"""Aggregates follow each run, whatever the order, and a rebuild gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.lakes import commit_runs
+from wireproof.spark.lake.aggregates import Aggregates, part_folder, rebuild, refresh
+from wireproof.spark.lake.batches import Lake, LakeError
+from wireproof.spark.lake.upkeep import compact, vacuum
+
+pytestmark = pytest.mark.spark
+
+Record = dict[str, Any]
+
+
+def run(number: int, day: str, verdicts: dict[str, str], **changes: Any) -> list[Record]:
+    """A run that plays each case twice; the verdict is that of its second play."""
+    name = {"run_id": f"run-{number}", "run_started_at": f"{day}T{number % 24:02}:00:00.000Z"}
+    return [
+        {"case": case, "delivery": delivery, "verdict": verdict if delivery == "bytes" else "pass"} | name | changes
+        for case, verdict in verdicts.items()
+        for delivery in ("whole", "bytes")
+    ]
+
+
+def stats(lake: Lake) -> dict[str, tuple[Any, ...]]:
+    rows = Aggregates(lake).table("case_stats").collect()
+    return {
+        row["case"]: (row["runs"], row["passes"], row["flips"], str(row["changed_day"]), row["last_ok"], row["days"])
+        for row in rows
+    }
+
+
+def digests(lake: Lake) -> dict[str, str]:
+    """Table and part -> hash of its one file."""
+    root = Path(lake.storage.root.removeprefix("file:"))
+    found = {}
+    for table, parts in Aggregates(lake).manifest.parts.items():
+        for part, generation in parts.items():
+            [file] = (root / part_folder(table, generation, part)).glob("*.parquet")
+            found[f"{table}/{part}"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+def test_runs_in_any_order_fold_to_the_same_bytes_as_a_rebuild(spark: SparkSession, tmp_path: Path) -> None:
+    first = [*run(1, "2026-01-01", {"A": "pass", "B": "fail"}), *run(2, "2026-01-01", {"A": "fail", "B": "fail"})]
+    other = run(3, "2026-01-02", {"A": "pass"}, implementation="beta")
+    late = run(4, "2025-12-31", {"A": "fail", "B": "unsupported"})
+    newest = run(5, "2026-02-01", {"A": "pass", "B": "pass"})
+    same_day = run(0, "2026-01-01", {"A": "fail"})
+
+    lake = commit_runs(spark, tmp_path / "lake", [*first, *other])
+    assert refresh(lake).rebuilt
+    rebuild(lake, buckets=3)
+    for records in (late, newest, same_day):
+        refreshed = refresh(commit_runs(spark, tmp_path / "lake", records))
+        assert not refreshed.rebuilt
+        assert refreshed.columns == 1
+    lake = Lake(spark, str(tmp_path / "lake"))
+    assert refresh(lake).generation is None
+    # A of alpha: fail (late), then fail, pass, fail on one day, then pass
+    table = Aggregates(lake).table("case_stats").where("case = 'A' and runs = 5").collect()
+    assert [(row["passes"], row["flips"], row["last_ok"], str(row["changed_day"])) for row in table] == [
+        (2, 3, 1, "2026-02-01")
+    ]
+    incremental = digests(lake)
+    rebuild(lake, buckets=3)
+    assert digests(lake) == incremental
+
+    latest = Aggregates(lake).table("latest").select("implementation", "run_id").distinct().collect()
+    assert sorted(tuple(row) for row in latest) == [("alpha", "run-5"), ("beta", "run-3")]
+    compact(lake)
+    compacted = Lake(spark, str(tmp_path / "lake"))
+    assert refresh(compacted).generation is None
+    vacuum(compacted, 0)
+    left = Lake(spark, str(tmp_path / "lake"))
+    assert digests(left) == incremental
+    rebuild(left, buckets=3)
+    assert digests(left) == incremental
+
+
+def test_what_is_not_scored_neither_passes_nor_flips(spark: SparkSession, tmp_path: Path) -> None:
+    runs = [
+        record
+        for number, verdict in enumerate(["pass", "harness_error", "pass", "lenient", "unsupported"])
+        for record in run(number, f"2026-01-0{number + 1}", {"A": verdict})
+    ]
+    lake = commit_runs(spark, tmp_path / "lake", runs)
+    refresh(lake)
+    assert stats(lake) == {"A": (3, 2, 1, "2026-01-04", 0, 3)}
+
+
+def test_a_lake_without_aggregates_says_what_makes_them(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, str(tmp_path), create=True)
+    assert refresh(lake).generation is None
+    with pytest.raises(LakeError, match="--rebuild"):
+        Aggregates(lake)
