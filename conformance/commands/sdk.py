@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
@@ -20,7 +21,7 @@ from wireproof.conformance.report.baseline import BaselineError, Comparison, com
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run.bounds import time_is_over
 from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
@@ -59,11 +60,7 @@ LOG = "driver.log"
     help="How often the driver is started again after it ended or hung; then the rest is untestable.",
 )
 @click.option("--slow", is_flag=True, help="Also play the cases that wait for many seconds.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
-@click.option(
-    "--baseline", type=click.Path(path_type=Path), help="Known failures, one case id a line; stale ones exit 4."
-)
+@output_options
 @click.option("--implementation", "--name", help="Name of the SDK in records and matrix.  [default: what hello says]")
 @click.option("--implementation-version", help="Its version.  [default: what hello says]")
 @click.option(
@@ -123,16 +120,17 @@ class _SdkTest:
             comparison = compare(baseline, self.records, [case.id for case in self.suite.cases])
             code = self._code(comparison)
             if self._folder:
-                self._folder.finish(run.summary(self.records, code))
+                self._folder.finish(run.summary(self.records, code), self.records)
         where = replace_older(self.options["out"], self.working) if self.working else None
         self._report(run, comparison, code, where)
+        open_page(where, opens=self.options["opens"])
         return code
 
     def _interrupted(self) -> int:
         where = ""
         if self._run and self._folder:
             self._run.partial.append(WAS_INTERRUPTED)
-            self._folder.finish(self._run.summary(self.records, INTERRUPTED, complete=False))
+            self._folder.finish(self._run.summary(self.records, INTERRUPTED, complete=False), self.records)
             where = f"; records in {self.working}"
         click.echo(f"wireproof: interrupted: {len(self.records)} cases played{where}", err=True)
         return INTERRUPTED
@@ -143,7 +141,9 @@ class _SdkTest:
             hello = await driver.start()
             run = self._run = self._who(hello)
             cases = self._selected(run)
-            folder = self._folder = stack.enter_context(RunFolder(self.working)) if self.working else None
+            evidence = Evidence(self.options["evidence"])
+            folder = stack.enter_context(RunFolder(self.working, evidence=evidence)) if self.working else None
+            self._folder = folder
             if folder:
                 folder.begin(run.summary((), INTERRUPTED))
             with LiveProgress(self.console, len(cases)) as progress:

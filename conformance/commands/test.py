@@ -14,6 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
 from wireproof.conformance.commands.target_options import (
     Target,
@@ -40,7 +41,7 @@ from wireproof.conformance.report.console import (
     unsupported_summary,
 )
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder, write_junit, write_step_summary
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
@@ -78,11 +79,7 @@ LONG = 30.0
 @click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
 @add_segmentation_options
 @click.option("--slow", is_flag=True, help="Also play the cases that take a minute or send megabytes.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for records.jsonl and run.json.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there.")
-@click.option(
-    "--baseline", type=click.Path(path_type=Path), help="Known failures, one case id a line; stale ones exit 4."
-)
+@output_options
 @click.option("--implementation", "--name", help="Name of the implementation in records and matrix.")
 @click.option(
     "--implementation-version", help="Its version; asked from the target where the protocol has a request for it."
@@ -166,7 +163,9 @@ class _Test:
             _tell(f"so this run takes about {seconds / 60:.1f} minutes, on a machine that is not busy")
         where = self.working
         with ExitStack() as stack:
-            folder = stack.enter_context(RunFolder(where)) if where else None
+            folder = (
+                stack.enter_context(RunFolder(where, evidence=Evidence(self.options["evidence"]))) if where else None
+            )
             verdicts = Verdicts(self.suite, plan.cases, folder.add if folder else _unwritten)
             plan.journal = folder.note if folder else _unwritten
             if folder:
@@ -179,7 +178,7 @@ class _Test:
             comparison = compare(baseline, records, [case.id for case in self.suite.cases])
             code = self._code(records, comparison)
             if folder:
-                folder.finish(run.summary(records, code))
+                folder.finish(run.summary(records, code), records)
         if where:
             where = replace_older(self.options["out"], where)
         if left_out:
@@ -189,6 +188,7 @@ class _Test:
         if self.options["junit"]:
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
+        open_page(where, opens=self.options["opens"])
         return code
 
     def _measure(self, run: Run) -> None:
@@ -275,7 +275,7 @@ class _Test:
     def _interrupted(self, plan: Plan, records: list[Record], folder: RunFolder | None) -> int:
         plan.run.partial.append(WAS_INTERRUPTED)
         if folder:
-            folder.finish(plan.run.summary(records, INTERRUPTED, complete=False))
+            folder.finish(plan.run.summary(records, INTERRUPTED, complete=False), records)
         where = f"; records in {self.working}" if folder else ""
         played = len({one["case"] for one in records})
         click.echo(f"wireproof: interrupted: {played} of {len(plan.cases)} cases played{where}", err=True)

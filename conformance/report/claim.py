@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from wireproof.conformance.report.outputs import JOURNAL, OutputError, is_incomplete, reporting_file_errors
+from wireproof.conformance.report.run_page import EXCHANGES, PAGE
 
 try:
     import fcntl
@@ -23,7 +25,7 @@ except ImportError:  # elsewhere than POSIX nothing is locked
 LOCK = ".lock"
 PARTIAL = "partial"
 RUN = "run.json"
-FILES = ("records.jsonl", JOURNAL, "target.log", "driver.log", RUN)
+FILES = ("records.jsonl", JOURNAL, "target.log", "driver.log", EXCHANGES, PAGE, RUN)
 """What moves when a run is complete; run.json last, because it says that the others are."""
 
 
@@ -94,9 +96,16 @@ def replace_older(folder: Path, working: Path) -> Path:
         return working
     with reporting_file_errors(folder):
         for name in FILES:
-            (folder / name).unlink(missing_ok=True)
+            _remove(folder / name)
             if (working / name).exists():
                 (working / name).replace(folder / name)
         with suppress(OSError):  # somebody keeps files of their own there
             working.rmdir()
     return folder
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

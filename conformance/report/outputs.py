@@ -11,14 +11,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 from xml.etree import ElementTree
 
-from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.model.verdict import GREEN, Level, Verdict
 from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.report.console import cause_lines, differing, named, score
+from wireproof.conformance.report.run_page import write_page
+from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind, causes_of
 from wireproof.conformance.verdict.records import Record, Run
@@ -32,6 +35,14 @@ UNFINISHED = "it is under way, or was killed"
 INTERRUPTED = "it was interrupted"
 
 
+class Evidence(StrEnum):
+    """Of which plays the exchange is kept."""
+
+    FAILURES = "failures"
+    """Of those that did not pass."""
+    ALL = "all"
+
+
 class OutputError(RuntimeError):
     """Raised when a folder or file cannot be written; it names the path and the reason."""
 
@@ -42,8 +53,10 @@ class RunFolder:
     Lines are flushed one by one, so that a run that is killed keeps what it had.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, evidence: Evidence = Evidence.ALL) -> None:
+        """`evidence`: of which plays the exchange is written down."""
         self.folder = folder
+        self._evidence = evidence
         with reporting_file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._journal = _lines_to(folder / JOURNAL)
@@ -62,7 +75,7 @@ class RunFolder:
 
     def add(self, record: Record) -> None:
         """Write one record, for good. Raises `OutputError`."""
-        _write(self._records, record)
+        _write(self._records, self._kept(record))
 
     def note(self, record: Record) -> None:
         """Write a record of a play whose verdict may still change into the journal. Raises `OutputError`."""
@@ -72,12 +85,21 @@ class RunFolder:
         """Write run.json of a run that is under way: whoever kills it leaves that behind. Raises `OutputError`."""
         self.finish({**summary, "finished_at": None, "partial": [*summary["partial"], UNFINISHED]})
 
-    def finish(self, summary: dict[str, Any]) -> None:
-        """Write run.json, and remove the journal of a run that was not cut short. Raises `OutputError`."""
+    def _kept(self, record: Record) -> Record:
+        is_kept = self._evidence is Evidence.ALL or record["verdict"] not in GREEN
+        return record if is_kept else {**record, "exchange": []}
+
+    def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:
+        """Write run.json and the page of these records; remove the journal of a run that was not cut short.
+
+        Raises `OutputError`.
+        """
         path = self.folder / "run.json"
         text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
         with reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            if records:
+                write_page(self.folder, load_suite(summary["protocol"]), summary, [self._kept(one) for one in records])
             if summary.get("finished_at") is not None:
                 (self.folder / JOURNAL).unlink(missing_ok=True)
 

@@ -77,7 +77,7 @@ def mine(tmp_path: Path) -> Iterator[str]:
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """Return the records of a server that does not die."""
     folder = tmp_path_factory.mktemp("healthy")
-    called("--target-command", f"{REFERENCE} --port {{port}}", *NAMED, *SOME, "--out", str(folder))
+    called("--target-command", f"{REFERENCE} --port {{port}}", *NAMED, *SOME, "--evidence", "all", "--out", str(folder))
     return records_in(folder)
 
 

@@ -1,0 +1,47 @@
+"""What a run writes, as options: the same of `wireproof test` and `wireproof test-sdk`."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wireproof.conformance.report.outputs import Evidence
+from wireproof.conformance.report.run_page import PAGE
+
+__all__ = ["open_page", "output_options"]
+
+OPTIONS = (
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder for index.html, records.jsonl and run.json.",
+    ),
+    click.option(
+        "--evidence",
+        type=click.Choice([one.value for one in Evidence]),
+        default=Evidence.FAILURES.value,
+        help="Of which plays the exchange is kept.",
+    ),
+    click.option("--open", "opens", is_flag=True, help="Then show index.html of --out in the browser."),
+    click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there."),
+    click.option(
+        "--baseline", type=click.Path(path_type=Path), help="Known failures, one case id a line; stale ones exit 4."
+    ),
+)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what a run writes."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def open_page(folder: Path | None, *, opens: bool) -> None:
+    """Show the page of a run; without a folder there is none."""
+    if opens and folder is not None:
+        webbrowser.open((folder / PAGE).resolve().as_uri())

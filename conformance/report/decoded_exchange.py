@@ -1,0 +1,113 @@
+"""The exchange of a record as people read it: each event with the messages that its bytes completed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from wireproof.conformance.model.wording import describe
+from wireproof.conformance.verdict.records import Record
+from wireproof.protocols import Message, ProtocolError, protocol
+from wireproof.protocols.dissect import Dissection
+from wireproof.protocols.states import Role
+
+__all__ = ["MOST_BYTES", "MOST_EVENTS", "decoded_exchange"]
+
+MOST_EVENTS = 200
+"""Events that are shown; of longer exchanges the first and the last ones."""
+MOST_BYTES = 512
+"""Bytes of one event that are shown."""
+MOST_TEXT = 400
+"""Characters of one message."""
+
+
+class _Reader:
+    """Reads one connection as it goes."""
+
+    def __init__(self, record: Record, link: str) -> None:
+        spoken = protocol(record["protocol"])
+        codec = spoken.codec(spoken.profiles[record["profile"]], record["variant"])
+        self._dissection = Dissection(spoken.link_of(link), codec)
+        self._is_lost = False
+        self._byte = record["byte"] or 0
+        self._wrong = _wrong_field(record)
+        self._target = Role.SERVER if record["role"] == "server" else Role.CLIENT
+
+    def read(self, way: str, data: bytes) -> dict[str, Any]:
+        """Return `reads` and `mark` of an event; nothing where what came cannot be read."""
+        sender = Role.CLIENT if (way == "sent") is (self._target is Role.SERVER) else Role.SERVER
+        direction = self._dissection.direction(sender)
+        before, error = direction.size, direction.error
+        found: list[str] = []
+        shown: dict[str, Any] = {}
+        try:
+            frames = [] if self._is_lost else self._dissection.feed(sender, data)
+        except (ProtocolError, ValueError) as broken:
+            self._is_lost = True
+            return {"reads": [f"not to be read: {broken}"]}
+        for frame in frames:
+            late = "" if frame.sender is sender else f" (of the {frame.sender.name.lower()})"
+            found.append(f"{describe(frame.message)[:MOST_TEXT]}{late}, bytes {frame.span[0]} to {frame.span[1] - 1}")
+            mark = frame.span[0] + self._byte - before
+            if frame.sender is self._target and 0 <= mark < MOST_BYTES and self._is_wrong(frame.message):
+                shown["mark"] = mark
+        if direction.error is not None and error is None:
+            found.append(f"not to be read: {direction.error}")
+        elif not found and direction.buffered:
+            found.append(f"{direction.buffered} bytes of a message that is not whole")
+        return {"reads": found, **shown} if found else shown
+
+    def _is_wrong(self, message: Message) -> bool:
+        if self._wrong is None:
+            return False
+        name, field, got = self._wrong
+        return name == message.NAME and hasattr(message, field) and describe(getattr(message, field)) == got
+
+
+def decoded_exchange(record: Record) -> list[dict[str, Any]]:
+    """Return the events of a record: `at` in ms, `on`, `way` (`sent`, `received`, `event`), `hex`, `text`, `reads`.
+
+    `sent` is what wireproof sent. `more` is the number of bytes that are left out. `mark` is the place in `hex`, in
+    bytes, where the answer differs, if the answer is found again.
+    """
+    events = list(_events(record))
+    if len(events) <= MOST_EVENTS:
+        return events
+    half = MOST_EVENTS // 2
+    left = {"at": events[half]["at"], "on": "", "way": "event", "text": f"{len(events) - 2 * half} events left out"}
+    return [*events[:half], left, *events[-half:]]
+
+
+def _events(record: Record) -> Iterator[dict[str, Any]]:
+    readers: dict[str, _Reader] = {}
+    for event in record["exchange"]:
+        name, way = event["connection"], event["direction"]
+        shown = {"at": (event.get("at_us") or 0) / 1000, "on": name, "way": way}
+        data = _bytes(event)
+        if data:
+            shown["hex"] = data[:MOST_BYTES].hex()
+        if len(data) > MOST_BYTES:
+            shown["more"] = len(data) - MOST_BYTES
+        if way == "event" and event["text"].startswith("opened"):
+            readers.pop(name, None)
+        elif data and way != "event":
+            if name not in readers:
+                readers[name] = _Reader(record, event.get("link", ""))
+            shown.update(readers[name].read(way, data))
+        if event["text"]:
+            shown["text"] = event["text"]
+        yield shown
+
+
+def _wrong_field(record: Record) -> tuple[str, str, str] | None:
+    """Return name of a message, field, and the value it has, where that is what did not pass."""
+    found = re.match(r"([A-Z_]+)\.(\w+) = ", record["expected"] or "")
+    return (found[1], found[2], str(record["got"])) if found and record["byte"] is not None else None
+
+
+def _bytes(event: Mapping[str, Any]) -> bytes:
+    with suppress(ValueError):
+        return bytes.fromhex(event["hex"])
+    return b""
