@@ -49,6 +49,7 @@ async def measured_limits(
 
     def accepts(request: Any) -> Accepts:
         async def one(number: int) -> bool:
+            """Say whether a number is accepted; raises `TimeoutError` when no more may be asked."""
             if time.monotonic() > over or not alive():
                 raise TimeoutError
             return await _is_accepted(
