@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Profile
-from wireproof.protocols.tmqp.replies import Confirmation, Response, Welcome
+from wireproof.protocols.tmqp.replies import Confirmation, Notification, Response, Welcome
 from wireproof.protocols.tmqp.requests import (
     Acknowledge,
     ChannelInfo,
@@ -65,7 +65,8 @@ USED: Mapping[type[Message], frozenset[str]] = {
     Route: _RELAYED - {"ttl"},
     Pull: frozenset({"id", "target", "content_type", "headers"}),
     Welcome: frozenset({"one_delivery", "ttl", "target", "content_type"}),
-    Response: frozenset({"one_delivery", "high_priority", "ttl", "id", "target", "content_type", "headers", "payload"}),
+    Response: frozenset({"one_delivery", "high_priority", "ttl", "id", "target", "content_type", "payload"}),
+    Notification: frozenset({"ttl", "source", "target", "content_type", "payload"}),
     Confirmation: frozenset({"one_delivery", "high_priority", "ttl", "id", "target", "content_type", "headers"}),
 }
 
