@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import Any
 from zlib import crc32
 
+import msgspec
+
 from wireproof.mutants.clauses_of_fields import ClausesOfFields
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.wire_edits import (
@@ -25,8 +27,8 @@ from wireproof.mutants.wire_edits import (
     written_otherwise,
 )
 from wireproof.mutants.wire_operators import OPERATORS, Operator
-from wireproof.protocols.fields import Flag, Nested, Repeated, Rows
-from wireproof.protocols.messages import Message, Push, Reply, Request
+from wireproof.protocols.fields import Bits, Flag, Nested, Repeated, Rows
+from wireproof.protocols.messages import Message, Push, Reply, Request, declared_layout
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.registry import Protocol, protocol
 from wireproof.reference_server.registry import SERVICES
@@ -50,11 +52,31 @@ def wire_mutants(name: str) -> Mapping[str, Mutant]:
 
 @cache
 def wire_sample(name: str) -> Mapping[str, Mutant]:
-    """Return those that a run tries: of the operators that are sampled, one for each field, in turns."""
+    """Return those that a run tries: of the operators that are sampled, one for each field, in turns.
+
+    Of the others, one for each field that several messages inherit, each in another message.
+    """
     every, coarse = wire_mutants(name), [one.name for one in OPERATORS if one.is_sampled]
     places = dict.fromkeys(one.rpartition(":")[0] for one in every)
     picked = {_picked(place, coarse, every) for place in places}
-    return {one: mutant for one, mutant in every.items() if one.rpartition(":")[2] not in coarse or one in picked}
+    fine = [one for one in every if one.rpartition(":")[2] not in coarse]
+    shared, kinds = _inherited(protocol(name)), dict[tuple[str, str], list[str]]()
+    for one in fine:
+        place, _, operator = one.removeprefix("wire:").rpartition(":")
+        kinds.setdefault((shared.get(place, place), operator), []).append(one)
+    picked |= {some[crc32(":".join(kind).encode()) % len(some)] for kind, some in kinds.items()}
+    return {one: mutant for one, mutant in every.items() if one in picked}
+
+
+def _inherited(spoken: Protocol) -> dict[str, str]:
+    """Return `MESSAGE.field` -> the class that declares the field, where that is another one."""
+    found: dict[str, str] = {}
+    for message in _messages(spoken):
+        for one in message.__mro__[1:]:
+            for field in vars(one).get("__annotations__", ()):
+                if field not in vars(message).get("__annotations__", ()):
+                    found[f"{message.NAME}.{field}"] = f"{one.__name__}.{field}"
+    return found
 
 
 def _picked(place: str, operators: list[str], every: Mapping[str, Mutant]) -> str | None:
@@ -71,6 +93,8 @@ class _Maker:
         self._variants = {one for profile in spoken.profiles.values() for one in profile.variants}
         self._clauses = clauses
         self._groups = _groups(spoken)
+        self._used: Mapping[type[Message], frozenset[str]] = getattr(patch, "used", {})
+        """Message -> the fields that handlers read, or fill; all where it is missing."""
         self._class = make_dataclass("WireMutant", (), bases=(patch, Mutant), frozen=True, eq=False, kw_only=True)
 
     def of_fields(self, message: type[Message], profiles: list[Profile]) -> Iterator[Mutant]:
@@ -80,8 +104,22 @@ class _Maker:
             if (issubclass(message, Push) and not operator.of_layout) or (operator.announces and how == "read"):
                 continue
             for field, where in _fitting(message, profiles, operator).items():
+                if not self._matters(message, field, operator):
+                    continue
                 said = f"{message.NAME}.{field} is {how} {operator.description}."
                 yield from self._mutant(message, field, operator.name, said, where, _patch(message, field, operator))
+
+    def _matters(self, message: type[Message], field: str, operator: Operator) -> bool:
+        """Say whether another value of a field is one for handlers, or for who reads what they wrote."""
+        kind = declared_layout(message)[field]
+        if message not in self._used or field in self._used[message]:
+            return True
+        if operator.of_layout:
+            return not isinstance(kind, Bits)
+        if issubclass(message, Request) or operator.announces or operator.value is None:
+            return False
+        usual = next(one.default for one in msgspec.structs.fields(message) if one.name == field)
+        return bool(operator.value(usual, kind) != usual)
 
     def of_bytes(self, message: type[Message], profiles: list[Profile]) -> Iterator[Mutant]:
         """Yield the mutants of what a message begins with, and of the status that a request gets."""

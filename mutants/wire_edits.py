@@ -1,6 +1,6 @@
 """What wire mutants do to handlers: requests are changed before they are handled, replies before they are written.
 
-Handlers are those of any protocol's reference server: (request, who asks, now) -> a reply, or its bytes.
+Handlers are those of any protocol's reference server: (request, who asks, now) -> a reply, its bytes, or several of them.
 """
 
 from __future__ import annotations
@@ -130,10 +130,15 @@ def _replying(message: type[Message], edit: Callable[[Any, Message], bytes]) -> 
         codec = state.codec
 
         def answering(request: type[Request]) -> Handler:
-            def handle(asked: Any, asker: Any, now: int) -> Any:
-                answer = correct[request](asked, asker, now)
+            def edited(asked: Any, answer: Any) -> Any:
                 reply = _reply(codec, asked, answer)
                 return answer if reply is None or not _holds(codec, type(reply), message) else edit(codec, reply)
+
+            def handle(asked: Any, asker: Any, now: int) -> Any:
+                answer = correct[request](asked, asker, now)
+                if isinstance(answer, tuple):
+                    return tuple(edited(asked, one) for one in answer)
+                return edited(asked, answer)
 
             return handle
 

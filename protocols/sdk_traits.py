@@ -36,8 +36,8 @@ class SdkTraits:
     """The operation after which an SDK gets pushes."""
     optional: frozenset[str] = frozenset()
     """Fields of pushes that an SDK need not report."""
-    parting: Mapping[type[Request], Reply] = field(default_factory=dict)
-    """What an SDK may ask by itself when it has to close -> the reply, after which the server closes."""
+    parting: Mapping[type[Request], Reply | None] = field(default_factory=dict)
+    """What an SDK may ask by itself when it has to close -> the reply, None for none; then the server closes."""
     canonical: Callable[[Message], Message] = lambda message: message
     """A request -> the one way to write what says the same."""
     unsealed: Callable[[Message, Message], Message] = lambda message, asked: message

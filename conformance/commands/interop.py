@@ -110,12 +110,14 @@ def _code(results: list[PairingResult]) -> int:
 def _spoken(name: str, options: dict[str, Any]) -> Spoken:
     """Return what is spoken: what was named, else what the first server at an address says, else the usual."""
     known = protocol(name)
+    instead = f"play `wireproof test {name}` against its servers and `wireproof test-sdk {name}` against its clients"
     if len(known.links) > 1:
         raise SelectionError(
             f"interop plays protocols that are spoken on one kind of line; {name} is spoken on {len(known.links)} "
-            f"({', '.join(known.links)}): play `wireproof test {name}` against its servers and "
-            f"`wireproof test-sdk {name}` against its clients"
+            f"({', '.join(known.links)}): {instead}"
         )
+    if not known.link.answers_in_order:
+        raise SelectionError(f"interop plays protocols whose replies come in order; those of {name} do not: {instead}")
     found = _asked(name, options) or Spoken(known.default_profile, known.default_variant)
     profile, variant = options["profile"] or found.profile, options["variant"] or found.variant
     if profile not in known.profiles:

@@ -137,5 +137,6 @@ SDK = SdkTraits(
     matches=_matches,
     matched_by="id",
     listening="join",
+    parting={Terminate: None},
     canonical=canonical,
 )

@@ -19,6 +19,8 @@ from wireproof.protocols.fields import U8, U16, Blob
 from wireproof.protocols.messages import Message, Reply, Request
 from wireproof.protocols.profile import Profile, Variant
 from wireproof.protocols.throttr.requests import Insert, List, Query, Set
+from wireproof.protocols.tmqp.replies import Confirmation, Response
+from wireproof.protocols.tmqp.requests import Join
 from wireproof.reference_server import registry as servers
 from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.registry import create_service
@@ -48,6 +50,35 @@ def test_a_run_tries_every_field_and_every_operator(name: str) -> None:
 
     assert {one.rpartition(":")[0] for one in tried} == {one.rpartition(":")[0] for one in every}
     assert len(tried) < len(every)
+
+
+def test_a_field_that_no_handler_reads_has_no_mutants_of_its_value() -> None:
+    found = {one.rpartition(":")[2] for one in wire_mutants("tmqp") if one.startswith("wire:JOIN.payload:")}
+
+    assert found == {"wider"}
+    assert not [one for one in wire_mutants("tmqp") if one.startswith("wire:JOIN.ttl:") and not one.endswith(":moved")]
+    assert "wire:RESPONSE.source:padded" in wire_mutants("tmqp")
+    assert "wire:RESPONSE.source:cut" not in wire_mutants("tmqp")
+
+
+def test_rare_values_of_a_field_that_messages_inherit_are_tried_in_one_of_them() -> None:
+    tried = [one for one in server_mutants("tmqp") if one.startswith("wire:")]
+
+    for operator in ("first-62", "size-of-7-bits", "one-is-none"):
+        assert len([one for one in wire_mutants("tmqp") if one.endswith(f".id:{operator}")]) > 10
+        assert len([one for one in tried if one.endswith(f".id:{operator}")]) == 2
+    assert len([one for one in tried if one.endswith(":first-62") and ".payload" in one]) == 2
+
+
+def test_each_of_several_answers_is_changed() -> None:
+    mutant = wire_mutants("tmqp")["wire:RESPONSE.id:reversed"]
+    codec = protocol("tmqp").codec(protocol("tmqp").profiles["doc"], "standard")
+    answers = (Response(id=b"ab"), Confirmation(id=b"ab"))
+    state = SimpleNamespace(codec=codec)
+
+    handler = mutant.handlers({Join: lambda asked, asker, now: answers}, state)[Join]  # type: ignore[attr-defined]
+
+    assert handler(Join(), None, 0) == (codec.encode(Response(id=b"ba")), answers[1])
 
 
 @pytest.mark.parametrize("name", protocol_names())

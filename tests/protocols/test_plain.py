@@ -254,3 +254,9 @@ def test_an_event_says_which_push_it_is_where_there_are_several() -> None:
 
     assert (told["push"], told["id_"], told["content_type"]) == ("direct", {"hex": "31"}, "404")
     assert "push" not in NEW.event(PushedEvent(b"c", b"p"))
+
+
+def test_a_reply_that_holds_another_one_says_so() -> None:
+    assert NEW.has_nested(EventReply)
+    assert not NEW.has_nested(QueryReply)
+    assert (NEW.name_beside("push"), NEW.name_beside("key")) == ("push_", "key")

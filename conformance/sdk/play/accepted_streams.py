@@ -193,7 +193,7 @@ class StreamSocket(asyncio.Protocol):
         session.data_received(data)
         self._is_greeted = False
 
-    def part(self, parting: Mapping[type[Request], Reply]) -> None:
+    def part(self, parting: Mapping[type[Request], Reply | None]) -> None:
         """Answer from now on, and what came already, that the SDK says because it goes."""
         self._answer(self.follower.part(parting))
 
@@ -254,7 +254,7 @@ class DatagramSocket(asyncio.DatagramProtocol):
         """Take no more."""
         self.transport.close()
 
-    def part(self, parting: Mapping[type[Request], Reply]) -> None:
+    def part(self, parting: Mapping[type[Request], Reply | None]) -> None:
         """Nobody says that datagrams end."""
 
     def abort(self, *, reset: bool = False) -> None:

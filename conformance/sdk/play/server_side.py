@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from wireproof.protocols import Message, Role
 from wireproof.protocols.codec import Codec
@@ -42,7 +42,7 @@ class ServerSide:
         """Requests that came to keep the line alive."""
         self.holds = False
         """Whether what is answered here waits until something is written."""
-        self._parting: Mapping[type[Request], Reply] = {}
+        self._parting: Mapping[type[Request], Reply | None] = {}
         """What may come from now on because the SDK goes, and is answered here."""
         self.parted = False
         """Whether such a request was answered: a server closes now."""
@@ -108,11 +108,14 @@ class ServerSide:
         if self.messages:
             self.take(self.messages[-1][0] - self._gone)
 
-    def part(self, parting: Mapping[type[Request], Reply]) -> bytes:
+    def part(self, parting: Mapping[type[Request], Reply | None]) -> bytes:
         """Answer `parting` here from now on, and what came of it already; return what must be written at once."""
         self._parting = parting
         last = type(self.messages[-1][1]) if self.messages and self.is_whole else None
-        if len(self.messages) == 1 and last in parting and self._due:
+        if len(self.messages) == 1 and last in parting and parting[last] is None:  # type: ignore[index]
+            self.take()
+            self.parted = True
+        elif len(self.messages) == 1 and last in parting and self._due:
             self.take()
             self._due[-1] = _Due(parting[last], parts=True)  # type: ignore[index]
             return self._turn()
@@ -143,11 +146,13 @@ class ServerSide:
 
     def _accept(self, frame: Frame) -> None:
         (start, end), message = frame.span, frame.message
-        due = _Due(self._parting.get(type(message)), parts=True)  # type: ignore[arg-type]
+        kind = cast(type[Request], type(message))
+        due, is_last = _Due(self._parting.get(kind), parts=True), kind in self._parting
         if message == self._ping:
             self.pings += 1
             due = _Due(self._pong)
-        if due.reply is not None:
+        if due.reply is not None or is_last:
+            self.parted = self.parted or due.reply is None
             at = start - self._gone
             del self._raw[at : at + end - start]
             self._gone += end - start

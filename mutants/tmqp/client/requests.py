@@ -10,6 +10,8 @@ __all__ = ["MUTANTS"]
 MUTANTS = (
     mutant("old-version", "The connection begins with TMQ/1.01.", "CLIENT-1",
            edit("greet", "Protocol(), Hello", 'Protocol(version=b"TMQ/1.01"), Hello')),
+    mutant("id-not-said", "The HELLO leaves out Client-Id.", "CLIENT-2",
+           edit("Identity.text", '("id", "name", "type", "token")', '("name", "type", "token")')),
     mutant("name-not-said", "The HELLO leaves out Client-Name.", "CLIENT-2",
            edit("Identity.text", '("id", "name", "type", "token")', '("id", "type", "token")')),
     mutant("empty-properties", "The HELLO names properties that the user did not give.", "CLIENT-2",

@@ -10,6 +10,13 @@ __all__ = ["MUTANTS"]
 MUTANTS = (
     mutant("any-version", "TMQ/1.01 of a server is taken.", "CLIENT-3",
            edit("greet", "if not isinstance(reply, ProtocolReply) or reply.version != VERSION:", "if False:")),
+    mutant("any-eight-bytes", "Any eight bytes of a server are taken.", "CLIENT-3",
+           edit("TmqpClient._decode_next", "return self.codec.decode_protocol(ProtocolReply, data, at, end, context)",
+                "return self.codec.decoders[ProtocolReply](data, at, end, context)"),
+           edit("greet", "if not isinstance(reply, ProtocolReply) or reply.version != VERSION:", "if False:")),
+    mutant("ended-greeting-is-connected", "A connection that ends before the eight bytes is told as one that is open.", "CLIENT-3",
+           edit("greet", "reply = await greeting", "try: reply = await greeting", "except ConnectionError: return"),
+           edit("Client._prepare", "link.ask(again)", "link.ask(again) if again else ()")),
     mutant("refused-is-connected", "A HELLO that is refused is told as a connection.", "CLIENT-4",
            edit("greet", "if answer.content_type != ResultCode.ACCEPTED:", "if False:")),
     mutant("closed-is-connected", "A connection that ends in place of the WELCOME is told as one that is open.", "CLIENT-4",

@@ -280,3 +280,11 @@ def test_a_server_at_an_address_says_what_is_spoken(monkeypatch: pytest.MonkeyPa
 
     assert done.exit_code == 0, done.output
     assert done.output.splitlines()[-1] == "passed: 1 pairs, 1 of 1 operations agree"
+
+
+def test_a_protocol_whose_replies_come_in_any_order_is_refused_with_what_to_do_instead() -> None:
+    done = CliRunner().invoke(command, ["tmqp"], catch_exceptions=False)
+
+    assert done.exit_code == 2
+    assert "replies come in order; those of tmqp do not" in done.output
+    assert "wireproof test-sdk tmqp" in done.output

@@ -8,7 +8,7 @@ from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols.psrt import PROTOCOL, V1, Codec
 from wireproof.protocols.tmqp import PROTOCOL as TMQP
 from wireproof.protocols.tmqp.replies import Pong, ProtocolReply, QueueMessage, Response, Welcome
-from wireproof.protocols.tmqp.requests import Hello, Join, Ping, Protocol, Pull
+from wireproof.protocols.tmqp.requests import Hello, Join, Ping, Protocol, Pull, Terminate
 
 CODEC = Codec.of(V1, "standard")
 GREETING, LOGIN, NOP = b"\xee\xaa\0", b"\1\0\0\0\0", b"\0"
@@ -152,3 +152,19 @@ def test_where_replies_are_found_by_ids_a_ping_waits_for_no_other_answer() -> No
     message, end = QueueMessage(id=b"m"), QueueMessage(id=b"p")
     server_side.wrote(encode(message) + encode(end) + encode(Response(id=b"j")) + encode(Response(id=b"nobody")))
     assert (server_side.replies, server_side.pings) == ([end, Response(id=b"j")], 1)
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_goodbye_that_nothing_answers_is_left_out_and_ends_the_connection(early: bool) -> None:
+    server_side = ServerSide(TMQP.link, TMQP.codec(TMQP.profiles["doc"], "standard"))
+    encode = TMQP.codec(TMQP.profiles["doc"], "standard").encode
+    server_side.received(encode(Protocol()) + encode(Hello(payload=b"NONE /\r\n")))
+    server_side.take_messages()
+
+    for step in (0, 1):
+        if bool(step) is early:
+            assert server_side.part(TMQP.sdk.parting) == b""
+        else:
+            assert server_side.received(encode(Terminate())) == b""
+
+    assert (server_side.came, server_side.parted) == (b"", True)
