@@ -50,9 +50,12 @@ db.execute(f'''copy (select * from {records} where run_key in (
 print(db.execute("select count(*), sum(runs), sum(passes), sum(flips), sum(last_ok) from stats").fetchone())
 """
 SUMS = """
-import sys, duckdb
-print(duckdb.execute(f"select count(*), sum(runs), sum(passes), sum(flips), sum(last_ok) "
-  f"from read_parquet('{sys.argv[1]}/aggregates/case_stats/*/*/*.parquet')").fetchone())
+import sys, json, pathlib, duckdb
+names = sorted(pathlib.Path(sys.argv[1], "_aggregates").glob("*.json"))
+parts = json.loads(names[-1].read_text())["parts"]["case_stats"]
+home = f"{sys.argv[1]}/aggregates/case_stats"
+files = [f"{home}/generation={folder}/bucket={part}/*.parquet" for part, folder in parts.items()]
+print(duckdb.read_parquet(files).aggregate("count(*), sum(runs), sum(passes), sum(flips), sum(last_ok)").fetchone())
 """
 LIMIT_SECONDS = 3600
 

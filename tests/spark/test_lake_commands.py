@@ -47,7 +47,7 @@ def test_runs_are_taken_followed_and_shown(
     assert "rebuilt the aggregates: generation 1" in said
 
     second = write_run("b", [record(run_id="run-2", run_started_at="2026-01-02T10:00:00.000Z")])
-    assert ingest.main([str(second.parent.parent), "--lake", lake, "--follow", "--interval", "0.2", "--for", "8"]) == 0
+    assert ingest.main([str(second.parent.parent), "--lake", lake, "--follow", "--interval", "0.2", "--for", "4"]) == 0
     followed = capsys.readouterr().out
     assert "took 1 new runs" in followed
     assert "1 were there already" in followed
