@@ -110,7 +110,7 @@ def _print_score(session: SparkSession, uri: str) -> None:
         found = scores(Aggregates(Lake(session, uri)))
     except LakeError as error:
         raise RefusedError(str(error)) from error
-    print("| what | planted | could be seen | found | right | precision | recall of what could be seen | recall |")
+    print("| what | planted | of these found | could be seen | found | right | precision | recall |")
     print("|---|---|---|---|---|---|---|---|")
     for one in found:
         print(one.row())

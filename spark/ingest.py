@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         files = _files(options.runs) if options.runs and not options.follow else []
         size = sum(file.stat().st_size for file in files)
-        with session_for("ingest", options.master, small=size < SMALL_INPUT) as session:
+        small = bool(files) and size < SMALL_INPUT and not (options.rebuild or options.compact)
+        with session_for("ingest", options.master, small=small) as session:
             _work(session, files, options)
     except (RefusedError, JavaNotFoundError) as refusal:
         print(f"wireproof ingest: {refusal}", file=sys.stderr)

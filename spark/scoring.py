@@ -13,10 +13,14 @@ from wireproof.spark.statistics import columns_of, flaky_cases, version_changes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """`planted` of a kind, those that `could_be_seen` in the runs there are, `found`, and `right` among the found."""
+    """`planted` pairs of implementation and case, and those `met` by something right.
+
+    Then what one can see in the runs there are, for changes each variant apart: `could_be_seen`, `found`, `right`.
+    """
 
     what: str
     planted: int
+    met: int
     could_be_seen: int
     found: int
     right: int
@@ -34,10 +38,9 @@ class Score:
 
     def row(self) -> str:
         """Return a row of a Markdown table."""
-        every = self.right / self.planted if self.planted else 1.0
         return (
-            f"| {self.what} | {self.planted} | {self.could_be_seen} | {self.found} | {self.right} "
-            f"| {self.precision:.3f} | {self.recall:.3f} | {every:.3f} |"
+            f"| {self.what} | {self.planted} | {self.met} | {self.could_be_seen} | {self.found} | {self.right} "
+            f"| {self.precision:.3f} | {self.recall:.3f} |"
         )
 
 
@@ -48,9 +51,12 @@ def scores(aggregates: Aggregates) -> list[Score]:
         F.format_string("maker-%03d", F.col("i")).alias("implementation"), "c", "fate", "since", "until"
     )
     stats = aggregates.table("case_stats")
-    columns = columns_of(lake.runs())
-    seen = stats.join(columns, on="column_id").withColumn("c", F.regexp_extract("case", r"(\d+)$", 1).cast("int"))
-    changes = version_changes(stats, columns).where("sure")
+    columns = columns_of(lake.runs()).cache()
+    named = stats.join(columns, on="column_id").withColumn("c", F.regexp_extract("case", r"(\d+)$", 1).cast("int"))
+    seen = named.join(
+        planted.select("implementation", "c").distinct(), on=["implementation", "c"], how="left_semi"
+    ).cache()
+    changes = version_changes(stats, columns).where("sure").cache()
     return [
         _flaky(planted.where("fate = 'flaky'"), flaky_cases(stats, columns), seen),
         *(_changes(planted.where("fate = 'regression'"), changes, seen, kind) for kind in ("regression", "fix")),
@@ -67,6 +73,7 @@ def _flaky(planted: DataFrame, found: DataFrame, seen: DataFrame) -> Score:
     return Score(
         what="flaky cases",
         planted=planted.count(),
+        met=right.count(),
         could_be_seen=visible.count(),
         found=chosen.count(),
         right=right.count(),
@@ -95,11 +102,13 @@ def _changes(planted: DataFrame, changes: DataFrame, seen: DataFrame, kind: str)
         .select(*place, "v")
         .distinct()
     )
-    right = chosen.join(visible, on=[*place, "v"], how="left_semi").count()
+    matched = chosen.join(visible, on=[*place, "v"], how="left_semi").cache()
+    right = matched.count()
     pairs = planted.where(f"{turn} is not null").select("implementation", "c").distinct().count()
     return Score(
         what=f"{kind}es" if kind == "fix" else f"{kind}s",
         planted=pairs,
+        met=matched.select("implementation", "c").distinct().count(),
         could_be_seen=visible.count(),
         found=chosen.count(),
         right=right,

@@ -21,6 +21,7 @@ COMMANDS = {
     "replay": ("wireproof.fuzz.commands.replay_finding", "Replay a finding: does it still reproduce?"),
     "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
     "ingest": ("wireproof.conformance.commands.ingest", "Take runs into a lake: all runs, with history (Spark)."),
+    "site": ("wireproof.conformance.commands.site", "Write the pages of a lake: matrices, trends, changes (Spark)."),
     "vectors": ("wireproof.conformance.commands.vectors", "Show, check, build and export the byte-exact vectors."),
     "serve": ("wireproof.reference_server.cli", "Serve a protocol with its reference server."),
     "mutant": ("wireproof.conformance.commands.mutant", "Serve a mutant: does your own suite notice?"),

@@ -8,13 +8,36 @@ import click
 
 from wireproof.conformance.run.processes import module_command, module_environment
 
-HANDED_OVER = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
-
-@click.command(context_settings=HANDED_OVER, add_help_option=False)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option("--lake", required=True, metavar="URI", help="A folder, or a URI such as hdfs://name/lake.")
+@click.option("--rebuild", is_flag=True, help="Make all aggregates anew; the result is the same.")
+@click.option("--no-refresh", is_flag=True, help="Leave the aggregates for later.")
+@click.option("--compact", is_flag=True, help="Merge small batches into one.")
+@click.option(
+    "--vacuum", type=float, metavar="HOURS", help="Delete what no batch names and is older than so many hours."
+)
+@click.option("--follow", is_flag=True, help="Keep running: take finished runs that are moved into the folder RUN.")
+@click.option("--interval", type=float, metavar="S", help="With --follow: look again each S seconds (default 10).")
+@click.option("--for", "seconds", type=float, metavar="S", help="With --follow: end after S seconds.")
+@click.option("--master", metavar="URL", help="Spark master; default local[*].")
 @click.pass_context
-def command(context: click.Context, /, arguments: tuple[str, ...]) -> None:
-    """Take runs into a lake: Parquet under any Hadoop URI. Needs the extra: wireproof[spark]."""
-    words = module_command("wireproof.spark.ingest", *arguments)
-    context.exit(subprocess.run(words, env=module_environment(), check=False).returncode)
+def command(context: click.Context, /, runs: tuple[str, ...], **options: object) -> None:
+    """Take runs into a lake: Parquet under any Hadoop URI, with aggregates that follow each new run.
+
+    RUN is a folder with runs at any depth, or a file of records. A run that the lake has is left alone, so the command
+    may be repeated. Lines that are no records go to the table `quarantine`, with file and reason. Exit codes: 0 done,
+    2 nothing was changed. Needs the extra: wireproof[spark].
+    """
+    words: list[str] = []
+    for name, value in options.items():
+        option = "--" + {"seconds": "for"}.get(name, name).replace("_", "-")
+        if value is True:
+            words.append(option)
+        elif value is not None and value is not False:
+            words += [option, str(value)]
+    done = subprocess.run(
+        module_command("wireproof.spark.ingest", *words, "--", *runs), env=module_environment(), check=False
+    )
+    context.exit(done.returncode)

@@ -68,7 +68,7 @@ class Aggregates:
 
 
 def newest_manifest(lake: Lake) -> Manifest | None:
-    """Return the newest generation, None if there is none; raises `LakeError` for one of another wireproof."""
+    """Return the newest generation, None if there is none. Raises `LakeError` for one of another wireproof."""
     names = [one.name for one in lake.storage.entries(MANIFESTS) if one.name.endswith(".json")]
     if not names:
         return None

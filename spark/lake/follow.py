@@ -6,10 +6,12 @@ between batch and checkpoint the files come again, and runs that the lake has ar
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StringType, StructField, StructType
 
 from wireproof.spark.inputs import is_incomplete, path_of
@@ -19,6 +21,7 @@ from wireproof.spark.lake.ingest import ingest
 from wireproof.spark.lake.storage import absolute
 
 FILES_A_TRIGGER = 1_000
+LONGEST_BATCH_SECONDS = 600.0
 CHECKPOINTS = "_follow"
 
 
@@ -66,8 +69,18 @@ def follow(
     )
     try:
         query.awaitTermination(None if seconds is None else round(seconds))
+    except KeyboardInterrupt:
+        say("interrupted: the batch under way is finished")
     finally:
+        _at_rest(query)
         query.stop()
+
+
+def _at_rest(query: StreamingQuery) -> None:
+    """Wait until no batch is under way; at most LONGEST_BATCH_SECONDS."""
+    deadline = time.monotonic() + LONGEST_BATCH_SECONDS
+    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def cut_short_of(lines: DataFrame) -> list[str]:

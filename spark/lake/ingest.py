@@ -49,7 +49,7 @@ def ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str] = ()) -> Ing
 
 def _ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str], batch: str, staging: str) -> Ingested:
     stage = _written(lake, arriving.staged(classified(lines, arriving.LINE_CHARACTERS)), f"{staging}/lines")
-    refused, records = _counted(stage)
+    found = _counted(stage)
     runs = _written(
         lake,
         arriving.decided(arriving.arriving_runs(stage, cut_short), lake.runs()).coalesce(1),
@@ -57,7 +57,8 @@ def _ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str], batch: str
     )
     actions = {row["action"]: row for row in _by_action(runs).collect()}
     taken = runs.where(F.col("action") != arriving.REPEATED)
-    rows = {"quarantine": sum(refused.values()), "runs": 0, "records": 0}
+    bad = _newly_refused(lake, stage) if found.refused else None
+    rows = {"quarantine": bad.count() if bad is not None else 0, "runs": 0, "records": 0, "evidence": 0}
     partitions: list[list[str]] = []
     for action in (arriving.NEW, arriving.SUPERSEDING):
         if action in actions:
@@ -66,7 +67,10 @@ def _ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str], batch: str
             partitions += [list(pair) for pair in actions[action]["partitions"]]
     marker = None
     if rows["runs"] or rows["quarantine"]:
-        rows["evidence"] = _write_batch(lake, stage, taken, batch, rows, records)
+        if bad is not None and rows["quarantine"]:
+            write_table(lake, bad.coalesce(1), "quarantine", batch)
+        if rows["runs"]:
+            rows["evidence"] = _write_runs(lake, stage, taken, batch, found)
         marker = Marker(
             batch=batch,
             number=lake.next_number,
@@ -80,16 +84,34 @@ def _ingest(lake: Lake, lines: DataFrame, cut_short: Collection[str], batch: str
         marker=marker,
         runs={action: row["runs"] for action, row in actions.items()},
         rows=rows,
-        refused=refused,
+        refused=found.refused,
         partial=sum(row["partial"] for row in actions.values()),
-        examples=_examples(stage) if refused else [],
+        examples=_examples(stage) if found.refused else [],
     )
 
 
-def _counted(stage: DataFrame) -> tuple[dict[str, int], int]:
-    counts = stage.groupBy("kind", "reason").count().collect()
-    refused = {row["reason"]: row["count"] for row in counts if row["kind"] != "record"}
-    return refused, sum(row["count"] for row in counts if row["kind"] == "record")
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Numbers of staged lines: refused ones by reason, records, records with evidence."""
+
+    refused: dict[str, int]
+    records: int
+    with_evidence: int
+
+
+def _counted(stage: DataFrame) -> _Found:
+    counts = stage.groupBy("kind", "reason").agg(F.count("*").alias("lines"), F.count("evidence_id").alias("wire"))
+    rows = counts.collect()
+    return _Found(
+        {row["reason"]: row["lines"] for row in rows if row["kind"] != "record"},
+        sum(row["lines"] for row in rows if row["kind"] == "record"),
+        sum(row["wire"] for row in rows),
+    )
+
+
+def _newly_refused(lake: Lake, stage: DataFrame) -> DataFrame:
+    """Return QUARANTINE of lines that are not in it yet: a file that is given again adds nothing."""
+    return arriving.refused(stage).join(lake.quarantine(), on=["source", "reason", "line"], how="left_anti")
 
 
 def _by_action(runs: DataFrame) -> DataFrame:
@@ -107,20 +129,15 @@ def _superseded(runs: DataFrame) -> list[list[str | int]]:
     return sorted([row["old_batch"], row["run_key"]] for row in pairs.collect())
 
 
-def _write_batch(lake: Lake, stage: DataFrame, taken: DataFrame, batch: str, rows: dict[str, int], records: int) -> int:
-    """Write the tables of a batch; return the number of rows of evidence."""
-    if rows["quarantine"]:
-        write_table(lake, arriving.refused(stage).coalesce(1), "quarantine", batch)
-    if not rows["runs"]:
-        return 0
-    files = max(1, records // ROWS_A_FILE)
+def _write_runs(lake: Lake, stage: DataFrame, taken: DataFrame, batch: str, found: _Found) -> int:
+    """Write runs, records and evidence of a batch; return the number of rows of evidence."""
+    files = max(1, found.records // ROWS_A_FILE)
     write_table(lake, taken.drop("action", "old_batch"), "runs", batch)
     write_table(lake, arriving.arriving_records(stage, taken, files), "records", batch)
-    has_evidence = bool(stage.where(F.col("evidence_id").isNotNull()).limit(1).count())
-    if not has_evidence:
+    if not found.with_evidence:
         return 0
     write_table(lake, arriving.arriving_evidence(stage, taken).coalesce(files), "evidence", batch)
-    return 1
+    return lake.session.read.parquet(lake.storage.uri(lake.folder("evidence", batch))).count()
 
 
 def write_table(lake: Lake, frame: DataFrame, table: str, batch: str) -> None:

@@ -101,3 +101,18 @@ def test_a_lake_without_aggregates_says_what_makes_them(spark: SparkSession, tmp
     assert refresh(lake).generation is None
     with pytest.raises(LakeError, match="--rebuild"):
         Aggregates(lake)
+
+
+def test_a_refresh_reads_only_folders_and_row_groups_that_it_needs(spark: SparkSession, tmp_path: Path) -> None:
+    lake = commit_runs(
+        spark, tmp_path / "lake", [*run(1, "2026-01-01", {"A": "pass"}), *run(2, "2026-02-01", {"A": "pass"})]
+    )
+    records = lake.records({"throttr"}, {"2026-02"}).where("counts").where("column_id in (5, 6)")
+    plan = records._jdf.queryExecution().toString()
+    assert "PushedFilters: [IsNotNull(counts), EqualTo(counts,true), In(column_id, [5,6])]" in plan
+    assert len(records.inputFiles()) == 1
+    narrow = records.select("case", "case_rank")._jdf.queryExecution().executedPlan().toString()
+    [read] = [line for line in narrow.splitlines() if "ReadSchema" in line]
+    assert "evidence_id" not in read
+    assert "title" not in read
+    assert "CartesianProduct" not in plan

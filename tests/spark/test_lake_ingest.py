@@ -45,6 +45,7 @@ def test_a_run_is_taken_once_and_a_bad_line_is_quarantined(
     lake = open_lake()
     assert first.runs == {"new": 1}
     assert again.runs == {"repeated": 1}
+    assert again.marker is None
     assert first.refused == {"not one JSON object": 1, "unknown level": 1}
     assert played(lake) == [("run-1", "A", "pass"), ("run-1", "B", "fail")]
     bad = {(row["reason"], row["line"][:7]) for row in lake.quarantine().collect()}

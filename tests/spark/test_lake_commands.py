@@ -1,0 +1,99 @@
+"""The commands `ingest` and `site`: what they print, and their exit codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from wireproof.spark import ingest, site
+
+pytestmark = pytest.mark.spark
+
+Record = dict[str, Any]
+
+
+@pytest.fixture
+def commands(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands inside the session of these tests."""
+
+    @contextmanager
+    def shared(command: str, master: str | None, *, small: bool = False) -> Iterator[SparkSession]:
+        yield spark
+
+    monkeypatch.setattr(ingest, "session_for", shared)
+    monkeypatch.setattr(site, "session_for", shared)
+
+
+@pytest.mark.usefixtures("commands")
+def test_runs_are_taken_followed_and_shown(
+    record: Callable[..., Record],
+    write_run: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    file = write_run("a", [record(), "{broken"])
+    lake, out = str(tmp_path / "lake"), tmp_path / "site"
+
+    assert ingest.main([str(tmp_path / "runs"), "--lake", lake]) == 0
+    said = capsys.readouterr().out
+    assert "took 1 new runs" in said
+    assert "quarantined 1 lines: not one JSON object" in said
+    assert "rebuilt the aggregates: generation 1" in said
+
+    second = write_run("b", [record(run_id="run-2", run_started_at="2026-01-02T10:00:00.000Z")])
+    assert ingest.main([str(second.parent.parent), "--lake", lake, "--follow", "--interval", "0.2", "--for", "4"]) == 0
+    followed = capsys.readouterr().out
+    assert "took 1 new runs" in followed
+    assert "1 were there already" in followed
+    assert "refreshed" in followed
+    assert file.exists()
+
+    assert site.main(["--lake", lake, "--out", str(out)]) == 0
+    assert "1 implementations, 1 columns" in capsys.readouterr().out
+    assert (out / "index.html").exists()
+
+
+@pytest.mark.usefixtures("commands")
+def test_what_is_no_lake_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert site.main(["--lake", str(tmp_path / "none"), "--out", str(tmp_path / "site")]) == 2
+    assert "is no lake" in capsys.readouterr().err
+    assert ingest.main(["--lake", str(tmp_path / "none"), "--rebuild"]) == 2
+    assert "is no lake" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--lake", "l"], "name a RUN"),
+        (["none", "--lake", "l"], "none does not exist"),
+        ([".", "--lake", "l"], "no records.jsonl"),
+    ],
+)
+def test_without_something_to_do_ingest_refuses(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ingest.main(words) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sentences_that_are_no_json_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("{")
+    words = ["--lake", "l", "--out", str(tmp_path / "o"), "--sentences", str(tmp_path / "s")]
+    assert site.main(words) == 2
+    assert "no JSON file of sentences" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["ingest", "site"])
+def test_the_command_line_knows_the_commands(name: str) -> None:
+    from wireproof.cli import command
+
+    listed = CliRunner().invoke(command, ["--help"])
+    assert f"  {name} " in listed.output

@@ -1,0 +1,103 @@
+"""The queries of docs/spark-lake.md run on a lake, and the site of a lake says what its records say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.places import ROOT
+from tests.spark.lakes import commit_runs
+from wireproof.spark import statistics
+from wireproof.spark.lake.aggregates import Aggregates, refresh
+from wireproof.spark.lake.batches import Lake
+from wireproof.spark.lake.views import VIEWS, register_views
+from wireproof.spark.pages import write as pages
+
+pytestmark = pytest.mark.spark
+
+PAGE = (ROOT / "docs" / "spark-lake.md").read_text(encoding="utf-8")
+QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+
+
+def play(who: str, version: str, day: int, case: str, verdict: str) -> dict[str, Any]:
+    blamed = f"CL-{case}" if verdict == "fail" else None
+    return {
+        "run_id": f"{who}-{version}-{day}",
+        "run_started_at": f"2026-01-{day:02}T10:00:00.000Z",
+        "implementation": who,
+        "implementation_version": version,
+        "case": case,
+        "clauses": [f"CL-{case}"],
+        "verdict": verdict,
+        "blamed": blamed,
+        "title": "<script>alert(1)</script>",
+    }
+
+
+@pytest.fixture(scope="module")
+def aggregates(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Aggregates:
+    """alpha loses B in 1.1, beta passes all, gamma goes to and fro in A."""
+    records = [play("alpha", "1.0", day, case, "pass") for day in (1, 2) for case in "AB"]
+    records += [play("alpha", "1.1", 5, "A", "pass"), play("alpha", "1.1", 5, "B", "fail")]
+    records += [play("beta", "2.0", 3, case, "pass") for case in "AB"]
+    records += [play("gamma", "3", day, "A", ("pass", "fail")[day % 2]) for day in range(1, 7)]
+    lake = commit_runs(spark, tmp_path_factory.mktemp("queries") / "lake", records)
+    refresh(lake)
+    return Aggregates(Lake(spark, lake.storage.root))
+
+
+def test_the_three_queries_of_the_page_run(spark: SparkSession, aggregates: Aggregates) -> None:
+    register_views(spark, aggregates.lake.storage.root)
+    assert len(QUERIES) == 3
+    newly, differing, flaky = ([tuple(row) for row in spark.sql(query).collect()] for query in QUERIES)
+    assert newly == []
+    assert ("CL-B", 1, 1) in differing
+    assert [row[:4] for row in flaky] == [("gamma", "A", 3, 6)]
+    for name in VIEWS:
+        spark.catalog.dropTempView(name)
+
+
+def data(out: Path, name: str) -> Any:
+    """What a data file of a site holds."""
+    text = (out / "data" / f"{name}.js").read_text(encoding="utf-8")
+    found = re.fullmatch(r"wireproof\.take\((\".*?\"),(.*)\);\n", text, re.DOTALL)
+    assert found is not None
+    assert json.loads(found[1]) == name
+    return json.loads(found[2])
+
+
+def test_the_site_says_what_the_records_say(aggregates: Aggregates, tmp_path: Path) -> None:
+    written = pages.write_site(aggregates, tmp_path, {"CL-A": "A is to be done."}, days=7)
+    assert (written.implementations, written.columns, written.clauses) == (3, 3, 2)
+    index = data(tmp_path, "index")
+    [section] = index["sections"]
+    assert [column[:2] for column in section["columns"]] == [["alpha", "1.1"], ["beta", "2.0"], ["gamma", "3"]]
+    assert [row[1] for row in section["rows"]] == ["CL-A", "CL-B"]
+    of_a, of_b = data(tmp_path, "matrix/0/0")
+    assert (of_a["marks"], of_b["marks"]) == ("ppp", "fp.")
+    assert of_a["x"]["2"] == [1, 1, 3, 6]
+    alpha = data(tmp_path, f"implementation/{section['columns'][0][3]}")
+    assert [one["implementation_version"] for one in alpha["trends"]["versions"]] == ["1.0", "1.1"]
+    assert [(one["case"], one["kind"], one["sure"]) for one in alpha["changes"]["changes"]] == [
+        ("B", "regression", True)
+    ]
+    assert alpha["causes"]["causes"][0]["charged"] == "CL-B"
+    gamma = data(tmp_path, f"implementation/{section['columns'][2][3]}")
+    assert [one["case"] for one in gamma["flaky"]["flaky"]] == ["A"]
+    assert gamma["flaky"]["flaky"][0]["passes"] == 3
+    [change] = [row for row in data(tmp_path, "changes")["rows"] if row["sure"]]
+    assert (change["implementation"], change["case"], change["to_version"]) == ("alpha", "B", "1.1")
+    for file in tmp_path.rglob("*.js"):
+        assert "</script" not in file.read_text(encoding="utf-8")
+    for page in pages.PAGES:
+        assert "http" not in (tmp_path / page).read_text(encoding="utf-8").replace("http-equiv", "")
+
+
+def test_the_intervals_of_the_pages_are_those_of_the_statistics() -> None:
+    script = (ROOT / "reports" / "templates" / "site" / "site.js").read_text(encoding="utf-8")
+    assert f"const z = {statistics.Z}" in script
