@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from wireproof.fuzz.commands.options import PROTOCOLS
-from wireproof.fuzz.commands.renamed import RENAMED_COMMANDS, hint
 from wireproof.protocols.registry import MissingExtraError
 
 OWN_FAULT = 3
@@ -63,6 +62,11 @@ COMMANDS = {
         "command",
         "Seed known bugs and count the executions that each engine needs to find them.",
     ),
+    "planted": (
+        "wireproof.fuzz.commands.planted",
+        "command",
+        "Plant random faults in a copy of this project; show which ones the fuzzers find.",
+    ),
     "corpus": ("wireproof.fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
 """Name -> (module, its click command, one line of help)."""
@@ -76,10 +80,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None for an unknown name. A renamed command prints a hint on stderr."""
-        if cmd_name in RENAMED_COMMANDS:
-            hint(cmd_name, RENAMED_COMMANDS[cmd_name])
-            cmd_name = RENAMED_COMMANDS[cmd_name]
+        """Import and return a command; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         module, name, _ = COMMANDS[cmd_name]
