@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from wireproof.conformance.drivers.simulation import Simulation
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.run import reference_target
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
@@ -24,6 +26,8 @@ class Transport(Protocol):
     """A connection to one server; no action waits longer than `patience` seconds."""
 
     patience: float
+    options: Mapping[str, Any]
+    """The options that the server was given, as far as they are known."""
 
     def now_ns(self) -> int:
         """Return the time in ns of a monotonic clock."""
@@ -39,7 +43,7 @@ class Transport(Protocol):
 
 
 class InProcess:
-    """A reference server of its own; the same steps give the same answers.
+    """A reference server of its own, set up as for the cases; the same steps give the same answers.
 
     `perform` and `advance` raise `InvariantError` when the server raises.
     """
@@ -48,15 +52,21 @@ class InProcess:
 
     def __init__(self, protocol: str, profile: str, variant: str, *, mutant: str | None = None, seed: int = 1) -> None:
         self._made = protocol, profile, variant, mutant, seed
+        self.options = reference_target.options(protocol)
         self._clock = VirtualClock()
         self._simulation = Simulation(self._create)
 
     def _create(self, clock: VirtualClock) -> Service:
         self._clock = clock
         protocol, profile, variant, mutant, seed = self._made
-        ids = seeded_ids(seed)
         return create_service(
-            protocol, profile=profile, variant=variant, clock=clock, ids=ids, patch=server_patch(protocol, mutant)
+            protocol,
+            profile=profile,
+            variant=variant,
+            clock=clock,
+            ids=seeded_ids(seed),
+            patch=server_patch(protocol, mutant),
+            options=self.options,
         )
 
     def now_ns(self) -> int:
@@ -90,6 +100,7 @@ class OverSockets:
 
     def __init__(self, address: Address, patience: float) -> None:
         self.patience = patience
+        self.options: Mapping[str, Any] = {}
         self._runner = asyncio.Runner()
         self._session = SocketDriver(address, timeout=patience).session()
         self._open: set[str] = set()

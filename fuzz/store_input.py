@@ -1,6 +1,7 @@
 """The input of the store's fuzz target: a byte for profile and variant, then steps: an operation and its data.
 
-Requests are encoded as on the wire, so every conversation of the vectors can be written as an input.
+Requests are encoded as on the wire, so every conversation of the vectors can be written as an input. Where decoding
+depends on earlier messages, bytes draw requests instead (`drawn_requests`), and connections are of several links.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from random import Random
 
-from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.drawn_requests import RequestDrawing
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
@@ -28,9 +31,18 @@ KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 
 KNOWN_ID sends a request with an id that the server sent, JOINED keeps a request to be sent with the next one.
 """
+KINDS = (*(0,) * 9, JOINED, JOINED, JOINED, WAIT, UNTIL_DUE, COME_OR_GO, 0)
+"""The operations where bytes draw requests, by the lower half of a byte."""
 FRAME_LIMIT = 4096
 MOST_STEPS = 200
 HOW = ("close", "half", "reset")
+SEED_SIZE, DRAWN_SEEDS = 400, 300
+LINKED = "abcdef"
+"""Names of connections of several links: the first one is of the first link, and so on, in turn."""
+ANOTHER_LINK = 0xE0
+"""A byte from it on gives a connection another link."""
+UNGREETED = 0xE0
+"""A byte from it on leaves a new connection without the usual greeting."""
 
 
 @cache
@@ -49,6 +61,7 @@ class _StepReader:
     def __init__(self, check: StoreCheck, data: bytes) -> None:
         self._check, self._data, self._at = check, data, 1
         self._joined: tuple[Request, ...] = ()
+        self._drawing = RequestDrawing(check.context, self._byte, check.known_ids)
 
     def _byte(self) -> int:
         self._at += 1
@@ -59,19 +72,24 @@ class _StepReader:
         while self._at < len(self._data):
             operation = self._byte()
             kind, which = operation & 7, operation >> 3
+            if self._check.context.by_state:
+                kind, which = KINDS[operation & 15], operation >> 4
             if kind == WAIT:
-                return AdvanceStep(WAITS[self._byte() % len(WAITS)])
+                waits = BRIEF_WAITS if self._check.context.by_state else WAITS
+                return AdvanceStep(waits[self._byte() % len(waits)])
             if kind == UNTIL_DUE:
                 return AdvanceStep(until_due(self._check, which, self._byte() % 3 - 1))
             if kind == COME_OR_GO:
                 return self._come_or_go(which)
-            request = self._request()
+            request = self._drawn(which) if self._check.context.by_state else self._request()
             if request is None:
+                if self._check.context.by_state and self._at < len(self._data):
+                    continue  # nothing may be sent there
                 return None
             if kind == JOINED and len(self._joined) < 8:
                 self._joined += (request,)
                 continue
-            if kind == KNOWN_ID:
+            if kind == KNOWN_ID and not self._check.context.by_state:
                 request = with_known_id(request, self._check.context, self._check.known_ids, which)
             asked, self._joined = (*self._joined, request), ()
             return RequestStep(self._name(which), asked)
@@ -81,10 +99,30 @@ class _StepReader:
         return self._check.connections[which % len(self._check.connections)]
 
     def _come_or_go(self, which: int) -> Step:
-        name, there = CONNECTIONS[which % len(CONNECTIONS)], self._check.connections
+        names = LINKED if self._check.context.by_state else CONNECTIONS
+        name, there = names[which % len(names)], self._check.connections
         if name not in there:
-            return ConnectStep(name)
+            return ConnectStep(name, self._link(name))
         return DisconnectStep(name, HOW[which % len(HOW)]) if len(there) > 1 else AdvanceStep(0)
+
+    def _link(self, name: str) -> str:
+        """Return the link of a new connection; without a choice no byte is read."""
+        if not self._check.context.by_state:
+            return ""
+        links = list(self._check.context.symbols.protocol.links)
+        drawn = self._byte()
+        return links[(LINKED.index(name) if drawn < ANOTHER_LINK else drawn) % len(links)]
+
+    def greets(self) -> bool:
+        """Return whether a new connection begins with the usual greeting; without a choice no byte is read."""
+        return not self._check.context.by_state or self._byte() < UNGREETED
+
+    def _drawn(self, which: int) -> Request | None:
+        """Return a request that may be sent on a connection now; None at the end."""
+        if self._at >= len(self._data):
+            return None
+        name = self._name(which)
+        return self._drawing.draw(self._check.link_of(name), self._check.client_of(name))
 
     def _request(self) -> Request | None:
         codec, end = self._check.context.symbols.codec, len(self._data)
@@ -123,20 +161,36 @@ def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
 
 
 def _play(found: StoreCheck, data: bytes) -> None:
-    for one in CONNECTIONS[:2]:
-        found.do(ConnectStep(one))
-        found.do(RequestStep(one, found.model.greeting()))
     steps = _StepReader(found, data)
-    while len(found.done) < MOST_STEPS and (step := steps.next()) is not None:
+    for one, link in _opening(found.context).items():
+        found.do(ConnectStep(one, link))
+        found.do(RequestStep(one, found.model.greeting(link)))
+    while len(found.done) < MOST_STEPS and found.connections and (step := steps.next()) is not None:
         known = len(found.connections)
         found.do(step)
-        if isinstance(step, ConnectStep) and len(found.connections) > known:
-            found.do(RequestStep(step.connection, found.model.greeting()))
+        if isinstance(step, ConnectStep) and len(found.connections) > known and steps.greets():
+            found.do(RequestStep(step.connection, found.model.greeting(step.link)))
+
+
+def _opening(context: FuzzContext) -> dict[str, str]:
+    """Return the connections that are open from the beginning: name -> link."""
+    if not context.by_state:
+        return dict.fromkeys(CONNECTIONS[:2], "")
+    links = context.symbols.protocol.links
+    cycle = zip(LINKED, [*links] * len(LINKED), strict=False)
+    return {name: link for name, link in cycle if links[link].transport == "stream"}
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """Yield every exchange of the vectors as an input, sent on two connections in turn."""
+    """Yield every exchange of the vectors as an input, sent on two connections in turn.
+
+    Where bytes draw requests: inputs of random bytes, the same ones each time.
+    """
     for number, context in enumerate(contexts(name)):
+        if context.by_state:
+            source = Random(f"store {name} {number}")
+            yield from (bytes([number]) + source.randbytes(SEED_SIZE) for _ in range(DRAWN_SEEDS))
+            continue
         for one in exchanges(name, context.profile, context.variant):
             asked = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
             yield bytes([number]) + b"".join(asked)

@@ -9,7 +9,8 @@ from wireproof.conformance.model.actions import Action, Open, Shut, Sleep, Write
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.script import Script
-from wireproof.protocols import Request
+from wireproof.protocols import Request, Role
+from wireproof.protocols.dissect import Dissection
 
 __all__ = [
     "AdvanceStep",
@@ -28,6 +29,8 @@ class ConnectStep:
     """Open a connection."""
 
     connection: str
+    link: str = ""
+    """The name of its link; "" is the default link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,8 @@ Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep
 def describe_step(step: Step) -> str:
     """Return a step as text."""
     match step:
-        case ConnectStep(connection):
-            return f"{connection} connects"
+        case ConnectStep(connection, link):
+            return f"{connection} connects" + (f" ({link})" if link else "")
         case RequestStep(connection, requests):
             return f"{connection} sends {', '.join(map(describe, requests))}"
         case AdvanceStep(ns):
@@ -76,8 +79,9 @@ def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
 
 def _action(step: Step, context: FuzzContext) -> Action:
     match step:
-        case ConnectStep(connection):
-            return Open(connection)
+        case ConnectStep(connection, link):
+            transport = context.symbols.protocol.link_of(link).transport
+            return Open(connection, link, transport)
         case RequestStep(connection, requests):
             return Write(connection, b"".join(map(context.encode, requests)))
         case AdvanceStep(ns):
@@ -88,12 +92,16 @@ def _action(step: Step, context: FuzzContext) -> Action:
 
 def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:
     """Yield the steps of a kept script; its reads are left out, since playing steps reads by itself."""
+    followed: dict[str, Dissection] = {}
     for action in script:
         match action:
-            case Open(connection):
-                yield ConnectStep(connection)
-            case Write(connection, data):
-                yield RequestStep(connection, tuple(context.requests(data)[0]))
+            case Open(connection, link):
+                followed[connection] = context.dissection(link)
+                yield ConnectStep(connection, link)
+            case Write(connection, data) if connection in followed:
+                known = len(followed[connection].requests)
+                followed[connection].feed(Role.CLIENT, data)
+                yield RequestStep(connection, tuple(followed[connection].requests[known:]))
             case Sleep(seconds):
                 yield AdvanceStep(round(seconds * 1e9))
             case Shut(connection, how):
