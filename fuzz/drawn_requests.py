@@ -25,7 +25,7 @@ SIGNS = b"ab/ab/a+#b/a\0ab/"
 """The bytes of drawn names: few letters, and what protocols treat specially."""
 SIZES = (1, 1, 2, 3, 3, 5, 7, 0)
 OLD, KIN, POOLED, JOINED = 0x70, 0xA0, 0xD0, 0xE0
-"""Draws below them give a name that was drawn before, one like it, one of the vectors, two of them; others a new one."""
+"""Draws below them give a name drawn before, one like it, one of the vectors, two of them; others a new one."""
 ENDING = 0xF0
 """Draws from it on choose a request that ends the connection, where there are others."""
 MOST_KIN = 64

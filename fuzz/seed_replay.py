@@ -31,9 +31,14 @@ def replayed_seeds(
 ) -> ReplayedSeeds:
     """Make all seeds and check them, in an order drawn by `seed`, for at most `seconds`; `most` is their number.
 
-    Seeds are made by the code under test, too, so an exception while they are made is a broken invariant.
+    What was recorded is checked first. Seeds are made by the code under test, too, so an exception while they are made
+    is a broken invariant.
     """
     seeds: list[bytes] = []
+    try:
+        target.check_recorded(name)
+    except InvariantError as broken:
+        return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(broken), broken))
     try:
         seeds.extend(target.seeds(name))
     except Exception as error:

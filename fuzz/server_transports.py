@@ -52,7 +52,7 @@ class InProcess:
 
     def __init__(self, protocol: str, profile: str, variant: str, *, mutant: str | None = None, seed: int = 1) -> None:
         self._made = protocol, profile, variant, mutant, seed
-        self.options = reference_target.options(protocol)
+        self.options: Mapping[str, Any] = reference_target.options(protocol)
         self._clock = VirtualClock()
         self._simulation = Simulation(self._create)
 

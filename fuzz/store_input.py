@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import cache
 from random import Random
 
+from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
 from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
 from wireproof.fuzz.drawn_requests import RequestDrawing
 from wireproof.fuzz.input_description import InputDescription
@@ -35,6 +36,10 @@ KINDS = (*(0,) * 9, JOINED, JOINED, JOINED, WAIT, UNTIL_DUE, COME_OR_GO, 0)
 """The operations where bytes draw requests, by the lower half of a byte."""
 FRAME_LIMIT = 4096
 MOST_STEPS = 200
+RECORDED = 0x80
+"""Set in the first byte of an input that begins with a conversation of the vectors."""
+LEFT_OUT, TWICE, WAITS_FIRST = 1, 2, 3
+"""What a byte says of a step of a conversation; any other byte: it is done as it is."""
 HOW = ("close", "half", "reset")
 SEED_SIZE, DRAWN_SEEDS = 400, 300
 LINKED = "abcdef"
@@ -113,6 +118,16 @@ class _StepReader:
         drawn = self._byte()
         return links[(LINKED.index(name) if drawn < ANOTHER_LINK else drawn) % len(links)]
 
+    def conversation(self) -> tuple[Step, ...]:
+        """Return the conversation of the vectors that two bytes choose."""
+        context = self._check.context
+        known = conversation_steps(context.name, context.profile, context.variant)
+        return known[(self._byte() + 256 * self._byte()) % len(known)] if known else ()
+
+    def variation(self) -> int:
+        """Return how the next step of a conversation is done; as it is at the end of the data."""
+        return self._byte()
+
     def greets(self) -> bool:
         """Return whether a new connection begins with the usual greeting; without a choice no byte is read."""
         return not self._check.context.by_state or self._byte() < UNGREETED
@@ -155,14 +170,16 @@ def described(name: str, data: bytes) -> InputDescription:
 
 
 def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
-    context = contexts(name)[data[0] % len(contexts(name))]
+    context = contexts(name)[(data[0] & ~RECORDED) % len(contexts(name))]
     transport = InProcess(context.name, context.profile, context.variant, mutant=mutant)
     return StoreCheck(context, transport, tolerance_ns=0, shared=False)
 
 
 def _play(found: StoreCheck, data: bytes) -> None:
     steps = _StepReader(found, data)
-    for one, link in _opening(found.context).items():
+    if data[0] & RECORDED:
+        _replay(found, steps)
+    for one, link in _opening(found.context).items() if not data[0] & RECORDED else ():
         found.do(ConnectStep(one, link))
         found.do(RequestStep(one, found.model.greeting(link)))
     while len(found.done) < MOST_STEPS and found.connections and (step := steps.next()) is not None:
@@ -170,6 +187,17 @@ def _play(found: StoreCheck, data: bytes) -> None:
         found.do(step)
         if isinstance(step, ConnectStep) and len(found.connections) > known and steps.greets():
             found.do(RequestStep(step.connection, found.model.greeting(step.link)))
+
+
+def _replay(found: StoreCheck, steps: _StepReader) -> None:
+    """Play a conversation of the vectors; a byte for each step leaves it out, doubles it or waits before it."""
+    codec = found.context.symbols.codec
+    for step in steps.conversation():
+        how = steps.variation()
+        if how == WAITS_FIRST and not isinstance(step, AdvanceStep):
+            found.do(AdvanceStep(until_due(found, 0, 0)))
+        for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
+            found.do(with_ids(step, found.known_ids, codec) if isinstance(step, RequestStep) else step)
 
 
 def _opening(context: FuzzContext) -> dict[str, str]:
@@ -187,6 +215,8 @@ def seeds(name: str) -> Iterator[bytes]:
     Where bytes draw requests: inputs of random bytes, the same ones each time.
     """
     for number, context in enumerate(contexts(name)):
+        for at in range(len(conversation_steps(context.name, context.profile, context.variant))):
+            yield bytes([RECORDED | number]) + at.to_bytes(2, "little")
         if context.by_state:
             source = Random(f"store {name} {number}")
             yield from (bytes([number]) + source.randbytes(SEED_SIZE) for _ in range(DRAWN_SEEDS))

@@ -8,7 +8,7 @@ from typing import Any
 from wireproof.protocols.messages import Message, Push, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.psrt.replies import Beacon, Token
-from wireproof.protocols.psrt.requests import Attach, DataGreeting, Datagram, Greeting, Login, Sealed
+from wireproof.protocols.psrt.requests import Attach, Datagram, DataGreeting, Greeting, Login, Sealed
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.psrt.options import OPTIONS
@@ -92,7 +92,7 @@ class DocumentModel:
             self._expect_beacons(line, at.until)
 
     def _is_late(self, line: Line, at: Window) -> bool:
-        return at.since >= line.heard.until + self._timeout + self._tolerance
+        return bool(at.since >= line.heard.until + self._timeout + self._tolerance)
 
     def _beacons_of(self, line: Line) -> None:
         """Expect the beacons up to the instant at which a control socket ends for its silence."""
@@ -173,9 +173,9 @@ class DocumentModel:
         if at.until >= line.heard.since + self._timeout - self._tolerance and not line.interval:
             return None
         client = line.client
-        if client is not None and client.data is line and self._tolerance and not client.control.ending:
-            if at.until >= client.control.heard.since + self._timeout - self._tolerance:
-                return None
+        control = client.control if client is not None and client.data is line and self._tolerance else None
+        if control is not None and at.until >= control.heard.since + self._timeout - self._tolerance:
+            return None
         what = request.NAME if request is not None else "nothing"
         return Disagreement(f"{connection} is ended with {what} unanswered", f"ended {what}", "PSRT-ROBUSTNESS-10")
 
