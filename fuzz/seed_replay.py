@@ -14,7 +14,7 @@ from wireproof.fuzz.known_targets import CodeTarget
 __all__ = ["REPLAY_S", "ReplayedSeeds", "replayed_seeds"]
 
 REPLAY_S = 10.0
-"""Seconds after which the replay of seeds ends."""
+"""Seconds of processor time after which the replay of seeds ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class ReplayedSeeds:
 def replayed_seeds(
     target: CodeTarget, name: str, seed: int, *, seconds: float = REPLAY_S, most: int = 0
 ) -> ReplayedSeeds:
-    """Make all seeds and check them, in an order drawn by `seed`, for at most `seconds`; `most` is their number.
+    """Make all seeds and check them, in an order drawn by `seed`; `most` is their number.
 
-    What was recorded is checked first. Seeds are made by the code under test, too, so an exception while they are made
+    `seconds` is processor time; seeds that are left then are not checked. What was recorded is checked first. Seeds are made by the code under test, too, so an exception while they are made
     is a broken invariant.
     """
     seeds: list[bytes] = []
@@ -47,14 +47,14 @@ def replayed_seeds(
         return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(violation), violation))
     order = list(dict.fromkeys(seeds))
     Random(f"replay {seed}").shuffle(order)
-    began = time.monotonic()
+    began = time.process_time()
     for number, data in enumerate(order, 1):
         try:
             target.check(name, data)
         except InvariantError as violation:
-            rate = int(number / (time.monotonic() - began + 1e-9))
+            rate = int(number / (time.process_time() - began + 1e-9))
             progress = FuzzerProgress(number, 0, len(order), rate)
             return ReplayedSeeds(seeds, number, FuzzerResult(progress, data, str(violation)))
-        if time.monotonic() - began > seconds or number == most:
+        if time.process_time() - began > seconds or number == most:
             return ReplayedSeeds(seeds, number)
     return ReplayedSeeds(seeds, len(order))

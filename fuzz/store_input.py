@@ -6,7 +6,7 @@ depends on earlier messages, bytes draw requests instead (`drawn_requests`), and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from random import Random
@@ -25,7 +25,7 @@ from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
 
-__all__ = ["check", "contexts", "described", "seeds"]
+__all__ = ["StepReader", "check", "contexts", "described", "opening", "seeds"]
 
 KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 """Operations; values below KNOWN_ID send a request.
@@ -60,13 +60,18 @@ def contexts(name: str) -> tuple[FuzzContext, ...]:
     )
 
 
-class _StepReader:
-    """Reads steps from bytes."""
+class StepReader:
+    """Reads steps from bytes, of which the first is skipped; `names` are those that were drawn before."""
 
-    def __init__(self, check: StoreCheck, data: bytes) -> None:
+    def __init__(self, check: StoreCheck, data: bytes, names: Sequence[bytes] = ()) -> None:
         self._check, self._data, self._at = check, data, 1
         self._joined: tuple[Request, ...] = ()
-        self._drawing = RequestDrawing(check.context, self._byte, check.known_ids)
+        self._drawing = RequestDrawing(check.context, self._byte, check.known_ids, list(names))
+
+    @property
+    def names(self) -> list[bytes]:
+        """The names that were drawn lately."""
+        return self._drawing.names
 
     def _byte(self) -> int:
         self._at += 1
@@ -176,10 +181,10 @@ def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
 
 
 def _play(found: StoreCheck, data: bytes) -> None:
-    steps = _StepReader(found, data)
+    steps = StepReader(found, data)
     if data[0] & RECORDED:
         _replay(found, steps)
-    for one, link in _opening(found.context).items() if not data[0] & RECORDED else ():
+    for one, link in opening(found.context).items() if not data[0] & RECORDED else ():
         found.do(ConnectStep(one, link))
         found.do(RequestStep(one, found.model.greeting(link)))
     while len(found.done) < MOST_STEPS and found.connections and (step := steps.next()) is not None:
@@ -189,7 +194,7 @@ def _play(found: StoreCheck, data: bytes) -> None:
             found.do(RequestStep(step.connection, found.model.greeting(step.link)))
 
 
-def _replay(found: StoreCheck, steps: _StepReader) -> None:
+def _replay(found: StoreCheck, steps: StepReader) -> None:
     """Play a conversation of the vectors; a byte for each step leaves it out, doubles it or waits before it."""
     codec = found.context.symbols.codec
     for step in steps.conversation():
@@ -200,7 +205,7 @@ def _replay(found: StoreCheck, steps: _StepReader) -> None:
             found.do(with_ids(step, found.known_ids, codec) if isinstance(step, RequestStep) else step)
 
 
-def _opening(context: FuzzContext) -> dict[str, str]:
+def opening(context: FuzzContext) -> dict[str, str]:
     """Return the connections that are open from the beginning: name -> link."""
     if not context.by_state:
         return dict.fromkeys(CONNECTIONS[:2], "")

@@ -144,6 +144,8 @@ def _live(name: str, text: str | None, options: Options) -> int:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         context = FuzzContext(name, spoken.profile, spoken.variant)
+        if context.by_state:
+            raise TargetError(f"{name} is followed step by step in this process only: connections of several links")
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         setting = live_setting(
             context, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["reply_timeout"]

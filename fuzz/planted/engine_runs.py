@@ -25,7 +25,7 @@ from wireproof.protocols import protocol
 __all__ = ["EngineRun", "EngineRuns", "PlantedEngine", "RunStatus", "engines_for"]
 
 QUIET, FOUND = 0, 1
-GRACE_S = 90.0
+GRACE_S = 180.0
 """Seconds beyond its time that an engine may take to load seeds and to reduce what it found."""
 KEPT = 400
 """Characters kept of what an engine said at its end."""
@@ -73,7 +73,7 @@ def engines_for(fault: PlantedFault, protocols: Sequence[str]) -> list[PlantedEn
     names: dict[str, Sequence[str]] = {
         CODEC: ("parser", "store"),
         SCHEDULER: ("scheduler", "store"),
-        TRANSPORT: ("transport", "server"),
+        TRANSPORT: ("transport", "store", "server"),
     }
     chosen = names.get(fault.part)
     if chosen is None:
