@@ -13,6 +13,7 @@ import msgspec
 from wireproof.conformance.report.vector_store import vectors_of
 from wireproof.conformance.suite.frame_decoding import named, readings
 from wireproof.fuzz.codec_interface import CodecInterface
+from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected_as_findings
 from wireproof.fuzz.json_values import JsonObject
 from wireproof.protocols import Message, protocol
@@ -32,7 +33,7 @@ def check_recorded_frames(name: str) -> None:
             for document in vectors_of(name, profile.name, variant):
                 for frame in document["frames"]:
                     doing = f"while frame {frame['id']} of {profile.name} {variant} was read"
-                    with unexpected_as_findings(doing):
+                    with unexpected_as_findings(doing), ending():
                         _check(name, profile.name, variant, frame)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
+from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected
 from wireproof.fuzz.known_targets import CodeTarget
 
@@ -15,6 +16,10 @@ __all__ = ["REPLAY_S", "ReplayedSeeds", "replayed_seeds"]
 
 REPLAY_S = 10.0
 """Seconds of processor time after which the replay of seeds ends."""
+
+
+MAKING_S = 60.0
+"""Seconds of processor time that all seeds may take to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,8 @@ def replayed_seeds(
 ) -> ReplayedSeeds:
     """Make all seeds and check them, in an order drawn by `seed`; `most` is their number.
 
-    `seconds` is processor time; seeds that are left then are not checked. What was recorded is checked first. Seeds are made by the code under test, too, so an exception while they are made
-    is a broken invariant.
+    `seconds` is processor time; seeds that are left then are not checked. What was recorded is checked first. Seeds are
+    made by the code under test, too, so an exception while they are made is a broken invariant.
     """
     seeds: list[bytes] = []
     try:
@@ -40,7 +45,8 @@ def replayed_seeds(
     except InvariantError as broken:
         return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(broken), broken))
     try:
-        seeds.extend(target.seeds(name))
+        with ending(MAKING_S):
+            seeds.extend(target.seeds(name))
     except Exception as error:
         doing = f"while seed {len(seeds) + 1} was made"
         violation = error if isinstance(error, InvariantError) else unexpected(error, doing)
