@@ -38,6 +38,8 @@ FRAME_LIMIT = 4096
 MOST_STEPS = 200
 RECORDED = 0x80
 """Set in the first byte of an input that begins with a conversation of the vectors."""
+MORE_THAN_RECORDED = 4
+"""Bytes of an input that does more than to play a conversation of the vectors."""
 LEFT_OUT, TWICE, WAITS_FIRST = 1, 2, 3
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
 HOW = ("close", "half", "reset")
@@ -184,14 +186,24 @@ def _play(found: StoreCheck, data: bytes) -> None:
     steps = StepReader(found, data)
     if data[0] & RECORDED:
         _replay(found, steps)
-    for one, link in opening(found.context).items() if not data[0] & RECORDED else ():
-        found.do(ConnectStep(one, link))
-        found.do(RequestStep(one, found.model.greeting(link)))
-    while len(found.done) < MOST_STEPS and found.connections and (step := steps.next()) is not None:
+    while len(found.done) < MOST_STEPS and (found.connections or _opened(found, data)):
+        step = steps.next()
+        if step is None:
+            break
         known = len(found.connections)
         found.do(step)
         if isinstance(step, ConnectStep) and len(found.connections) > known and steps.greets():
             found.do(RequestStep(step.connection, found.model.greeting(step.link)))
+
+
+def _opened(found: StoreCheck, data: bytes) -> bool:
+    """Open the usual connections, if there is data left for more than a conversation."""
+    if data[0] & RECORDED and len(data) < MORE_THAN_RECORDED:
+        return False
+    for one, link in opening(found.context).items():
+        found.do(ConnectStep(one, link))
+        found.do(RequestStep(one, found.model.greeting(link)))
+    return bool(found.connections)
 
 
 def _replay(found: StoreCheck, steps: StepReader) -> None:
