@@ -53,7 +53,7 @@ def checked(mutant: str | None = None, profile: str = "1") -> StoreCheck:
 
 
 def pushes(found: StoreCheck, name: str) -> list[str]:
-    return [event.data.hex() for event in found.trace if event.connection == name and event.kind is Kind.RECEIVED][2:]
+    return [event.data.hex() for event in found.trace if event.connection == name and event.kind is Kind.RECEIVED][1:]
 
 
 def test_a_message_comes_once_and_in_order() -> None:
