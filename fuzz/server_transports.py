@@ -38,6 +38,9 @@ class Transport(Protocol):
     def advance(self, ns: int) -> None:
         """Let `ns` nanoseconds pass."""
 
+    def hold(self, connection: str, *, is_held: bool) -> bool:
+        """Let the client of a connection take nothing, or take again what waits; False where that is not possible."""
+
     def close(self) -> None:
         """Close every connection."""
 
@@ -87,6 +90,14 @@ class InProcess:
         except Exception as error:
             raise _broken(error) from error
 
+    def hold(self, connection: str, *, is_held: bool) -> bool:
+        """Tell the session of a connection that its write buffer is full, or has room. Raises `InvariantError`."""
+        try:
+            self._simulation.hold(connection, is_held=is_held)
+        except Exception as error:
+            raise _broken(error) from error
+        return True
+
     def close(self) -> None:
         """Do nothing: the server ends with this object."""
 
@@ -119,6 +130,10 @@ class OverSockets:
     def advance(self, ns: int) -> None:
         """Sleep for `ns` nanoseconds."""
         self.perform(Sleep(ns / 1e9))
+
+    def hold(self, connection: str, *, is_held: bool) -> bool:
+        """Return False: how much waits in the buffers of sockets is not ours to say."""
+        return False
 
     def close(self) -> None:
         """Close every connection and the event loop."""

@@ -218,7 +218,7 @@ class LinkedMachine(Machine):
         """Do the steps that some bytes draw; Hypothesis would draw too many small ones."""
         if not self.check.connections:
             self.open_all()
-        steps = StepReader(self.check, b"\0" + Random(seed).randbytes(SEVERAL_STEPS), self.names)
+        steps = StepReader(self.check, b"\0" + Random(seed).randbytes(SEVERAL_STEPS), self.names, holds=False)
         while not self.over and self.check.connections and (step := steps.next()) is not None:
             self.setting.asked += len(step.requests) if isinstance(step, RequestStep) else 0
             self.do(step)

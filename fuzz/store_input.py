@@ -20,7 +20,15 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step, describe_step
+from wireproof.fuzz.store_steps import (
+    AdvanceStep,
+    ConnectStep,
+    DisconnectStep,
+    HeldStep,
+    RequestStep,
+    Step,
+    describe_step,
+)
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
@@ -32,7 +40,9 @@ KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 
 KNOWN_ID sends a request with an id that the server sent, JOINED keeps a request to be sent with the next one.
 """
-KINDS = (*(0,) * 9, JOINED, JOINED, JOINED, WAIT, UNTIL_DUE, COME_OR_GO, 0)
+HELD = 8
+"""An operation that sends a request while the client of a connection takes nothing."""
+KINDS = (*(0,) * 9, JOINED, JOINED, JOINED, WAIT, UNTIL_DUE, COME_OR_GO, HELD)
 """The operations where bytes draw requests, by the lower half of a byte."""
 FRAME_LIMIT = 4096
 MOST_STEPS = 200
@@ -42,6 +52,8 @@ MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
 LEFT_OUT, TWICE, WAITS_FIRST = 1, 2, 3
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
+MAY_HOLD, HOLDS_FROM = 2, 24
+"""Elsewhere an operation of this kind does so whose upper bits are as high."""
 HOW = ("close", "half", "reset")
 SEED_SIZE, DRAWN_SEEDS = 400, 300
 LINKED = "abcdef"
@@ -65,7 +77,9 @@ def contexts(name: str) -> tuple[FuzzContext, ...]:
 class StepReader:
     """Reads steps from bytes, of which the first is skipped; `names` are those that were drawn before."""
 
-    def __init__(self, check: StoreCheck, data: bytes, names: Sequence[bytes] = ()) -> None:
+    def __init__(self, check: StoreCheck, data: bytes, names: Sequence[bytes] = (), *, holds: bool = True) -> None:
+        """`holds`: whether clients may take nothing for a while."""
+        self._holds = holds
         self._check, self._data, self._at = check, data, 1
         self._joined: tuple[Request, ...] = ()
         self._drawing = RequestDrawing(check.context, self._byte, check.known_ids, list(names))
@@ -104,8 +118,15 @@ class StepReader:
             if kind == KNOWN_ID and not self._check.context.by_state:
                 request = with_known_id(request, self._check.context, self._check.known_ids, which)
             asked, self._joined = (*self._joined, request), ()
-            return RequestStep(self._name(which), asked)
+            return self._asking(kind, which, asked)
         return None
+
+    def _asking(self, kind: int, which: int, asked: tuple[Request, ...]) -> Step:
+        """Return the step that sends requests, where an operation says so while a client takes nothing."""
+        step = RequestStep(self._name(which), asked)
+        if self._holds and (kind == HELD or (kind == MAY_HOLD and which >= HOLDS_FROM)):
+            return HeldStep(self._name(which + (len(asked) & 1)), step)
+        return step
 
     def _name(self, which: int) -> str:
         return self._check.connections[which % len(self._check.connections)]

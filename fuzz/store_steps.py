@@ -16,6 +16,7 @@ __all__ = [
     "AdvanceStep",
     "ConnectStep",
     "DisconnectStep",
+    "HeldStep",
     "RequestStep",
     "Step",
     "describe_step",
@@ -56,7 +57,15 @@ class DisconnectStep:
     how: str = "close"
 
 
-Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep
+@dataclass(frozen=True, slots=True)
+class HeldStep:
+    """While the client of a connection takes nothing, send requests there or elsewhere; then let it take all."""
+
+    connection: str
+    step: RequestStep
+
+
+Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep | HeldStep
 
 
 def describe_step(step: Step) -> str:
@@ -70,10 +79,15 @@ def describe_step(step: Step) -> str:
             return f"{ns / 1e9:.9f}".rstrip("0").rstrip(".") + " s pass"
         case DisconnectStep(connection, how):
             return f"{connection} ends ({how})"
+        case HeldStep(connection, asked):
+            return f"while {connection} takes nothing, {describe_step(asked)}"
 
 
 def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
-    """Return steps as a script without reads. Raises `LocalProtocolError` for a request that cannot be encoded."""
+    """Return steps as a script without reads, in which every client takes what comes.
+
+    Raises `LocalProtocolError` for a request that cannot be encoded.
+    """
     return tuple(_action(step, context) for step in steps)
 
 
@@ -88,6 +102,8 @@ def _action(step: Step, context: FuzzContext) -> Action:
             return Sleep(ns / 1e9)
         case DisconnectStep(connection, how):
             return Shut(connection, how)
+        case HeldStep(_, asked):
+            return _action(asked, context)
 
 
 def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:

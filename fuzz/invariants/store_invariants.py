@@ -12,7 +12,7 @@ from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import Transport
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, HeldStep, RequestStep, Step
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw
@@ -78,6 +78,8 @@ class StoreCheck:
                 self._disconnect(name, how)
             case RequestStep(name, requests) if name in self._lines and requests:
                 self._ask(step, name, requests)
+            case HeldStep(name, asked) if name in self._lines and self._is_stream(name):
+                self._hold(name, asked)
             case AdvanceStep(ns) if ns >= 0:
                 self.done.append(step)
                 self.transport.advance(ns)
@@ -138,20 +140,60 @@ class StoreCheck:
         if not self._is_stream(name):
             self._send_datagrams(step, name, requests)
             return
+        if self._send(step, name, requests):
+            self._secure(name)
+        self._await_replies(name)
+
+    def _secure(self, name: str) -> None:
+        answer = self._perform(Secure(name, self.transport.patience))
+        if answer.kind is not Kind.SECURED:
+            self._end(name, str(answer.kind))
+
+    def _send(self, step: RequestStep, name: str, requests: tuple[Request, ...]) -> bool:
+        """Send requests on a stream, as far as they may be sent now; return whether TLS begins behind them."""
         written, begins_tls = self._written(name, requests)
         if not written:
-            return
+            return False
         self.done.append(step)
         since = self.transport.now_ns()
         answer = self._perform(Write(name, b"".join(data for _, data in written)))
         for request, _ in written:
             self.judge.asked(name, request, since)
-        if begins_tls and answer.kind is Kind.SENT:
-            answer = self._perform(Secure(name, self.transport.patience))
-        if answer.kind not in (Kind.SENT, Kind.SECURED):
+        if answer.kind is not Kind.SENT:
             self._end(name, str(answer.kind))
+            return False
+        return begins_tls
+
+    def _await_replies(self, name: str) -> None:
         while name in self._lines and self.judge.unanswered(name) is not None:
             self._read(name, self.transport.patience)
+
+    def _hold(self, name: str, asked: RequestStep) -> None:
+        """Send requests while the client of a connection takes nothing: nothing may be written there meanwhile."""
+        other = asked.connection
+        if other not in self._lines or not self._is_stream(other) or not self.transport.hold(name, is_held=True):
+            return
+        number = len(self.done)
+        begins_tls = False
+        if other == name:
+            begins_tls = self._send(asked, name, asked.requests)
+        else:
+            self._ask(asked, other, asked.requests)
+        self.done[number:] = [HeldStep(name, asked)]
+        if name not in self._lines:
+            return
+        answer = self._perform(Read(name, 0.0))
+        if answer.kind is Kind.RECEIVED:
+            detail = f"{name}: {answer.data[:80].hex()} while its client takes nothing"
+            raise InvariantError("a paused session writes nothing", detail, "paused")
+        if answer.kind in BY_TARGET:
+            self._perform(Shut(name, "close"))
+            self._forget(name, self.transport.now_ns())
+            return
+        self.transport.hold(name, is_held=False)
+        if begins_tls:
+            self._secure(name)
+        self._await_replies(name)
 
     def _written(self, name: str, requests: tuple[Request, ...]) -> tuple[list[tuple[Request, bytes]], bool]:
         """Return the requests that may be sent now, with their bytes, and whether TLS begins behind them.

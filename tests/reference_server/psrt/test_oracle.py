@@ -13,11 +13,12 @@ from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, HeldStep, RequestStep
 from wireproof.protocols.psrt.replies import Beacon, PushedMessage
 from wireproof.protocols.psrt.requests import Bye, Nop, Publish, PublishRepl, ReplData, Subscribe, Unsubscribe
 from wireproof.reference_server.psrt import topics as served
 from wireproof.reference_server.psrt.oracle import topics
+from wireproof.reference_server.psrt.session import PsrtSession
 
 S = 10**9
 LEVELS = ("a", "b", "+", "#", "")
@@ -134,3 +135,19 @@ def test_the_correct_server_agrees_with_conversations_and_drawn_requests(profile
 
     for data in Random(3).sample(known, 40):
         store_input.check("psrt", data)
+
+
+def test_a_data_socket_that_is_not_read_gets_its_messages_later() -> None:
+    found = checked()
+    found.do(HeldStep("b", RequestStep("a", (Subscribe(b"t"), Publish(1, b"t", b"m"), Nop()))))
+    found.do(HeldStep("a", RequestStep("a", (Nop(), Publish(2, b"t", b"n")))))
+
+    assert len(pushes(found, "b")) == 2
+
+
+def test_what_writes_to_a_client_that_takes_nothing_disagrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PsrtSession, "pause_writing", lambda self: None)
+    found = checked()
+
+    with pytest.raises(InvariantError, match="a paused session writes nothing"):
+        found.do(HeldStep("a", RequestStep("a", (Nop(),))))
