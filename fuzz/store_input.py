@@ -25,6 +25,7 @@ from wireproof.fuzz.store_steps import (
     ConnectStep,
     DisconnectStep,
     HeldStep,
+    PartsStep,
     RequestStep,
     Step,
     describe_step,
@@ -52,6 +53,8 @@ MORE_THAN_RECORDED = 4
 """Bytes of an input that does more than to play a conversation of the vectors."""
 LEFT_OUT, TWICE, WAITS_FIRST = 1, 2, 3
 """What a byte says of a step of a conversation; any other byte: it is done as it is."""
+IN_PARTS = 3
+"""Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
 MAY_HOLD, HOLDS_FROM = 2, 24
 """Elsewhere an operation of this kind does so whose upper bits are as high."""
 HOW = ("close", "half", "reset")
@@ -126,6 +129,10 @@ class StepReader:
         step = RequestStep(self._name(which), asked)
         if self._holds and (kind == HELD or (kind == MAY_HOLD and which >= HOLDS_FROM)):
             return HeldStep(self._name(which + (len(asked) & 1)), step)
+        if self._holds and len(asked) > 1 and kind != JOINED and which & 3 == IN_PARTS:
+            return PartsStep(
+                RequestStep(step.connection, asked[:1]), which, RequestStep(self._name(which + 1), asked[1:])
+            )
         return step
 
     def _name(self, which: int) -> str:

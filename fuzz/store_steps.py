@@ -17,6 +17,7 @@ __all__ = [
     "ConnectStep",
     "DisconnectStep",
     "HeldStep",
+    "PartsStep",
     "RequestStep",
     "Step",
     "describe_step",
@@ -65,7 +66,17 @@ class HeldStep:
     step: RequestStep
 
 
-Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep | HeldStep
+@dataclass(frozen=True, slots=True)
+class PartsStep:
+    """Send a request in two parts, and other requests on another connection between them."""
+
+    step: RequestStep
+    cut: int
+    """Bytes of the first part, modulo all."""
+    between: RequestStep
+
+
+Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep | HeldStep | PartsStep
 
 
 def describe_step(step: Step) -> str:
@@ -81,10 +92,12 @@ def describe_step(step: Step) -> str:
             return f"{connection} ends ({how})"
         case HeldStep(connection, asked):
             return f"while {connection} takes nothing, {describe_step(asked)}"
+        case PartsStep(asked, cut, between):
+            return f"{describe_step(asked)} in two parts (cut {cut}); between them {describe_step(between)}"
 
 
 def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
-    """Return steps as a script without reads, in which every client takes what comes.
+    """Return steps as a script without reads, in which every client takes what comes and sends whole requests.
 
     Raises `LocalProtocolError` for a request that cannot be encoded.
     """
@@ -102,7 +115,7 @@ def _action(step: Step, context: FuzzContext) -> Action:
             return Sleep(ns / 1e9)
         case DisconnectStep(connection, how):
             return Shut(connection, how)
-        case HeldStep(_, asked):
+        case HeldStep(_, asked) | PartsStep(asked):
             return _action(asked, context)
 
 

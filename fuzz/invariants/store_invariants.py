@@ -12,7 +12,7 @@ from wireproof.conformance.player.document_model import DocumentJudge
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.server_transports import Transport
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, HeldStep, RequestStep, Step
+from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, HeldStep, PartsStep, RequestStep, Step
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, Push, RemoteProtocolError, Request
 from wireproof.protocols.connection import Client
 from wireproof.protocols.fields import Raw
@@ -80,6 +80,8 @@ class StoreCheck:
                 self._ask(step, name, requests)
             case HeldStep(name, asked) if name in self._lines and self._is_stream(name):
                 self._hold(name, asked)
+            case PartsStep(asked, cut, between) if asked.connection in self._lines:
+                self._send_parts(step, asked, cut, between)
             case AdvanceStep(ns) if ns >= 0:
                 self.done.append(step)
                 self.transport.advance(ns)
@@ -192,6 +194,33 @@ class StoreCheck:
             return
         self.transport.hold(name, is_held=False)
         if begins_tls:
+            self._secure(name)
+        self._await_replies(name)
+
+    def _send_parts(self, step: PartsStep, asked: RequestStep, cut: int, between: RequestStep) -> None:
+        """Send one request in two parts: the first is not answered, and harms no other connection."""
+        name = asked.connection
+        written, begins_tls = self._written(name, asked.requests[:1]) if self._is_stream(name) else ([], False)
+        if not written:
+            return
+        ((request, data),) = written
+        first = data[: cut % len(data)]
+        number = len(self.done)
+        since = self.transport.now_ns()
+        self._perform(Write(name, first))
+        self.judge.asked(name, request, since)
+        answer = self._perform(Read(name, 0.0))
+        if answer.kind is Kind.RECEIVED:
+            detail = f"{name}: {answer.data[:80].hex()} to {len(first)} of {len(data)} bytes of {request.NAME}"
+            raise InvariantError("a request that is not whole is not answered", detail, request.NAME)
+        if answer.kind in BY_TARGET:
+            self._end(name, str(answer.kind))
+        if between.connection != name and between.connection in self._lines:
+            self._ask(between, between.connection, between.requests)
+        self.done[number:] = [step]
+        if name in self._lines and self._perform(Write(name, data[len(first) :])).kind is not Kind.SENT:
+            self._end(name, "reset")
+        if name in self._lines and begins_tls:
             self._secure(name)
         self._await_replies(name)
 
