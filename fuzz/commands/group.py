@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -88,9 +91,13 @@ class LazyGroup(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Invoke a command; an exception that none handles is our own fault: one line and exit code 3."""
+        """Invoke a command; an exception that none handles is our own fault: one line and exit code 3.
+
+        What asyncio logs about the sockets of fuzzed servers does not reach the console.
+        """
         try:
-            return super().invoke(ctx)
+            with _quiet("asyncio"):
+                return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit, OSError, ImportError, MissingExtraError):
             raise
         except Exception as error:
@@ -103,6 +110,17 @@ class LazyGroup(click.Group):
         """List the commands with one line of help each."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Drop what a logger is given."""
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 @click.group(cls=LazyGroup, epilog=PROTOCOLS)
