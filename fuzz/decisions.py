@@ -11,12 +11,14 @@ from wireproof.fuzz.live.context import FuzzContext
 from wireproof.protocols import Request
 from wireproof.protocols.fields import Raw
 
-__all__ = ["CONNECTIONS", "WAITS", "until_due", "with_known_id"]
+__all__ = ["BRIEF_WAITS", "CONNECTIONS", "WAITS", "until_due", "with_known_id"]
 
 CONNECTIONS = "abcd"
 MS, S = 10**6, 10**9
 WAITS = (0, 1, 999, 1000, MS, 10 * MS, 250 * MS, S, 2 * S, 59 * S, 60 * S, 61 * S, 3600 * S)
 """Nanoseconds."""
+BRIEF_WAITS = (*(0, 1, 999, MS, 10 * MS, 250 * MS, 500 * MS, S, S + 1, 2 * S) * 3, 4 * S, 61 * S)
+"""Nanoseconds; long ones are rare, because they end what must be kept alive."""
 
 
 def until_due(check: StoreCheck, which: int, beside: int) -> int:

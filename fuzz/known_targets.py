@@ -10,6 +10,7 @@ from wireproof.fuzz import parser_input, scheduler_input, store_input, transport
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
+from wireproof.fuzz.recorded_frames import check_recorded_frames
 from wireproof.protocols import protocol, protocol_names
 from wireproof.reference_server.registry import server_model_of
 
@@ -30,6 +31,15 @@ class CodeTarget:
     """Whether it compares a server with the model of its document."""
     description: Callable[[str, bytes], InputDescription] | None = None
     """(protocol, input) -> what the input says; None where nothing is known of it."""
+
+    recorded: Callable[[str], None] | None = None
+    """protocol -> None: reads what was recorded before; raises `InvariantError`."""
+
+    def check_recorded(self, name: str) -> None:
+        """Check what was recorded before. Raises `InvariantError`, also for any other exception of the code."""
+        if self.recorded is not None:
+            with unexpected_as_findings("while recorded frames were read"):
+                self.recorded(name)
 
     def check(self, name: str, data: bytes) -> None:
         """Check one input. Raises `InvariantError`, also for any other exception of the code under test."""
@@ -55,6 +65,7 @@ TARGETS: Mapping[str, CodeTarget] = {
             parser_input.check,
             parser_input.seeds,
             description=parser_input.described,
+            recorded=check_recorded_frames,
         ),
         CodeTarget(
             "scheduler",
@@ -85,17 +96,18 @@ TARGETS: Mapping[str, CodeTarget] = {
 def has_model(name: str) -> bool:
     """Return whether a protocol has a model of a whole server, which `store` and `machine` compare servers with."""
     spoken = protocol(name)
-    where = {"profile": spoken.default_profile, "variant": spoken.default_variant}
+    profile, variant = spoken.default_profile, spoken.default_variant
     try:
-        server_model_of(name, **where, tolerance_ns=0, shared=False)
+        server_model_of(name, profile=profile, variant=variant, tolerance_ns=0, shared=False)
     except ValueError:
         return False
     return True
 
 
 def default_protocol() -> str:
-    """Return the protocol used where none is named: the first that every engine can fuzz."""
-    return next((name for name in protocol_names() if has_model(name)), protocol_names()[0])
+    """Return the protocol used where none is named: the first that every engine can fuzz and that has one link."""
+    known = protocol_names()
+    return next((name for name in known if has_model(name) and len(protocol(name).links) == 1), known[0])
 
 
 def dictionary(name: str) -> str:

@@ -28,6 +28,7 @@ from wireproof.fuzz.invariants.codec_invariants import (
     check_written,
     pieces,
 )
+from wireproof.fuzz.invariants.other_readings import check_prefixes, check_runs_of_requests
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
 from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
@@ -155,7 +156,9 @@ class Endpoint:
         if self.is_stream and self.stands_alone:
             pending, stream = self.parts(data)
             assert self._decode is not None
-            check_limit(self._decode, stream, self.codec.layout, pending[0] if pending else None)
+            request = pending[0] if pending else None
+            check_limit(self._decode, stream, self.codec.layout, request)
+            check_prefixes(self._decode, stream, FRAME_LIMIT, request)
 
     def check_written(self, data: bytes) -> None:
         """Read the whole stream; its messages must encode to the bytes they were read from.
@@ -186,7 +189,7 @@ class Endpoint:
             try:
                 event = connection.next_event()
             except RemoteProtocolError as error:
-                if error.code in MEANING:
+                if error.code in MEANING or (error.code == ErrorCode.UNKNOWN_TYPE and not self.stands_alone):
                     return None
                 raise
             return event if isinstance(event, Message) else None
@@ -202,6 +205,8 @@ class Endpoint:
         cuts = _cuts(data[1] % CUTS, len(stream))
         if self.is_stream:
             check_stream(lambda: self.connection(pending), stream, cuts, tls=self.link.tls)
+            if not self.is_client:
+                check_runs_of_requests(self.connection, pieces(stream, cuts))
         else:
             check_datagrams(lambda: self.connection(pending), pieces(stream, cuts) if stream else [])
 

@@ -13,6 +13,8 @@ __all__ = ["check", "described", "seeds"]
 
 TICKS = (1, 2, 5, 16, 1000, 1 << 20)
 CANCEL = 0xFF
+CROWD = 0xD0
+"""From it on, the byte that chooses a record chooses all: at one instant, or one nanosecond apart."""
 EDGES = (0, 1, -1, 1023, 1024, 2048, 1 << 26, (1 << 64) * 3_600_000_000_000)
 
 
@@ -63,8 +65,10 @@ def _step(found: ScheduleCheck, source: _Bytes, done: list[str]) -> None:
     kind = source.byte() % 8
     if kind < 3:
         which, delay = source.byte(), source.delay_or_cancel()
-        done.append(_wording(which, delay))
-        found.apply(which, delay)
+        for number, one in enumerate(range(RECORDS) if which >= CROWD else [which]):
+            due = delay if delay is None else delay + number * (which & 1)
+            done.append(_wording(one, due))
+            found.apply(one, due)
     elif kind == 3:
         which, other, delay = source.byte(), source.byte(), source.delay_or_cancel()
         done.append(f"when r{which % RECORDS} is delivered, {_wording(other, delay)}")
@@ -105,6 +109,15 @@ def seeds() -> list[bytes]:
         bytes([tick, 8, 0, 0, 0, 4, 5, 5, 0, 1, 25, 9, 0, 0, 2, 25, 12, 0, 5, 25, near, 0, 5, 25, 20, 0])
         for tick in range(len(TICKS))
         for near in (5, 6, 13)
+    ]
+    # All records at once, in small slices: near, far, and moved while they are delivered.
+    found += [
+        bytes([tick, items, 0, 0, crowd, edge, 5, at, 0, 3, CANCEL, 4, 5, 4, at, 2, 5, edge, 5, 5, 5, 6])
+        for tick in (0, 2, 4)
+        for items in (0, 1, 4)
+        for crowd in (CROWD, CROWD + 1)
+        for edge in (1, 3, 4, 5, 6)
+        for at in (0, 3, 4)
     ]
     # Many spans that are emptied again: their tables shrink.
     for tick in range(len(TICKS)):

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from random import Random
 
 from wireproof.fuzz.coverage_guided import FuzzerProgress, FuzzerResult
+from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected
 from wireproof.fuzz.known_targets import CodeTarget
 
 __all__ = ["REPLAY_S", "ReplayedSeeds", "replayed_seeds"]
 
 REPLAY_S = 10.0
-"""Seconds after which the replay of seeds ends."""
+"""Seconds of processor time after which the replay of seeds ends."""
+
+
+MAKING_S = 60.0
+"""Seconds of processor time that all seeds may take to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +34,33 @@ class ReplayedSeeds:
 def replayed_seeds(
     target: CodeTarget, name: str, seed: int, *, seconds: float = REPLAY_S, most: int = 0
 ) -> ReplayedSeeds:
-    """Make all seeds and check them, in an order drawn by `seed`, for at most `seconds`; `most` is their number.
+    """Make all seeds and check them, in an order drawn by `seed`; `most` is their number.
 
-    Seeds are made by the code under test, too, so an exception while they are made is a broken invariant.
+    `seconds` is processor time; seeds that are left then are not checked. What was recorded is checked first. Seeds are
+    made by the code under test, too, so an exception while they are made is a broken invariant.
     """
     seeds: list[bytes] = []
     try:
-        seeds.extend(target.seeds(name))
+        target.check_recorded(name)
+    except InvariantError as broken:
+        return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(broken), broken))
+    try:
+        with ending(MAKING_S):
+            seeds.extend(target.seeds(name))
     except Exception as error:
         doing = f"while seed {len(seeds) + 1} was made"
         violation = error if isinstance(error, InvariantError) else unexpected(error, doing)
         return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(violation), violation))
     order = list(dict.fromkeys(seeds))
     Random(f"replay {seed}").shuffle(order)
-    began = time.monotonic()
+    began = time.process_time()
     for number, data in enumerate(order, 1):
         try:
             target.check(name, data)
         except InvariantError as violation:
-            rate = int(number / (time.monotonic() - began + 1e-9))
+            rate = int(number / (time.process_time() - began + 1e-9))
             progress = FuzzerProgress(number, 0, len(order), rate)
             return ReplayedSeeds(seeds, number, FuzzerResult(progress, data, str(violation)))
-        if time.monotonic() - began > seconds or number == most:
+        if time.process_time() - began > seconds or number == most:
             return ReplayedSeeds(seeds, number)
     return ReplayedSeeds(seeds, len(order))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from wireproof.conformance.drivers.simulation import Simulation
 from wireproof.conformance.drivers.sockets import SocketDriver
 from wireproof.conformance.model.actions import Action, Answer, Open, Shut, Sleep
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.run import reference_target
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.mutants.registry import server_patch
 from wireproof.reference_server.clock import VirtualClock
@@ -24,6 +26,8 @@ class Transport(Protocol):
     """A connection to one server; no action waits longer than `patience` seconds."""
 
     patience: float
+    options: Mapping[str, Any]
+    """The options that the server was given, as far as they are known."""
 
     def now_ns(self) -> int:
         """Return the time in ns of a monotonic clock."""
@@ -34,12 +38,15 @@ class Transport(Protocol):
     def advance(self, ns: int) -> None:
         """Let `ns` nanoseconds pass."""
 
+    def hold(self, connection: str, *, is_held: bool) -> bool:
+        """Let the client of a connection take nothing, or take again what waits; False where that is not possible."""
+
     def close(self) -> None:
         """Close every connection."""
 
 
 class InProcess:
-    """A reference server of its own; the same steps give the same answers.
+    """A reference server of its own, set up as for the cases; the same steps give the same answers.
 
     `perform` and `advance` raise `InvariantError` when the server raises.
     """
@@ -48,15 +55,21 @@ class InProcess:
 
     def __init__(self, protocol: str, profile: str, variant: str, *, mutant: str | None = None, seed: int = 1) -> None:
         self._made = protocol, profile, variant, mutant, seed
+        self.options: Mapping[str, Any] = reference_target.options(protocol)
         self._clock = VirtualClock()
         self._simulation = Simulation(self._create)
 
     def _create(self, clock: VirtualClock) -> Service:
         self._clock = clock
         protocol, profile, variant, mutant, seed = self._made
-        ids = seeded_ids(seed)
         return create_service(
-            protocol, profile=profile, variant=variant, clock=clock, ids=ids, patch=server_patch(protocol, mutant)
+            protocol,
+            profile=profile,
+            variant=variant,
+            clock=clock,
+            ids=seeded_ids(seed),
+            patch=server_patch(protocol, mutant),
+            options=self.options,
         )
 
     def now_ns(self) -> int:
@@ -77,6 +90,14 @@ class InProcess:
         except Exception as error:
             raise _broken(error) from error
 
+    def hold(self, connection: str, *, is_held: bool) -> bool:
+        """Tell the session of a connection that its write buffer is full, or has room. Raises `InvariantError`."""
+        try:
+            self._simulation.hold(connection, is_held=is_held)
+        except Exception as error:
+            raise _broken(error) from error
+        return True
+
     def close(self) -> None:
         """Do nothing: the server ends with this object."""
 
@@ -90,6 +111,7 @@ class OverSockets:
 
     def __init__(self, address: Address, patience: float) -> None:
         self.patience = patience
+        self.options: Mapping[str, Any] = {}
         self._runner = asyncio.Runner()
         self._session = SocketDriver(address, timeout=patience).session()
         self._open: set[str] = set()
@@ -108,6 +130,10 @@ class OverSockets:
     def advance(self, ns: int) -> None:
         """Sleep for `ns` nanoseconds."""
         self.perform(Sleep(ns / 1e9))
+
+    def hold(self, connection: str, *, is_held: bool) -> bool:
+        """Return False: how much waits in the buffers of sockets is not ours to say."""
+        return False
 
     def close(self) -> None:
         """Close every connection and the event loop."""

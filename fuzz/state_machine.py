@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar
 
 import msgspec
@@ -20,6 +21,7 @@ from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.canaries import canary
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.step_failure import LONGEST_RUN_NS, Setting, StepFailure
+from wireproof.fuzz.store_input import StepReader, opening
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step
 from wireproof.fuzz.strategies import dialogues, holding, requests, room
 from wireproof.protocols import Request
@@ -39,6 +41,8 @@ __all__ = ["PRESETS", "Preset", "machine", "run"]
 
 SHORT_NAMES = (b"a", b"b", b"A", b"a\0", b"*")
 WHICH = st.integers(0, 7)
+SEVERAL_STEPS = 48
+"""Bytes that draw some steps on connections of several links."""
 BATCH = 200
 """Examples of one run of Hypothesis, which keeps about a megabyte of each until the run ends."""
 
@@ -183,8 +187,53 @@ class Machine(RuleBasedStateMachine):
         self.transport.close()
 
 
+class LinkedMachine(Machine):
+    """Draws steps on connections of several links, where what may be sent depends on what was sent before."""
+
+    names: list[bytes]
+
+    @initialize()
+    def begin(self) -> None:
+        """Open connections of every link that is a stream."""
+        setting = self.setting
+        self.check = StoreCheck(
+            setting.context, self.transport, tolerance_ns=setting.tolerance_ns, shared=setting.shared
+        )
+        self.names = []
+        self.open_all()
+
+    def open_all(self) -> None:
+        """Open the usual connections."""
+        for name, link in opening(self.setting.context).items():
+            self.do(ConnectStep(name, link))
+            self.greet(name, link)
+
+    def greet(self, name: str, link: str) -> None:
+        """Send the greeting of a link."""
+        if not self.over and name in self.check.connections:
+            self.do(RequestStep(name, self.check.model.greeting(link)))
+
+    @rule(seed=st.integers(0, (1 << 32) - 1))
+    def go_on(self, seed: int) -> None:
+        """Do the steps that some bytes draw; Hypothesis would draw too many small ones."""
+        if not self.check.connections:
+            self.open_all()
+        steps = StepReader(self.check, b"\0" + Random(seed).randbytes(SEVERAL_STEPS), self.names, holds=False)
+        while not self.over and self.check.connections and (step := steps.next()) is not None:
+            self.setting.asked += len(step.requests) if isinstance(step, RequestStep) else 0
+            self.do(step)
+            if isinstance(step, ConnectStep) and steps.greets():
+                self.greet(step.connection, step.link)
+        self.names = steps.names
+
+    ask_about_one_name = ask = ask_with_a_known_id = None  # type: ignore[assignment]
+    wait = wait_until_something_is_due = come_or_go = None  # type: ignore[assignment]
+
+
 def machine(setting: Setting) -> type[Machine]:
     """Return the machine class of a setting."""
+    if setting.context.by_state:
+        return type("Machine", (LinkedMachine,), {"setting": setting})
     codec, names = setting.context.symbols.codec, setting.context.symbols.protocol.names
     pool = [*SHORT_NAMES, *((b"k" * 200,) if setting.shared else (b"", b"k" * 255))]
     some = st.lists(requests(codec, names, pool), min_size=1, max_size=5)

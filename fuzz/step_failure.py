@@ -59,11 +59,19 @@ class Setting:
     """When to stop, in seconds of the monotonic clock."""
     known: frozenset[tuple[str, str | None, str]] = frozenset()
     """Keys of failures that are not shrunk again: those of other profiles and variants."""
+    ignored: frozenset[tuple[str, str | None, str]] = frozenset()
+    """Keys of failures that were reported: they end an example silently."""
     failure: StepFailure | None = None
     examples: int = 0
     asked: int = 0
     """Requests sent."""
     _late: float = field(default=float("inf"), repr=False)
+
+    def go_on(self, ends: float) -> None:
+        """Look for other failures than the one that was found, until `ends`."""
+        if self.failure is not None:
+            self.ignored |= {self.failure.key}
+        self.failure, self.ends, self._late = None, ends, float("inf")
 
     def is_over(self) -> bool:
         """Return whether the time of the run or of shrinking is over."""
@@ -71,6 +79,8 @@ class Setting:
 
     def failed(self, failure: StepFailure) -> bool:
         """Keep `failure` if it is the smallest so far; return whether it equals the first failure of the run."""
+        if failure.key in self.ignored:
+            return False
         if self.failure is None:
             self._late = time.monotonic() + (0 if failure.key in self.known else self.shrink_s)
         elif failure.key != self.failure.key:

@@ -1,36 +1,70 @@
 """The input of the store's fuzz target: a byte for profile and variant, then steps: an operation and its data.
 
-Requests are encoded as on the wire, so every conversation of the vectors can be written as an input.
+Requests are encoded as on the wire, so every conversation of the vectors can be written as an input. Where decoding
+depends on earlier messages, bytes draw requests instead (`drawn_requests`), and connections are of several links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from random import Random
 
-from wireproof.fuzz.decisions import CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.conversation_steps import conversation_steps, with_ids
+from wireproof.fuzz.decisions import BRIEF_WAITS, CONNECTIONS, WAITS, until_due, with_known_id
+from wireproof.fuzz.drawn_requests import RequestDrawing
 from wireproof.fuzz.input_description import InputDescription
 from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.seeds import exchanges
 from wireproof.fuzz.server_transports import InProcess
-from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, DisconnectStep, RequestStep, Step, describe_step
+from wireproof.fuzz.store_steps import (
+    AdvanceStep,
+    ConnectStep,
+    DisconnectStep,
+    HeldStep,
+    PartsStep,
+    RequestStep,
+    Step,
+    describe_step,
+)
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
 
-__all__ = ["check", "contexts", "described", "seeds"]
+__all__ = ["StepReader", "check", "contexts", "described", "opening", "seeds"]
 
 KNOWN_ID, JOINED, WAIT, UNTIL_DUE, COME_OR_GO = 3, 4, 5, 6, 7
 """Operations; values below KNOWN_ID send a request.
 
 KNOWN_ID sends a request with an id that the server sent, JOINED keeps a request to be sent with the next one.
 """
+HELD = 8
+"""An operation that sends a request while the client of a connection takes nothing."""
+KINDS = (*(0,) * 9, JOINED, JOINED, JOINED, WAIT, UNTIL_DUE, COME_OR_GO, HELD)
+"""The operations where bytes draw requests, by the lower half of a byte."""
 FRAME_LIMIT = 4096
 MOST_STEPS = 200
+RECORDED = 0x80
+"""Set in the first byte of an input that begins with a conversation of the vectors."""
+MORE_THAN_RECORDED = 4
+"""Bytes of an input that does more than to play a conversation of the vectors."""
+LEFT_OUT, TWICE, WAITS_FIRST = 1, 2, 3
+"""What a byte says of a step of a conversation; any other byte: it is done as it is."""
+IN_PARTS = 3
+"""Of several requests the first is sent in two parts, and the others between them, where an operation ends so."""
+MAY_HOLD, HOLDS_FROM = 2, 24
+"""Elsewhere an operation of this kind does so whose upper bits are as high."""
 HOW = ("close", "half", "reset")
+SEED_SIZE, DRAWN_SEEDS = 400, 300
+LINKED = "abcdef"
+"""Names of connections of several links: the first one is of the first link, and so on, in turn."""
+ANOTHER_LINK = 0xE0
+"""A byte from it on gives a connection another link."""
+UNGREETED = 0xE0
+"""A byte from it on leaves a new connection without the usual greeting."""
 
 
 @cache
@@ -43,12 +77,20 @@ def contexts(name: str) -> tuple[FuzzContext, ...]:
     )
 
 
-class _StepReader:
-    """Reads steps from bytes."""
+class StepReader:
+    """Reads steps from bytes, of which the first is skipped; `names` are those that were drawn before."""
 
-    def __init__(self, check: StoreCheck, data: bytes) -> None:
+    def __init__(self, check: StoreCheck, data: bytes, names: Sequence[bytes] = (), *, holds: bool = True) -> None:
+        """`holds`: whether clients may take nothing for a while."""
+        self._holds = holds
         self._check, self._data, self._at = check, data, 1
         self._joined: tuple[Request, ...] = ()
+        self._drawing = RequestDrawing(check.context, self._byte, check.known_ids, list(names))
+
+    @property
+    def names(self) -> list[bytes]:
+        """The names that were drawn lately."""
+        return self._drawing.names
 
     def _byte(self) -> int:
         self._at += 1
@@ -59,32 +101,78 @@ class _StepReader:
         while self._at < len(self._data):
             operation = self._byte()
             kind, which = operation & 7, operation >> 3
+            if self._check.context.by_state:
+                kind, which = KINDS[operation & 15], operation >> 4
             if kind == WAIT:
-                return AdvanceStep(WAITS[self._byte() % len(WAITS)])
+                waits = BRIEF_WAITS if self._check.context.by_state else WAITS
+                return AdvanceStep(waits[self._byte() % len(waits)])
             if kind == UNTIL_DUE:
                 return AdvanceStep(until_due(self._check, which, self._byte() % 3 - 1))
             if kind == COME_OR_GO:
                 return self._come_or_go(which)
-            request = self._request()
+            request = self._drawn(which) if self._check.context.by_state else self._request()
             if request is None:
+                if self._check.context.by_state and self._at < len(self._data):
+                    continue  # nothing may be sent there
                 return None
             if kind == JOINED and len(self._joined) < 8:
                 self._joined += (request,)
                 continue
-            if kind == KNOWN_ID:
+            if kind == KNOWN_ID and not self._check.context.by_state:
                 request = with_known_id(request, self._check.context, self._check.known_ids, which)
             asked, self._joined = (*self._joined, request), ()
-            return RequestStep(self._name(which), asked)
+            return self._asking(kind, which, asked)
         return None
+
+    def _asking(self, kind: int, which: int, asked: tuple[Request, ...]) -> Step:
+        """Return the step that sends requests, where an operation says so while a client takes nothing."""
+        step = RequestStep(self._name(which), asked)
+        if self._holds and (kind == HELD or (kind == MAY_HOLD and which >= HOLDS_FROM)):
+            return HeldStep(self._name(which + (len(asked) & 1)), step)
+        if self._holds and len(asked) > 1 and kind != JOINED and which & 3 == IN_PARTS:
+            return PartsStep(
+                RequestStep(step.connection, asked[:1]), which, RequestStep(self._name(which + 1), asked[1:])
+            )
+        return step
 
     def _name(self, which: int) -> str:
         return self._check.connections[which % len(self._check.connections)]
 
     def _come_or_go(self, which: int) -> Step:
-        name, there = CONNECTIONS[which % len(CONNECTIONS)], self._check.connections
+        names = LINKED if self._check.context.by_state else CONNECTIONS
+        name, there = names[which % len(names)], self._check.connections
         if name not in there:
-            return ConnectStep(name)
+            return ConnectStep(name, self._link(name))
         return DisconnectStep(name, HOW[which % len(HOW)]) if len(there) > 1 else AdvanceStep(0)
+
+    def _link(self, name: str) -> str:
+        """Return the link of a new connection; without a choice no byte is read."""
+        if not self._check.context.by_state:
+            return ""
+        links = list(self._check.context.symbols.protocol.links)
+        drawn = self._byte()
+        return links[(LINKED.index(name) if drawn < ANOTHER_LINK else drawn) % len(links)]
+
+    def conversation(self) -> tuple[Step, ...]:
+        """Return the conversation of the vectors that two bytes choose."""
+        context = self._check.context
+        known = conversation_steps(context.name, context.profile, context.variant)
+        return known[(self._byte() + 256 * self._byte()) % len(known)] if known else ()
+
+    def variation(self) -> int:
+        """Return how the next step of a conversation is done; as it is at the end of the data."""
+        return self._byte()
+
+    def greets(self) -> bool:
+        """Return whether a new connection begins with the usual greeting; without a choice no byte is read."""
+        return not self._check.context.by_state or self._byte() < UNGREETED
+
+    def _drawn(self, which: int) -> Request | None:
+        """Return a request that may be sent on a connection now; None at the end."""
+        if self._at >= len(self._data):
+            return None
+        name = self._name(which)
+        return self._drawing.draw(self._check.link_of(name), self._check.client_of(name))
 
     def _request(self) -> Request | None:
         codec, end = self._check.context.symbols.codec, len(self._data)
@@ -117,26 +205,67 @@ def described(name: str, data: bytes) -> InputDescription:
 
 
 def _prepared(name: str, data: bytes, mutant: str | None) -> StoreCheck:
-    context = contexts(name)[data[0] % len(contexts(name))]
+    context = contexts(name)[(data[0] & ~RECORDED) % len(contexts(name))]
     transport = InProcess(context.name, context.profile, context.variant, mutant=mutant)
     return StoreCheck(context, transport, tolerance_ns=0, shared=False)
 
 
 def _play(found: StoreCheck, data: bytes) -> None:
-    for one in CONNECTIONS[:2]:
-        found.do(ConnectStep(one))
-        found.do(RequestStep(one, found.model.greeting()))
-    steps = _StepReader(found, data)
-    while len(found.done) < MOST_STEPS and (step := steps.next()) is not None:
+    steps = StepReader(found, data)
+    if data[0] & RECORDED:
+        _replay(found, steps)
+    while len(found.done) < MOST_STEPS and (found.connections or _opened(found, data)):
+        step = steps.next()
+        if step is None:
+            break
         known = len(found.connections)
         found.do(step)
-        if isinstance(step, ConnectStep) and len(found.connections) > known:
-            found.do(RequestStep(step.connection, found.model.greeting()))
+        if isinstance(step, ConnectStep) and len(found.connections) > known and steps.greets():
+            found.do(RequestStep(step.connection, found.model.greeting(step.link)))
+
+
+def _opened(found: StoreCheck, data: bytes) -> bool:
+    """Open the usual connections, if there is data left for more than a conversation."""
+    if data[0] & RECORDED and len(data) < MORE_THAN_RECORDED:
+        return False
+    for one, link in opening(found.context).items():
+        found.do(ConnectStep(one, link))
+        found.do(RequestStep(one, found.model.greeting(link)))
+    return bool(found.connections)
+
+
+def _replay(found: StoreCheck, steps: StepReader) -> None:
+    """Play a conversation of the vectors; a byte for each step leaves it out, doubles it or waits before it."""
+    codec = found.context.symbols.codec
+    for step in steps.conversation():
+        how = steps.variation()
+        if how == WAITS_FIRST and not isinstance(step, AdvanceStep):
+            found.do(AdvanceStep(until_due(found, 0, 0)))
+        for _ in range({LEFT_OUT: 0, TWICE: 2}.get(how, 1)):
+            found.do(with_ids(step, found.known_ids, codec) if isinstance(step, RequestStep) else step)
+
+
+def opening(context: FuzzContext) -> dict[str, str]:
+    """Return the connections that are open from the beginning: name -> link."""
+    if not context.by_state:
+        return dict.fromkeys(CONNECTIONS[:2], "")
+    links = context.symbols.protocol.links
+    cycle = zip(LINKED, [*links] * len(LINKED), strict=False)
+    return {name: link for name, link in cycle if links[link].transport == "stream"}
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """Yield every exchange of the vectors as an input, sent on two connections in turn."""
+    """Yield every exchange of the vectors as an input, sent on two connections in turn.
+
+    Where bytes draw requests: inputs of random bytes, the same ones each time.
+    """
     for number, context in enumerate(contexts(name)):
+        for at in range(len(conversation_steps(context.name, context.profile, context.variant))):
+            yield bytes([RECORDED | number]) + at.to_bytes(2, "little")
+        if context.by_state:
+            source = Random(f"store {name} {number}")
+            yield from (bytes([number]) + source.randbytes(SEED_SIZE) for _ in range(DRAWN_SEEDS))
+            continue
         for one in exchanges(name, context.profile, context.variant):
             asked = [bytes([(turn & 1) << 3]) + context.encode(request) for turn, request in enumerate(one.asked)]
             yield bytes([number]) + b"".join(asked)

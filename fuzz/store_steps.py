@@ -9,12 +9,15 @@ from wireproof.conformance.model.actions import Action, Open, Shut, Sleep, Write
 from wireproof.conformance.model.wording import describe
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.script import Script
-from wireproof.protocols import Request
+from wireproof.protocols import Request, Role
+from wireproof.protocols.dissect import Dissection
 
 __all__ = [
     "AdvanceStep",
     "ConnectStep",
     "DisconnectStep",
+    "HeldStep",
+    "PartsStep",
     "RequestStep",
     "Step",
     "describe_step",
@@ -28,6 +31,8 @@ class ConnectStep:
     """Open a connection."""
 
     connection: str
+    link: str = ""
+    """The name of its link; "" is the default link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +58,79 @@ class DisconnectStep:
     how: str = "close"
 
 
-Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep
+@dataclass(frozen=True, slots=True)
+class HeldStep:
+    """While the client of a connection takes nothing, send requests there or elsewhere; then let it take all."""
+
+    connection: str
+    step: RequestStep
+
+
+@dataclass(frozen=True, slots=True)
+class PartsStep:
+    """Send a request in two parts, and other requests on another connection between them."""
+
+    step: RequestStep
+    cut: int
+    """Bytes of the first part, modulo all."""
+    between: RequestStep
+
+
+Step = ConnectStep | RequestStep | AdvanceStep | DisconnectStep | HeldStep | PartsStep
 
 
 def describe_step(step: Step) -> str:
     """Return a step as text."""
     match step:
-        case ConnectStep(connection):
-            return f"{connection} connects"
+        case ConnectStep(connection, link):
+            return f"{connection} connects" + (f" ({link})" if link else "")
         case RequestStep(connection, requests):
             return f"{connection} sends {', '.join(map(describe, requests))}"
         case AdvanceStep(ns):
             return f"{ns / 1e9:.9f}".rstrip("0").rstrip(".") + " s pass"
         case DisconnectStep(connection, how):
             return f"{connection} ends ({how})"
+        case HeldStep(connection, asked):
+            return f"while {connection} takes nothing, {describe_step(asked)}"
+        case PartsStep(asked, cut, between):
+            return f"{describe_step(asked)} in two parts (cut {cut}); between them {describe_step(between)}"
 
 
 def script_of(steps: Iterable[Step], context: FuzzContext) -> Script:
-    """Return steps as a script without reads. Raises `LocalProtocolError` for a request that cannot be encoded."""
+    """Return steps as a script without reads, in which every client takes what comes and sends whole requests.
+
+    Raises `LocalProtocolError` for a request that cannot be encoded.
+    """
     return tuple(_action(step, context) for step in steps)
 
 
 def _action(step: Step, context: FuzzContext) -> Action:
     match step:
-        case ConnectStep(connection):
-            return Open(connection)
+        case ConnectStep(connection, link):
+            transport = context.symbols.protocol.link_of(link).transport
+            return Open(connection, link, transport)
         case RequestStep(connection, requests):
             return Write(connection, b"".join(map(context.encode, requests)))
         case AdvanceStep(ns):
             return Sleep(ns / 1e9)
         case DisconnectStep(connection, how):
             return Shut(connection, how)
+        case HeldStep(_, asked) | PartsStep(asked):
+            return _action(asked, context)
 
 
 def steps_of(script: Script, context: FuzzContext) -> Iterator[Step]:
     """Yield the steps of a kept script; its reads are left out, since playing steps reads by itself."""
+    followed: dict[str, Dissection] = {}
     for action in script:
         match action:
-            case Open(connection):
-                yield ConnectStep(connection)
-            case Write(connection, data):
-                yield RequestStep(connection, tuple(context.requests(data)[0]))
+            case Open(connection, link):
+                followed[connection] = context.dissection(link)
+                yield ConnectStep(connection, link)
+            case Write(connection, data) if connection in followed:
+                known = len(followed[connection].requests)
+                followed[connection].feed(Role.CLIENT, data)
+                yield RequestStep(connection, tuple(followed[connection].requests[known:]))
             case Sleep(seconds):
                 yield AdvanceStep(round(seconds * 1e9))
             case Shut(connection, how):

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from wireproof.protocols.messages import Message, Push, Request
 
-__all__ = ["Disagreement", "Model", "ServerModel", "Window"]
+__all__ = ["Disagreement", "Model", "NeverEnding", "ServerModel", "Window"]
 
 
 class Model(Protocol):
@@ -66,11 +66,11 @@ class ServerModel(Protocol):
     push_clause: str
     """The clause that a missing push breaks."""
 
-    def greeting(self) -> tuple[Request, ...]:
+    def greeting(self, link: str = "") -> tuple[Request, ...]:
         """Return the first requests of a connection, by which the model can recognise it later."""
 
-    def connect(self, connection: str, at: Window, port: int | None) -> None:
-        """Report a new connection; `port` is the client's, if there is one."""
+    def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
+        """Report a new connection on a link; `port` is the client's, if there is one."""
 
     def disconnect(self, connection: str, at: Window) -> None:
         """Report that either side closed a connection."""
@@ -78,8 +78,23 @@ class ServerModel(Protocol):
     def sent(self, connection: str, request: Request) -> None:
         """Report a request when it is written."""
 
-    def answered(self, connection: str, request: Request, reply: Message, at: Window) -> Disagreement | None:
-        """Judge the reply to the oldest pending request of a connection; None if it is allowed."""
+    def passed(self, at: Window) -> None:
+        """Report that time has passed."""
+
+    def answered(self, connection: str, request: Request, reply: Message | None, at: Window) -> Disagreement | None:
+        """Judge the reply to the oldest pending request of a connection; None if it is allowed.
+
+        `reply` is None for a datagram that is not answered.
+        """
+
+    def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:
+        """Judge that the server ended a connection; `request` is the oldest one there without a reply."""
+
+    def must_end(self, connection: str, at: Window) -> Disagreement | None:
+        """Return what is wrong with a connection that is still open; None if it may be."""
+
+    def ends_when_half_closed(self, connection: str) -> bool:
+        """Return whether the server must end a connection whose client has ended its side."""
 
     def pushed(self, connection: str, push: Push) -> None:
         """Report a push; `unexpected` judges it."""
@@ -92,3 +107,23 @@ class ServerModel(Protocol):
 
     def instants(self) -> list[int]:
         """Return the instants, in ns and ascending, at which something may change without a request."""
+
+
+class NeverEnding:
+    """What a model of a server says that ends no connection by itself, and whose clock moves no connection."""
+
+    def passed(self, at: Window) -> None:
+        """Note nothing."""
+
+    def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:
+        """Disagree: nothing allows the server to end a connection."""
+        what = request.NAME if request is not None else "nothing"
+        return Disagreement(f"{connection} is ended, with {what} unanswered", what)
+
+    def must_end(self, connection: str, at: Window) -> Disagreement | None:
+        """Return None: no connection must end."""
+        return None
+
+    def ends_when_half_closed(self, connection: str) -> bool:
+        """Return True: who asks no more is answered and ended."""
+        return True

@@ -97,17 +97,27 @@ def model_of(protocol: str, *, profile: str, variant: str) -> Model:
     return make(spoken, variant)
 
 
-def server_model_of(protocol: str, *, profile: str, variant: str, tolerance_ns: int, shared: bool) -> ServerModel:
+def server_model_of(
+    protocol: str,
+    *,
+    profile: str,
+    variant: str,
+    tolerance_ns: int,
+    shared: bool,
+    options: Mapping[str, Any] | None = None,
+) -> ServerModel:
     """Return a model of a whole, fresh server of `protocol`.
 
-    Times are compared within `tolerance_ns` (ns); `shared` allows for other users of the server.
+    Times are compared within `tolerance_ns` (ns); `shared` allows for other users of the server; `options` are those
+    that the server was given, where answers depend on them.
     Raises ValueError for an unknown name and if there is no model.
     """
     spoken = _spoken(protocol, profile, variant)
     make: Callable[..., ServerModel] | None = getattr(import_module(SERVICES[protocol]), "SERVER_MODEL", None)
     if make is None:
         raise ValueError(f"{protocol} has no model of a whole server")
-    return make(spoken, variant, tolerance_ns=tolerance_ns, shared=shared)
+    more = {"options": options} if options else {}
+    return make(spoken, variant, tolerance_ns=tolerance_ns, shared=shared, **more)
 
 
 def _spoken(protocol: str, profile: str, variant: str) -> Profile:

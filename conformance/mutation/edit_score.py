@@ -57,10 +57,10 @@ class Explanation:
 
 
 @cache
-def explanations() -> Mapping[EditPlace, Explanation]:
-    """Return all that equivalent-edits.yaml explains."""
+def explanations(table: Path = TABLE) -> Mapping[EditPlace, Explanation]:
+    """Return all that a table explains, by default equivalent-edits.yaml."""
     found: dict[EditPlace, Explanation] = {}
-    for one in yaml.safe_load(TABLE.read_text(encoding="utf-8")):
+    for one in yaml.safe_load(table.read_text(encoding="utf-8")):
         for edit in one["edits"]:
             place = EditPlace(one["file"], one["function"], edit["edit"], edit["in"])
             found[place] = Explanation(SurvivalReason(one["kind"]), one["why"])

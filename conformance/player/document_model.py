@@ -7,7 +7,9 @@ function of what it is told; times are the caller's, in ns of any clock that doe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from wireproof.conformance.model.wording import describe
 from wireproof.protocols import Message, Push, Request
@@ -23,18 +25,46 @@ LONGEST = 600
 class DocumentJudge:
     """The model of one server. With `shared`, others may use the server meanwhile."""
 
-    def __init__(self, protocol: str, *, profile: str, variant: str, tolerance_ns: int, shared: bool) -> None:
-        """Raises ValueError if the protocol has no model of a whole server."""
+    def __init__(
+        self,
+        protocol: str,
+        *,
+        profile: str,
+        variant: str,
+        tolerance_ns: int,
+        shared: bool,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`options` are those of the server. Raises ValueError if the protocol has no model of a whole server."""
         self.model: ServerModel = server_model_of(
-            protocol, profile=profile, variant=variant, tolerance_ns=tolerance_ns, shared=shared
+            protocol, profile=profile, variant=variant, tolerance_ns=tolerance_ns, shared=shared, options=options
         )
         self._unanswered: dict[str, list[tuple[Request, int]]] = {}
         """Connection -> requests without a reply, with the instants at which they were written."""
 
-    def connected(self, connection: str, port: int | None, at: Window) -> None:
-        """Note a new connection; `port` is the client's, if there is one."""
+    def connected(self, connection: str, port: int | None, at: Window, link: str = "") -> None:
+        """Note a new connection on a link; `port` is the client's, if there is one."""
         self._unanswered[connection] = []
-        self.model.connect(connection, at, port)
+        self.model.connect(connection, at, port, link)
+
+    def passed(self, at: int) -> None:
+        """Note that time has passed."""
+        self.model.passed(Window(at, at))
+
+    def ended(self, connection: str, at: int) -> Disagreement | None:
+        """Judge that the server ended a connection; None if it may."""
+        return self.model.ended(connection, self.unanswered(connection), Window(at, at))
+
+    def must_end(self, connection: str, at: int) -> Disagreement | None:
+        """Judge that a connection is still open; None if it may be."""
+        return self.model.must_end(connection, Window(at, at))
+
+    def unanswered_datagram(self, connection: str, at: int) -> Disagreement | None:
+        """Judge that the oldest datagram there is not answered; None if that is allowed."""
+        request, since = self._unanswered[connection].pop(0)
+        found = self.model.answered(connection, request, None, Window(since, at))
+        words = f"{connection}: {describe(request)} -> nothing"
+        return found and replace(found, detail=f"{found.detail}: {words}"[:LONGEST])
 
     def closed(self, connection: str, at: Window) -> None:
         """Note the end of a connection; one that is not open is ignored."""

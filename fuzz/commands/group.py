@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,6 @@ from typing import Any
 import click
 
 from wireproof.fuzz.commands.options import PROTOCOLS
-from wireproof.fuzz.commands.renamed import RENAMED_COMMANDS, hint
 from wireproof.protocols.registry import MissingExtraError
 
 OWN_FAULT = 3
@@ -63,6 +65,11 @@ COMMANDS = {
         "command",
         "Seed known bugs and count the executions that each engine needs to find them.",
     ),
+    "planted": (
+        "wireproof.fuzz.commands.planted",
+        "command",
+        "Plant random faults in a copy of this project; show which ones the fuzzers find.",
+    ),
     "corpus": ("wireproof.fuzz.commands.corpus", "command", "Merge and minimise folders of inputs."),
 }
 """Name -> (module, its click command, one line of help)."""
@@ -76,10 +83,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None for an unknown name. A renamed command prints a hint on stderr."""
-        if cmd_name in RENAMED_COMMANDS:
-            hint(cmd_name, RENAMED_COMMANDS[cmd_name])
-            cmd_name = RENAMED_COMMANDS[cmd_name]
+        """Import and return a command; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         module, name, _ = COMMANDS[cmd_name]
@@ -87,9 +91,13 @@ class LazyGroup(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Invoke a command; an exception that none handles is our own fault: one line and exit code 3."""
+        """Invoke a command; an exception that none handles is our own fault: one line and exit code 3.
+
+        What asyncio logs about the sockets of fuzzed servers does not reach the console.
+        """
         try:
-            return super().invoke(ctx)
+            with _quiet("asyncio"):
+                return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit, OSError, ImportError, MissingExtraError):
             raise
         except Exception as error:
@@ -102,6 +110,17 @@ class LazyGroup(click.Group):
         """List the commands with one line of help each."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Drop what a logger is given."""
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 @click.group(cls=LazyGroup, epilog=PROTOCOLS)

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 QUIET, FOUND, USAGE, INTERRUPTED = 0, 1, 2, 130
 PRESETS = ("ci", "deep")
 TIMEOUT = 5.0
+MOST_FINDINGS = 8
+"""Findings of one profile and variant after which a run ends."""
+NEXT_SEED = 1_000_003
+"""What is added to the seed after a finding."""
 
 
 def default_database() -> Path:
@@ -82,9 +86,10 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     """Send random requests to a server of PROTOCOL and compare it with the model of its document.
 
     On several connections it requests, subscribes, publishes, lets time pass, disconnects and reconnects; the model
-    must allow every reply and push. Without a target the reference server runs in this process on a virtual
-    clock, in every profile and variant. With TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command time is real
-    and waits are short. A failure is reduced to few steps, printed and kept.
+    must allow every reply and push. With --time it goes on after a finding.
+    Without a target the reference server runs in this process on a virtual clock, in every profile and variant.
+    With TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command time is real and waits are short.
+    A failure is reduced to few steps, printed and kept.
 
     Exit codes: 0 nothing found, 1 something found, 2 usage or the server cannot be reached, 130 interrupted.
 
@@ -124,7 +129,7 @@ def _in_process(name: str, options: Options) -> int:
         made = context.name, context.profile, context.variant
         setting = Setting(context, lambda made=made: InProcess(*made), known=known)  # type: ignore[misc]
         codes.append(_run(setting, options, share, Target("", None), ""))
-        known |= {setting.failure.key} if setting.failure is not None else frozenset()
+        known |= setting.ignored | ({setting.failure.key} if setting.failure is not None else frozenset())
     return max(codes)
 
 
@@ -144,6 +149,8 @@ def _live(name: str, text: str | None, options: Options) -> int:
         address = checked(target.address, allow_remote=options["allow_remote"])
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         context = FuzzContext(name, spoken.profile, spoken.variant)
+        if context.by_state:
+            raise TargetError(f"{name} is followed step by step in this process only: connections of several links")
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         setting = live_setting(
             context, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["reply_timeout"]
@@ -155,19 +162,25 @@ def _run(setting: Setting, options: Options, seconds: float, target: Target, ver
     from wireproof.fuzz.state_machine import PRESETS, run
 
     preset = _preset(PRESETS[options["preset"]], options)
-    if seconds:
-        setting.ends = time.monotonic() + seconds
-    failure = run(setting, preset, seed=options["seed"], database=options["database"] or default_database())
-    context = setting.context
+    ends = setting.ends = time.monotonic() + seconds if seconds else setting.ends
+    context, code = setting.context, QUIET
     where = f"{context.name} {context.profile} {context.variant}"
-    if failure is None:
-        click.echo(f"{where}: nothing found, {setting.examples} examples, {setting.asked} requests")
-        return QUIET
-    if failure.key in setting.known:
-        click.echo(f"{where}: {failure.violation.invariant}: as under another profile or variant, not shrunk again")
-        return FOUND
-    _report(setting, failure, options, target, version, where)
-    return FOUND
+    for number in range(MOST_FINDINGS):
+        kept = (options["database"] or default_database()) if not number else None  # what is ignored would be forgotten
+        failure = run(setting, preset, seed=options["seed"] + number * NEXT_SEED, database=kept)
+        if failure is None:
+            more = "nothing more" if code == FOUND else "nothing"
+            click.echo(f"{where}: {more} found, {setting.examples} examples, {setting.asked} requests")
+            return code
+        code = FOUND
+        if failure.key in setting.known:
+            click.echo(f"{where}: {failure.violation.invariant}: as under another profile or variant, not shrunk again")
+        else:
+            _report(setting, failure, options, target, version, where)
+        if not seconds or time.monotonic() >= ends:
+            break
+        setting.go_on(ends)
+    return code
 
 
 def _preset(preset: Preset, options: Options) -> Preset:

@@ -1,4 +1,4 @@
-"""Options and commands of `wireproof fuzz` under the names they had: accepted for one release, with a hint."""
+"""Options of `wireproof fuzz` under the names they had: accepted for one release, with a hint."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 import click
 
-__all__ = ["RENAMED_COMMANDS", "CommandWithRenamedOptions", "hint"]
+__all__ = ["CommandWithRenamedOptions", "hint"]
 
-RENAMED_COMMANDS = {"planted": "seeded-bugs"}
-"""Old name of a subcommand -> its name."""
 RENAMED_OPTIONS: Mapping[str, str] = {"--effort": "--preset", "--fault": "--bug", "--patience": "--reply-timeout"}
 """Old name of an option -> its name."""
 

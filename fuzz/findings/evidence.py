@@ -12,7 +12,7 @@ from wireproof.fuzz.findings.capture import is_available, write_capture
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
-from wireproof.fuzz.live.execution import PROBE
+from wireproof.fuzz.live.execution import PROBE, PROBES
 from wireproof.fuzz.live.token_substitution import placeholder, tokens_in
 from wireproof.fuzz.script import to_json
 from wireproof.protocols import Request, Role
@@ -36,7 +36,7 @@ def write_evidence(folder: Path, finding: FuzzFinding, context: FuzzContext, tra
     came = {
         line.name: [len(line.received), str(line.ended) if line.ended in BY_TARGET else "open"]
         for line in found
-        if line.name != PROBE
+        if line.name not in PROBES
     }
     served = [len(line.received) for line in found if line.name == PROBE and line.due == 0]
     from jinja2 import Environment, FileSystemLoader, StrictUndefined

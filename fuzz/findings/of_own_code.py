@@ -8,6 +8,7 @@ from dataclasses import replace
 from wireproof.fuzz.coverage_guided import FuzzerResult
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.shrink import smaller
+from wireproof.fuzz.invariants.ending import ENDLESS
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.known_targets import CodeTarget
 
@@ -15,12 +16,14 @@ __all__ = ["broken", "finding_of"]
 
 AGAIN = 3
 SHRINK_S = 20.0
-"""Seconds after which an input is not reduced any further: each try on code that does not end takes seconds."""
+"""Seconds after which an input is not reduced any further; one that does not end is not reduced, and replayed once."""
 
 
 def broken(target: CodeTarget, name: str, data: bytes) -> InvariantError | None:
-    """Return the invariant that an input breaks; None for none."""
+    """Return the invariant that an input breaks; None for none. An empty input stands for what was recorded."""
     try:
+        if not data:
+            target.check_recorded(name)
         target.check(name, data)
     except InvariantError as violation:
         return violation
@@ -46,14 +49,15 @@ def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -
         other = broken(target, name, data)
         return other is not None and (other.invariant, other.shape) == (found.invariant, found.shape)
 
-    deadline = time.monotonic() + SHRINK_S
-    data = smaller(result.crash, lambda data: time.monotonic() < deadline and same(data))
-    again = sum(same(data) for _ in range(AGAIN))
+    deadline, data, tries = time.monotonic() + SHRINK_S, result.crash, 1
+    if found.shape != ENDLESS:
+        data, tries = smaller(data, lambda data: time.monotonic() < deadline and same(data)), AGAIN
+    again = sum(same(data) for _ in range(tries))
     told = target.described(name, data)
     return FuzzFinding(
         target.name,
         found.invariant,
-        str(broken(target, name, data) or found),
+        str((broken(target, name, data) if data != result.crash else None) or found),
         found.shape,
         name,
         told.profile,
@@ -62,4 +66,4 @@ def finding_of(target: CodeTarget, name: str, result: FuzzerResult, seed: int) -
         steps=told.steps,
         executions=result.progress.executions,
         seed=seed,
-    ).rerun(again, AGAIN)
+    ).rerun(again, tries)

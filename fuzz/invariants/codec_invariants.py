@@ -346,10 +346,14 @@ def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Messag
     changed = msgspec.structs.replace(message, **{name: value})
     try:
         data = codec.encode(changed)
-    except LocalProtocolError:
+    except LocalProtocolError as error:
+        where = f"{message.NAME}.{name}"
         if fits:
-            detail = f"{message.NAME}.{name} = {value!r} is refused"[:300]
-            raise InvariantError("every value of a field can be written", detail, f"{message.NAME}.{name}") from None
+            detail = f"{where} = {value!r} is refused"[:300]
+            raise InvariantError("every value of a field can be written", detail, where) from None
+        if isinstance(kind, UInt | Flag | Raw) and fits is False and where not in str(error):
+            detail = f"{where} = {value!r} is refused by: {error}"[:300]
+            raise InvariantError("a refusal names the field", detail, where) from None
         return
     again = None if fits is False else decode(data)
     if fits is False or (again is not None and again != changed):

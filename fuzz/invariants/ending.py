@@ -11,7 +11,10 @@ from types import FrameType
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 
-__all__ = ["LONGEST_S", "ending"]
+__all__ = ["ENDLESS", "LONGEST_S", "ending"]
+
+ENDLESS = "endless"
+"""The shape of what does not end."""
 
 LONGEST_S = 5.0
 """Seconds of processor time that one input may take; the slowest seed takes some hundredths."""
@@ -41,7 +44,7 @@ def ending(seconds: float = LONGEST_S) -> Iterator[None]:
     except _EndlessError as error:
         frame = traceback.extract_tb(error.__traceback__)[-2]
         detail = f"{seconds:g} s of processor time are not enough, in {frame.name}"
-        raise InvariantError("every input comes to an end", detail, "endless") from None
+        raise InvariantError("every input comes to an end", detail, ENDLESS) from None
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)

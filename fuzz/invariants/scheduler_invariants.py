@@ -12,6 +12,7 @@
 # - late by at most a tick: after time has passed, no record waits whose instant is a tick or more ago;
 # - never lost, never kept: both hold the same records at all times, even between two slices;
 # - never twice: no delivery after a delivery or a cancel;
+# - sliced: one callback of the clock moves and delivers no more records than a slice has;
 # - in order: records are delivered by instant, ties in the order in which they were filed. A record that was moved to
 #   a later instant has no rank among ties, because the scheduler may move it lazily; an advance during which records
 #   were scheduled or cancelled is not checked for order.
@@ -25,14 +26,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.reference_server import buckets, scheduler
 from wireproof.reference_server.buckets import Bucket
-from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.clock import Timer, VirtualClock
 from wireproof.reference_server.scheduler import Scheduler
 
 __all__ = ["RECORDS", "ScheduleCheck", "ScheduledRecord", "small_steps"]
@@ -65,11 +66,24 @@ def small_steps() -> Iterator[None]:
         scheduler.CHUNK, scheduler.FEW, buckets.RUN = sizes
 
 
+class _SlicedClock(VirtualClock):
+    """A virtual clock that shows each callback to `around`."""
+
+    def __init__(self, start: int, around: Callable[[Callable[[], object]], object]) -> None:
+        super().__init__(start_monotonic_ns=start)
+        self._around = around
+
+    def call_at(self, when_ns: int, callback: Callable[[], object]) -> Timer:
+        """Run `callback`, as `VirtualClock` does."""
+        return super().call_at(when_ns, lambda: self._around(callback))
+
+
 class ScheduleCheck:
     """A scheduler and its model on a virtual clock; `tick` and `start` are in ns, `items` is the size of a slice."""
 
     def __init__(self, *, tick: int = 1, items: int = 4, start: int = 0) -> None:
-        self.clock, self.tick = VirtualClock(start_monotonic_ns=start), 1 << tick.bit_length() - 1
+        self.clock, self.tick = _SlicedClock(start, self._slice), 1 << tick.bit_length() - 1
+        self._most_in_slice = items + buckets.RUN
         self.scheduler: Scheduler[ScheduledRecord] = Scheduler(
             self.clock, self._on_due, tick_ns=tick, slice_items=items
         )
@@ -146,6 +160,14 @@ class ScheduleCheck:
         if empty > len(held._far) - empty + 2 * scheduler.SPARSE + 2:
             detail = f"{empty} empty spans beside {len(held._far) - empty} others"
             raise InvariantError("memory is proportional to the live items", detail, "empty spans")
+
+    def _slice(self, callback: Callable[[], object]) -> None:
+        """Run a callback of the clock, in which only as many records may be moved and delivered as a slice has."""
+        before, applied = {one: one.bucket for one in self.records}, self._count
+        callback()
+        touched = sum(one.bucket is not before[one] for one in self.records) - (self._count - applied)
+        if touched > self._most_in_slice:
+            self._break("work is sliced by count", f"{touched} records in one slice of {self._most_in_slice}", "slice")
 
     def _on_due(self, item: ScheduledRecord) -> None:
         if item not in self.model:

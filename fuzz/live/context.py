@@ -98,6 +98,15 @@ class FuzzContext:
         link = self.symbols.protocol.link
         return (*link.handshake(), link.sync_request())
 
+    @cached_property
+    def datagram_probes(self) -> tuple[tuple[str, Request], ...]:
+        """Links over datagrams that the target declares, each with a request that is answered at once."""
+        links = self.symbols.protocol.links
+        if self.features is None:
+            return ()
+        asked = [(one, link.sync_request()) for one, link in links.items() if link.transport == "datagram"]
+        return tuple((one, request) for one, request in asked if not self.may_refuse(one, (request,)))
+
     def dissection(self, link: str = "") -> Dissection:
         """Return a dissection of both directions of a new connection on `link`."""
         return Dissection(self.symbols.protocol.link_of(link), self.symbols.codec)

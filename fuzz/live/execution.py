@@ -14,10 +14,13 @@ from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines
 from wireproof.fuzz.script import Script, performing
 from wireproof.protocols import Request
 
-__all__ = ["PROBE", "playing", "sync_request_of"]
+__all__ = ["DATAGRAM_PROBE", "PROBE", "PROBES", "playing", "sync_request_of"]
 
 PROBE = "~probe"
 """The connection that is opened last; it must be served whatever the script sent."""
+DATAGRAM_PROBE = "~datagram"
+"""The same over datagrams."""
+PROBES = frozenset({PROBE, DATAGRAM_PROBE})
 
 
 def playing(script: Script, context: FuzzContext, *, patience: float, measure: bool = False) -> ActionGenerator[Trace]:
@@ -32,6 +35,7 @@ def playing(script: Script, context: FuzzContext, *, patience: float, measure: b
         if line.name in still_open and line.ended not in BY_TARGET:
             yield from _wait_for_due(line, context, trace, patience)
     yield from _probe(context, trace, patience)
+    yield from _probe_datagrams(context, trace, patience)
     for name in sorted(still_open):
         answer = yield Read(name, 0.0)
         if answer.kind is not Kind.SILENT:
@@ -85,6 +89,18 @@ def sync_request_of(line: PlayedConnection) -> Request | None:
         return line.link.sync_request() if line.may_ask else None
     except LookupError:
         return None
+
+
+def _probe_datagrams(context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:
+    """Send a datagram that must be answered on each link over datagrams."""
+    for link, request in context.datagram_probes:
+        opened = yield Open(DATAGRAM_PROBE, link, "datagram")
+        trace.append(TraceEvent(round(opened.now * 1e6), DATAGRAM_PROBE, opened.kind, opened.data, link))
+        if opened.kind is Kind.OPENED:
+            data = context.encode(request)
+            yield from _do(trace, Write(DATAGRAM_PROBE, data), DATAGRAM_PROBE, data)
+            yield from _do(trace, Read(DATAGRAM_PROBE, patience), DATAGRAM_PROBE)
+            yield Shut(DATAGRAM_PROBE, "close")
 
 
 def _probe(context: FuzzContext, trace: Trace, patience: float) -> ActionGenerator[None]:

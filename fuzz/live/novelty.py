@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from wireproof.fuzz.live.exchanges import PlayedConnection, shape_of
-from wireproof.fuzz.live.execution import PROBE
+from wireproof.fuzz.live.execution import PROBES
 
 __all__ = ["SeenShapes", "shapes"]
 
@@ -13,7 +13,7 @@ __all__ = ["SeenShapes", "shapes"]
 def shapes(found: Iterable[PlayedConnection]) -> Iterator[str]:
     """Yield a shape for each reply (previous reply, request, reply) and for how each connection ended."""
     for line in found:
-        if line.name == PROBE:
+        if line.name in PROBES:
             continue
         before = "nothing"
         context = line.context

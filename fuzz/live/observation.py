@@ -12,7 +12,7 @@ from wireproof.conformance.model.trace import Kind, Trace
 from wireproof.conformance.run.processes import Usage
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import PlayedConnection, lines
-from wireproof.fuzz.live.execution import PROBE
+from wireproof.fuzz.live.execution import DATAGRAM_PROBE, PROBE, PROBES
 from wireproof.fuzz.script import Script
 
 __all__ = ["Play", "Suspicion", "normalised"]
@@ -60,8 +60,8 @@ class Play:
 
     @cached_property
     def lines(self) -> list[PlayedConnection]:
-        """Every connection except the probe."""
-        return [line for line in lines(self.trace, self.context) if line.name != PROBE]
+        """Every connection except the probes."""
+        return [line for line in lines(self.trace, self.context) if line.name not in PROBES]
 
     @cached_property
     def probe(self) -> PlayedConnection | None:
@@ -73,6 +73,12 @@ class Play:
     def serves(self) -> bool:
         """Whether the probe got all its replies."""
         return self.probe is not None and bool(self.probe.answered) and self.probe.due <= 0
+
+    @property
+    def serves_datagrams(self) -> bool:
+        """Whether every datagram that had to be answered was."""
+        found = [line for line in lines(self.trace, self.context) if line.name == DATAGRAM_PROBE]
+        return all(line.received for line in found)
 
     @property
     def memory(self) -> int | None:

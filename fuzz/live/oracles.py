@@ -73,6 +73,13 @@ def hang(play: Play) -> Suspicion | None:
     return Suspicion("others are served", f"a new connection with one request is {how}", how.split(" ", 1)[0])
 
 
+def datagrams(play: Play) -> Suspicion | None:
+    """Report that a datagram which must be answered is not."""
+    if play.death is not None or not play.serves or play.serves_datagrams:
+        return None
+    return Suspicion("datagrams are served", f"a datagram is unanswered for {play.patience:g} s", "datagram")
+
+
 def _undisturbed(play: Play) -> Iterator[PlayedConnection]:
     """Yield the connections on which every reply is required: those whose replies come in order."""
     if hang(play) is None and play.death is None:
@@ -168,7 +175,7 @@ def spin(play: Play) -> Suspicion | None:
 
 ORACLES: Mapping[str, Oracle] = {
     one.__name__: one
-    for one in (sanitizer, death, hang, spin, memory, broken, ended, stuck, lost, leak, disagreement)
+    for one in (sanitizer, death, hang, datagrams, spin, memory, broken, ended, stuck, lost, leak, disagreement)
 }  # fmt: skip
 """Name -> oracle, the most specific first."""
 SAMPLED = frozenset({"memory is linear in the input", "an idle server rests"})

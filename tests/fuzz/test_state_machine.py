@@ -157,8 +157,9 @@ def test_what_cannot_be_run_is_reported(arguments: tuple[str, ...], message: str
 
 
 def test_a_deep_run_keeps_its_examples_where_it_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "InProcess", partial(InProcess, mutant="publish-always-accepted"))
+    monkeypatch.setattr(commands, "InProcess", partial(InProcess, mutant="list-names-the-expired"))
     monkeypatch.setattr(commands, "Setting", partial(Setting, shrink_s=0.1))
+    monkeypatch.setattr(commands, "MOST_FINDINGS", 1)
     where = ("--profile", "7.1.0", "--variant", "uint16", "--findings", str(tmp_path / "f"))
 
     monkeypatch.chdir(tmp_path)
@@ -167,3 +168,16 @@ def test_a_deep_run_keeps_its_examples_where_it_is_reported(tmp_path: Path, monk
     assert result.exit_code == 1, result.output
     assert sorted(one.name for one in tmp_path.iterdir()) == ["examples", "f"]
     assert any((tmp_path / "examples").rglob("*"))
+
+
+def test_with_a_time_it_goes_on_after_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "InProcess", partial(InProcess, mutant="list-names-the-expired"))
+    monkeypatch.setattr(commands, "Setting", partial(Setting, shrink_s=0.1))
+    monkeypatch.setattr(commands, "MOST_FINDINGS", 2)
+    where = ("--profile", "7.1.0", "--variant", "uint16", "--findings", str(tmp_path / "f"))
+
+    result = invoked(*where, "--preset", "deep", "--time", "20", "--database", str(tmp_path / "examples"))
+
+    assert result.exit_code == 1, result.output
+    found = list(load_all(tmp_path / "f"))
+    assert len({one.key for one in found}) == len(found) == 2

@@ -15,6 +15,8 @@ from wireproof.fuzz.store_steps import (
     AdvanceStep,
     ConnectStep,
     DisconnectStep,
+    HeldStep,
+    PartsStep,
     RequestStep,
     Step,
     describe_step,
@@ -144,3 +146,22 @@ def test_steps_are_described_and_kept_as_a_script() -> None:
     assert [describe_step(step) for step in steps[-3:]] == [
         f"a sends INSERT(quota=7, ttl_type=4, ttl=30, key={K.hex()} \"key\")", "1.5 s pass", "a ends (half)",
     ]  # fmt: skip
+
+
+HELD = (b(Subscribe(C)), HeldStep("b", a(Publish(C, b"m"), INSERT)), HeldStep("a", a(Query(K), Purge(K))))
+PARTS = (PartsStep(a(INSERT), 3, b(Query(b"other"), SET)), a(Query(K)), PartsStep(a(Query(K)), 1, b(Purge(b"other"))))
+
+
+@pytest.mark.parametrize("steps", [HELD, PARTS])
+def test_clients_that_take_nothing_or_send_in_parts_are_served(steps: Sequence[Step]) -> None:
+    assert play("7.3.2", "uint16", steps).connections == ["a", "b"]
+
+
+def test_a_first_part_that_harms_another_connection_is_found() -> None:
+    with pytest.raises(InvariantError):
+        play("7.3.2", "uint16", PARTS, "unfinished-requests-in-one-place")
+
+
+def test_these_steps_are_described() -> None:
+    assert describe_step(HELD[1]).startswith("while b takes nothing, a sends PUBLISH")
+    assert " in two parts (cut 3); between them b sends QUERY" in describe_step(PARTS[0])

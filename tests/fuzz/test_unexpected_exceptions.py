@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from wireproof.fuzz import corpus, coverage_guided, parser_input
+from wireproof.fuzz.commands.group import LazyGroup
 from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.commands.machine import command as machine
 from wireproof.fuzz.commands.replay_finding import command as replay
@@ -185,3 +188,18 @@ def test_an_input_that_does_not_end_is_described(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("wireproof.fuzz.scheduler_input.ending", partial(ending, 0.2))
 
     assert TARGETS["scheduler"].described("throttr", bytes(8)).steps
+
+
+def test_what_asyncio_logs_does_not_reach_the_console(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    @click.command()
+    def noisy() -> None:
+        logging.getLogger("asyncio").warning("socket.send() raised exception.")
+        click.echo("done")
+
+    monkeypatch.setattr(LazyGroup, "get_command", lambda self, context, name: noisy)
+    assert run("noisy").output == "done\n"
+    assert not caplog.records
+    logging.getLogger("asyncio").warning("heard again")
+    assert len(caplog.records) == 1

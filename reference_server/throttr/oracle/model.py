@@ -25,7 +25,7 @@ from wireproof.protocols.throttr.requests import (
     Unsubscribe,
     Whoami,
 )
-from wireproof.reference_server.model import Disagreement, Window
+from wireproof.reference_server.model import Disagreement, NeverEnding, Window
 from wireproof.reference_server.throttr.oracle.channels import Channels
 from wireproof.reference_server.throttr.oracle.peers import COUNTED, Peer, Peers, bounds
 from wireproof.reference_server.throttr.oracle.records import Records
@@ -36,7 +36,7 @@ STANDING = ("running_since", "version")
 """Fields of INFO that never change (INFO-29, INFO-32)."""
 
 
-class DocumentModel:
+class DocumentModel(NeverEnding):
     """The model of a whole server (`wireproof.reference_server.model.ServerModel`).
 
     Times are compared within `tolerance_ns`. With `shared`, others may use the server: then counts have no upper
@@ -53,11 +53,11 @@ class DocumentModel:
         self.channels = Channels(profile, variant, self.peers, tolerance_ns=tolerance_ns, shared=shared)
         self._standing: dict[str, object] = {}
 
-    def greeting(self) -> tuple[Request, ...]:
+    def greeting(self, link: str = "") -> tuple[Request, ...]:
         """Return the first requests of a connection."""
         return (Whoami(),)
 
-    def connect(self, connection: str, at: Window, port: int | None) -> None:
+    def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
         """Report a new connection; `port` is the client's, if there is one."""
         self.channels.connected(self.peers.open(connection, at, port))
 
@@ -69,8 +69,9 @@ class DocumentModel:
         """Report a request when it is written."""
         self.peers.by_name[connection].pending[request.NAME] += 1
 
-    def answered(self, connection: str, request: Request, reply: Message, at: Window) -> Disagreement | None:
+    def answered(self, connection: str, request: Request, reply: Message | None, at: Window) -> Disagreement | None:
         """Judge the reply to the oldest pending request of a connection; None if it is allowed."""
+        assert reply is not None
         peer = self.peers.by_name[connection]
         found = self._judged(peer, request, reply, at)
         peer.is_known = True

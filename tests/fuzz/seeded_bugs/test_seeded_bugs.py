@@ -131,12 +131,11 @@ def test_budgets_are_multiplied_and_unknown_bugs_refused(monkeypatch: pytest.Mon
 def test_old_names_are_accepted_with_a_hint_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
     with_two_bugs(monkeypatch, {"one": 60, "two": None, None: None})
 
-    result = CliRunner().invoke(group, ["planted", "--fault=one"])
+    result = CliRunner().invoke(group, ["seeded-bugs", "--fault=one"])
 
     assert (result.exit_code, "1 of 1 bugs found" in result.stdout) == (0, True)
     hints = [line for line in result.stderr.splitlines() if "is now called" in line]
     assert [line.split(";")[0] for line in hints] == [
-        "wireproof: planted is now called seeded-bugs",
         "wireproof: --fault is now called --bug",
     ]
 

@@ -1,0 +1,77 @@
+"""The frames of the vectors, whose bytes and fields were written down before: they show what is wrong both ways.
+
+Both directions of a round trip follow one layout, so an error in it is not seen by encoding what was decoded. The
+vectors hold bytes and fields side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from wireproof.conformance.report.vector_store import vectors_of
+from wireproof.conformance.suite.frame_decoding import named, readings
+from wireproof.fuzz.codec_interface import CodecInterface
+from wireproof.fuzz.invariants.ending import ending
+from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected_as_findings
+from wireproof.fuzz.json_values import JsonObject
+from wireproof.protocols import Message, protocol
+from wireproof.protocols.fields import BYTES, Absent, Constant, Flag, UInt
+
+__all__ = ["check_recorded_frames"]
+
+INVARIANT = "recorded frames are read as recorded"
+INNER = "inner"
+
+
+def check_recorded_frames(name: str) -> None:
+    """Read every frame of the vectors of a protocol, under every profile and variant. Raises `InvariantError`."""
+    spoken = protocol(name)
+    for profile in spoken.profiles.values():
+        for variant in profile.variants:
+            for document in vectors_of(name, profile.name, variant):
+                for frame in document["frames"]:
+                    doing = f"while frame {frame['id']} of {profile.name} {variant} was read"
+                    with unexpected_as_findings(doing), ending():
+                        _check(name, profile.name, variant, frame)
+
+
+def _check(name: str, profile: str, variant: str, frame: JsonObject) -> None:
+    spoken = protocol(name)
+    codec: Any = spoken.codec(spoken.profiles[profile], variant)
+    data, wanted = bytes.fromhex(frame["hex"]), frame.get("error") or frame["message"]
+    if frame["direction"] == INNER:
+        read: list[object] = [named(codec.decode(spoken.profiles[profile].messages[wanted["name"]], data))]
+    else:
+        request = _message(codec, frame["reply_to"]["message"]) if "reply_to" in frame else None
+        before = [_message(codec, one["message"]) for one in frame.get("after", ())]
+        known = [one for one in before if one is not None]
+        after = known if "after" in frame and len(known) == len(before) else None
+        link = frame.get("link") or None
+        found = readings(spoken, codec, frame["direction"], data, request, link=link, after=after)
+        read = [got for _, got in found]
+    where = f"{frame['id']} of {profile} {variant}"
+    if wanted not in read:
+        detail = f"{where}: {data.hex()} is {wanted}, read as {read}"
+        raise InvariantError(INVARIANT, detail[:400], str(frame["id"]), frame["clauses"][0])
+    message = _message(codec, wanted) if "error" not in frame else None
+    if message is not None and (written := codec.encode(message)) != data:
+        detail = f"{where}: {wanted} is {data.hex()}, written {written.hex()}"
+        raise InvariantError(INVARIANT, detail[:400], str(frame["id"]), frame["clauses"][0])
+
+
+def _message(codec: CodecInterface, recorded: JsonObject) -> Message | None:
+    """Return a message from its name and its fields as JSON; None for one with other fields than bytes and numbers."""
+    kind = codec.profile.messages[recorded["name"]]
+    fields: dict[str, Any] = {}
+    for name, form in codec.layout(kind).fields:
+        value = recorded["fields"].get(name)
+        if isinstance(form, BYTES):
+            fields[name] = bytes.fromhex(value)
+        elif isinstance(form, UInt | Flag):
+            fields[name] = int(value) if isinstance(form, UInt) else value
+        elif not isinstance(form, Absent | Constant):
+            return None
+    needed = {one.encode_name for one in msgspec.structs.fields(kind) if one.required}
+    return kind(**fields) if needed <= fields.keys() else None
