@@ -12,21 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from wireproof.protocols.fields import (
-    BYTES,
-    Absent,
-    Blob,
-    Flag,
-    Kind,
-    Nested,
-    Raw,
-    Repeated,
-    Rest,
-    Rows,
-    Split,
-    Terminated,
-    UInt,
-)
+from wireproof.protocols.fields import Absent, Flag, Kind, Nested, Repeated, Rows, is_bytes, is_number
 from wireproof.protocols.messages import Message, Reply, Request
 from wireproof.protocols.profile import Layout
 from wireproof.protocols.registry import Protocol
@@ -162,11 +148,11 @@ class Plain:
         ]
 
     def _value(self, name: str, kind: Kind, value: Any) -> Any:
+        if is_number(kind):
+            return self.number(name, value)
+        if is_bytes(kind):
+            return {"hex": value.hex()}
         match kind:
-            case UInt():
-                return self.number(name, value)
-            case Raw() | Blob() | Split() | Rest() | Terminated():
-                return {"hex": value.hex()}
             case Rows():
                 return [self.fields(row) for row in value or ()]
             case Nested():
@@ -179,7 +165,7 @@ class Plain:
 
     def _parsed(self, operation: str, name: str, kind: Kind, value: object) -> Any:
         where = f"{operation}.{name}"
-        if isinstance(kind, BYTES):
+        if is_bytes(kind):
             return plain_bytes(value, where)
         words = self._words(name)
         if isinstance(value, str) and value in words:
