@@ -34,6 +34,7 @@ from wireproof.protocols import LocalProtocolError, Message, ProtocolError, Requ
 from wireproof.protocols.connection import Client, Connection
 from wireproof.protocols.fields import (
     Absent,
+    Atom,
     Constant,
     Flag,
     Json,
@@ -86,7 +87,7 @@ def _values(field: str, kind: Kind, names: Mapping[str, type[IntEnum]]) -> Seque
     match kind:
         case Constant():
             return [0]
-        case UInt():
+        case UInt() | Atom("number" | "time"):
             return [1]
         case Flag():
             return [True, False]

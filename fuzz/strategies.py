@@ -21,6 +21,7 @@ from wireproof.fuzz.codec_interface import CodecInterface
 from wireproof.protocols import Message, Reply, Request
 from wireproof.protocols.fields import (
     Absent,
+    Atom,
     Blob,
     Constant,
     Flag,
@@ -36,7 +37,9 @@ from wireproof.protocols.fields import (
     Split,
     Terminated,
     UInt,
+    Word,
 )
+from wireproof.protocols.sexp_messages import settled
 
 __all__ = ["chunked", "dialogues", "exchanges", "holding", "messages", "replies", "requests", "room"]
 
@@ -54,18 +57,19 @@ MEMBERS: Mapping[str, st.SearchStrategy[Any]] = {
 Names = Mapping[str, type[IntEnum]]
 
 
-def numbers(kind: UInt) -> st.SearchStrategy[int]:
+def numbers(kind: UInt | Atom | Word) -> st.SearchStrategy[int]:
     """Return integers that fit `kind`: boundary values and any others."""
-    edges = {0, 1, 2, 7, 60, kind.maximum - 1, kind.maximum, (kind.maximum >> 1) + 1, kind.maximum >> 1}
-    return st.sampled_from(sorted(edges)) | st.integers(0, kind.maximum)
+    low, high = kind.minimum, kind.maximum
+    edges = {low, 0, 1, 2, 7, 60, high - 1, high, (high >> 1) + 1, high >> 1}
+    return st.sampled_from(sorted(one for one in edges if low <= one <= high)) | st.integers(low, high)
 
 
 def values(kind: Kind, codec: CodecInterface) -> st.SearchStrategy[object]:
     """Return the values that a field of `kind` may hold. Raises `TypeError` for kinds that depend on the request."""
     match kind:
-        case Constant() | Lines() | Json() | JsonRows():
+        case Constant() | Lines() | Json() | JsonRows() | Atom("text"):
             return _special(kind, codec)
-        case UInt():
+        case UInt() | Word() | Atom():
             return numbers(kind)
         case Flag():
             return st.booleans()
@@ -84,8 +88,10 @@ def values(kind: Kind, codec: CodecInterface) -> st.SearchStrategy[object]:
     raise TypeError(f"{kind!r} is drawn together with its request, by exchanges()")
 
 
-def _special(kind: Constant | Lines | Json | JsonRows, codec: CodecInterface) -> st.SearchStrategy[object]:
+def _special(kind: Constant | Lines | Json | JsonRows | Atom, codec: CodecInterface) -> st.SearchStrategy[object]:
     match kind:
+        case Atom():
+            return st.binary(max_size=LONGEST)
         case Constant():
             return st.just(0)
         case Lines(row):
@@ -99,7 +105,9 @@ def _special(kind: Constant | Lines | Json | JsonRows, codec: CodecInterface) ->
 @cache
 def messages(codec: CodecInterface, message: type[Message]) -> st.SearchStrategy[Any]:
     """Return every `message` that the codec can write, except replies that hold another reply (see `exchanges`)."""
-    return st.builds(message, **{name: values(kind, codec) for name, kind in codec.layout(message).fields})
+    layout = codec.layout(message)
+    made = st.builds(message, **{name: values(kind, codec) for name, kind in layout.fields})
+    return made.map(lambda drawn: settled(layout, drawn)) if layout.is_sexp else made
 
 
 @st.composite
@@ -195,14 +203,20 @@ def _mostly(usual: st.SearchStrategy[Any], rare: st.SearchStrategy[Any]) -> st.S
 
 def _first_name(codec: CodecInterface, kind: type[Request]) -> str:
     """Return the name of the first field of any bytes, "" if there is none."""
-    return next((name for name, field in codec.layout(kind).fields if isinstance(field, Blob)), "")
+    return next((name for name, field in codec.layout(kind).fields if isinstance(field, Blob) or _is_text(field)), "")
+
+
+def _is_text(kind: Kind) -> bool:
+    return isinstance(kind, Atom) and kind.form == "text"
 
 
 def _related(
     codec: CodecInterface, request: type[Request], names: Names, pool: Sequence[bytes], depth: int
 ) -> st.SearchStrategy[Request]:
-    fields = {name: _field_values(name, kind, codec, names, pool) for name, kind in codec.layout(request).fields}
+    layout = codec.layout(request)
+    fields = {name: _field_values(name, kind, codec, names, pool) for name, kind in layout.fields}
     plain = st.builds(request, **fields)
+    plain = plain.map(lambda drawn: settled(layout, drawn)) if layout.is_sexp else plain
     if holding(codec, request) is None or depth <= 0:
         return plain
     name, longest = room(codec, request)
@@ -213,11 +227,13 @@ def _related(
 def _field_values(
     name: str, kind: Kind, codec: CodecInterface, names: Names, pool: Sequence[bytes]
 ) -> st.SearchStrategy[object]:
-    if isinstance(kind, UInt) and name in names:
+    if isinstance(kind, UInt | Word) and name in names:
         usual = st.sampled_from(list(map(int, names[name])))
         return _mostly(usual, numbers(kind))
     if isinstance(kind, Blob):
         fitting = [one for one in pool if len(one) <= kind.size.maximum]
         rare = st.sampled_from(fitting) | st.binary(max_size=min(8, kind.size.maximum))
         return _mostly(st.sampled_from(fitting[:2]), rare)
+    if _is_text(kind):
+        return _mostly(st.sampled_from(pool[:2]), st.sampled_from(pool) | st.binary(max_size=8))
     return numbers(kind) if isinstance(kind, UInt) else values(kind, codec)

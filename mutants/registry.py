@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 PACKAGES = {
+    "namechan": "wireproof.mutants.namechan",
     "psrt": "wireproof.mutants.psrt",
     "throttr": "wireproof.mutants.throttr",
     "tmqp": "wireproof.mutants.tmqp",

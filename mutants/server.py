@@ -90,7 +90,7 @@ def _edited_parts(
 
 def patched(
     server: str,
-    codec: str,
+    codec: str | Sequence[str],
     edits: Sequence[Edit],
     makers: Mapping[str, Callable[..., Any]],
     session: str,
@@ -98,12 +98,16 @@ def patched(
 ) -> dict[str, Any]:
     """Return the patches of a mutant of the package `server`: those of its edits, and its own, which act on the former.
 
-    `codec` is the package that the server speaks by, `session` the class of `server.session` for one connection.
+    `codec` is the package that the server speaks by, or several and modules, `session` the class of `server.session` for one connection.
     """
     if not edits:
         return dict(patches)
     made = _edited_parts(
-        (codec, server), edits, makers, state=f"{server}.state.State", session=f"{server}.session.{session}"
+        (*([codec] if isinstance(codec, str) else codec), server),
+        edits,
+        makers,
+        state=f"{server}.state.State",
+        session=f"{server}.session.{session}",
     )
     both_handlers = {"handlers": both(made["handlers"], patches["handlers"])} if "handlers" in patches else {}
     return {**made, **patches, **both_handlers}

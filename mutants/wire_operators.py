@@ -12,6 +12,7 @@ import msgspec
 from wireproof.protocols.fields import (
     ABSENT,
     STRUCT_CODES,
+    Atom,
     Bits,
     Blob,
     Constant,
@@ -21,6 +22,7 @@ from wireproof.protocols.fields import (
     Raw,
     Repeated,
     Rows,
+    Signed,
     UInt,
 )
 from wireproof.protocols.messages import Message, declared_layout
@@ -138,12 +140,20 @@ def _next(fields: Fields, field: str) -> str | None:
     return names[names.index(field) + 1] if field != names[-1] else None
 
 
-def _is_number(kind: Kind) -> bool:
+def _is_fixed(kind: Kind) -> bool:
     return isinstance(kind, UInt) and not isinstance(kind, Constant)
 
 
+def _is_number(kind: Kind) -> bool:
+    return _is_fixed(kind) or (isinstance(kind, Atom) and kind.form == "number")
+
+
+def _is_text(kind: Kind) -> bool:
+    return _is_blob(kind) or (isinstance(kind, Atom) and kind.form == "text")
+
+
 def _is_wide(kind: Kind) -> bool:
-    return _is_number(kind) and kind.width > 1  # type: ignore[union-attr]
+    return _is_fixed(kind) and kind.width > 1  # type: ignore[union-attr]
 
 
 def _is_bytes(kind: Kind) -> bool:
@@ -161,7 +171,7 @@ def _is_table(kind: Kind) -> bool:
 def _resized(kind: Kind, step: int) -> Kind:
     """Return the kind with its number of the next or previous size, the same where there is none."""
     match kind:
-        case Bits() | Constant() | Lines():
+        case Bits() | Constant() | Lines() | Signed():
             return kind
         case UInt():
             sizes = list(STRUCT_CODES)
@@ -183,7 +193,8 @@ def _can_be_resized(step: int) -> Callable[[Kind], bool]:
 
 
 def _swapped(value: int, kind: Any) -> int:
-    return int.from_bytes(value.to_bytes(kind.width, "little"), "big")
+    signed = isinstance(kind, Signed)
+    return int.from_bytes(value.to_bytes(kind.width, "little", signed=signed), "big", signed=signed)
 
 
 def _longer(value: bytes, kind: Kind) -> bytes:
@@ -239,14 +250,14 @@ OPERATORS = (
     _value("zero", "as zero", _is_number, lambda value, kind: 0),
     _value("swapped", "where the next field of its kind belongs, and that in its place", _is_number, None),
     _value("inverted", "as its opposite", lambda kind: isinstance(kind, Flag), lambda value, kind: not value),
-    _value("cut", "without its last byte", _is_blob, lambda value, kind: value[:-1]),
+    _value("cut", "without its last byte", _is_text, lambda value, kind: value[:-1]),
     _value("one-is-none",
            "as nothing where it is one byte", _is_blob, lambda value, kind: value if len(value) > 1 else b"", fine=True),
-    _value("padded", "with a zero byte behind it", _is_blob, _longer),
+    _value("padded", "with a zero byte behind it", _is_text, _longer),
     _value("size-of-7-bits",
            "with a size without its bit 7", _is_blob, lambda value, kind: value[: len(value) & ~0x80], fine=True),
     *(_value(f"first-{most}", f"cut at {most} bytes", _is_blob, _first(most), fine=True) for most in (62, 126, 127, 253, 254)),
-    _value("reversed", "backwards", _is_bytes, lambda value, kind: value[::-1]),
+    _value("reversed", "backwards", lambda kind: _is_bytes(kind) or _is_text(kind), lambda value, kind: value[::-1]),
     _value("zeros", "as zeros", _is_bytes, lambda value, kind: bytes(len(value))),
     _value("row-lost", "without its last part", _is_table, lambda value, kind: value[:-1]),
     _value("row-twice", "with its last part twice", _is_table, lambda value, kind: (*value, *value[-1:])),
@@ -257,6 +268,6 @@ OPERATORS = (
     _kind("narrower",
           "in a field, or behind a size, one step narrower", _can_be_resized(-1), lambda kind: _resized(kind, -1)),
     Operator(name="moved", description="behind the next field", fits=lambda kind: True, moves=True),
-    _kind("left-out", "nowhere", _is_number, lambda kind: ABSENT),
+    _kind("left-out", "nowhere", _is_fixed, lambda kind: ABSENT),
 )
 # fmt: on

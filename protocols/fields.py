@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 if TYPE_CHECKING:
     from wireproof.protocols.messages import Message
@@ -34,6 +34,11 @@ class UInt:
         if not isinstance(self.size, int):
             raise TypeError(f"the size of {self.size!r} depends on the variant: resolve it first")
         return self.size
+
+    @property
+    def minimum(self) -> int:
+        """The smallest value that fits."""
+        return 0
 
     @property
     def maximum(self) -> int:
@@ -70,6 +75,26 @@ class Bits(UInt):
     def code(self) -> str:
         """None: its byte belongs to the lead."""
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed(UInt):
+    """A signed integer, in two's complement."""
+
+    @property
+    def minimum(self) -> int:
+        """The smallest value that fits."""
+        return -(1 << (8 * self.width - 1))
+
+    @property
+    def maximum(self) -> int:
+        """The largest value that fits."""
+        return int((1 << (8 * self.width - 1)) - 1)
+
+    @property
+    def code(self) -> str:
+        """Its `struct` code."""
+        return STRUCT_CODES[self.width].lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +219,72 @@ class JsonRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Atom:
+    """An atom of an s-expression: bytes, a whole number in decimal, or a time in microseconds since 1970 UTC."""
+
+    form: Literal["text", "number", "time"]
+    minimum: int = 0
+    maximum: int = (1 << 64) - 1
+    is_member: bool = False
+    """It stands in a list behind its name, `(id 3)`; such fields are read in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A constructor of an s-expression: one of `words`, as its number. Their first letter is read in either case.
+
+    The word of number `takes` stands in a list with the next field, `(From_message 42)`; behind others that is 0.
+    """
+
+    words: tuple[str, ...]
+    takes: int = -1
+
+    @property
+    def minimum(self) -> int:
+        """The number of the first word."""
+        return 0
+
+    @property
+    def maximum(self) -> int:
+        """The number of the last word."""
+        return len(self.words) - 1
+
+
+@dataclass(frozen=True, slots=True)
 class Absent:
     """Not on the wire in this profile: decoding gives 0, encoding skips it."""
 
 
-Kind = UInt | Flag | Raw | Blob | Split | Rest | Terminated | Rows | Repeated | Nested | Json | JsonRows | Absent
+Kind = (
+    UInt
+    | Flag
+    | Raw
+    | Blob
+    | Split
+    | Rest
+    | Terminated
+    | Rows
+    | Repeated
+    | Nested
+    | Json
+    | JsonRows
+    | Atom
+    | Word
+    | Absent
+)
 BYTES = Raw | Blob | Split | Rest | Terminated
 """The kinds whose values are bytes."""
+
+
+def is_number(kind: Kind) -> TypeGuard[UInt | Atom | Word]:
+    """Say whether values of a kind are whole numbers."""
+    return isinstance(kind, UInt | Word) or (isinstance(kind, Atom) and kind.form != "text")
+
+
+def is_bytes(kind: Kind) -> bool:
+    """Say whether values of a kind are bytes."""
+    return isinstance(kind, BYTES) or (isinstance(kind, Atom) and kind.form == "text")
+
 
 U8, U16, U32, U64 = UInt(1), UInt(2), UInt(4), UInt(8)
 ABSENT = Absent()

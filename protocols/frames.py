@@ -105,7 +105,7 @@ def shown(value: object) -> str:
 def _carries(kind: Kind, value: Any) -> bool:
     match kind:
         case UInt():
-            return isinstance(value, int) and 0 <= value <= kind.maximum
+            return isinstance(value, int) and kind.minimum <= value <= kind.maximum
         case Raw(size):
             return type(value) is bytes and len(value) == size
         case Blob(size):
@@ -124,7 +124,7 @@ def _carries(kind: Kind, value: Any) -> bool:
 def _expected(kind: Kind) -> str:
     match kind:
         case UInt():
-            return f"an integer from 0 to {kind.maximum}"
+            return f"an integer from {kind.minimum} to {kind.maximum}"
         case Raw(size):
             return f"{size} bytes"
         case Blob(size):

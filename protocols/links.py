@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wireproof.protocols.connection import Client, Connection
-from wireproof.protocols.messages import Reply, Request
+from wireproof.protocols.messages import Push, Reply, Request
 
 __all__ = ["Link"]
 
@@ -52,6 +52,12 @@ class Link:
     """A right server may end it when more waits for its client than it keeps."""
     requests: tuple[type[Request], ...] = ()
     """What is asked on it; none = everything."""
+    listener: str = ""
+    """Where a server listens for it, if not where it does for the others: a name of `Service.listeners`."""
+    anytime: tuple[type[Push], ...] = ()
+    """Pushes that a server may send at any moment, whatever else happens."""
+    has_spellings: bool = False
+    """A request may be written in several ways: `spellings` of the codec has them."""
     keeps_alive: bool = False
     """Whether clients send the no-op request by themselves, at any time, so that the connection is not closed."""
 

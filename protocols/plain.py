@@ -12,22 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from wireproof.protocols.fields import (
-    BYTES,
-    Absent,
-    Blob,
-    Constant,
-    Flag,
-    Kind,
-    Nested,
-    Raw,
-    Repeated,
-    Rest,
-    Rows,
-    Split,
-    Terminated,
-    UInt,
-)
+from wireproof.protocols.fields import Absent, Constant, Flag, Kind, Nested, Repeated, Rows, is_bytes, is_number
 from wireproof.protocols.messages import Message, Push, Request
 from wireproof.protocols.profile import Layout
 from wireproof.protocols.registry import Protocol
@@ -181,11 +166,11 @@ class Plain:
         ]
 
     def _value(self, message: type[Message], name: str, kind: Kind, value: Any) -> Any:
+        if is_number(kind):
+            return self.number(name, value, message)
+        if is_bytes(kind):
+            return {"hex": value.hex()}
         match kind:
-            case UInt():
-                return self.number(name, value, message)
-            case Raw() | Blob() | Split() | Rest() | Terminated():
-                return {"hex": value.hex()}
             case Rows():
                 return [self.fields(row) for row in value or ()]
             case Nested():
@@ -199,7 +184,7 @@ class Plain:
         return {member.name.lower(): member for member in enum}
 
     def _parsed(self, where: str, message: type[Message], name: str, kind: Kind, value: object) -> Any:
-        if isinstance(kind, BYTES):
+        if is_bytes(kind):
             return plain_bytes(value, where)
         if isinstance(kind, Rows):
             if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from wireproof.protocols.errors import ErrorCode
 from wireproof.protocols.fields import (
     BYTES,
+    Atom,
     Bits,
     Blob,
     Flag,
@@ -28,9 +29,11 @@ from wireproof.protocols.fields import (
     Split,
     Terminated,
     UInt,
+    Word,
     resolve,
 )
 from wireproof.protocols.messages import Message, Push, Reply, Request, declared_layout
+from wireproof.protocols.sexp_writing import is_record, spans, written_tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +60,13 @@ class Layout:
     message: type[Message]
     lead: bytes
     fields: tuple[tuple[str, Kind], ...]
+    size: int = 0
+    """Bytes of a number before the lead that says how many follow it."""
 
     @property
     def fixed_size(self) -> int:
         """Bytes before the first body: the lead and the fixed parts (for rows, the size of one row)."""
-        return len(self.lead) + sum(fixed_size(kind) for _, kind in self.fields)
+        return self.size + len(self.lead) + sum(fixed_size(kind) for _, kind in self.fields)
 
     @property
     def is_packed(self) -> bool:
@@ -74,13 +79,20 @@ class Layout:
         return any(isinstance(kind, Json | JsonRows) for _, kind in self.fields)
 
     @property
+    def is_sexp(self) -> bool:
+        """It is the text of an s-expression."""
+        return any(isinstance(kind, Atom | Word) for _, kind in self.fields)
+
+    @property
     def in_one_pass(self) -> bool:
         """Every field stands where it is declared, sizes and bodies are not apart."""
-        return any(isinstance(kind, Terminated) for _, kind in self.fields)
+        return bool(self.size) or any(isinstance(kind, Terminated) for _, kind in self.fields)
 
     def places(self, message: Message) -> list[Place]:
         """Return where the fixed parts and bodies of `message` lie, in the order of the wire; tables have no bodies."""
-        at, found, bodies = len(self.lead), list[Place](), list[str]()
+        if self.is_sexp:
+            return self._atoms(message)
+        at, found, bodies = self.size + len(self.lead), list[Place](), list[str]()
         for name, kind in self.fields:
             if self.in_one_pass and isinstance(kind, Terminated | Rest):
                 size = len(getattr(message, name))
@@ -102,6 +114,15 @@ class Layout:
             found.append(Place(name, at, at + size, body=True))
             at += size + isinstance(kind, Split)
         return found
+
+    def _atoms(self, message: Message) -> list[Place]:
+        """Return where the values of an s-expression lie; nothing for a message that has no text."""
+        before = self.size + len(self.lead) if is_record(self.fields) else 0
+        try:
+            tokens = written_tokens(self.lead, self.fields, message)
+        except (TypeError, ValueError, OverflowError):
+            return []
+        return [Place(name, before + start, before + stop, body=True) for name, start, stop in spans(tokens)]
 
 
 def lines_size(kind: Lines, rows: tuple[Any, ...]) -> int:
@@ -140,6 +161,8 @@ class Profile:
     """The bytes each message begins with: a type byte, a status byte, or nothing."""
     replies: Mapping[type[Request], tuple[type[Reply], ...]]
     """Every request of the profile and the replies it may get, in order of preference; none = never answered."""
+    sized: Mapping[type[Message], int] = field(default_factory=dict)
+    """Message -> the bytes of a number before all else that says how many follow it."""
     pushes: tuple[type[Push], ...] = ()
     inner: tuple[type[Message], ...] = ()
     """What travels inside other messages only, but is written by name in cases."""
@@ -168,7 +191,7 @@ class Profile:
             (name, resolve(self.overrides.get((message, name), declared[name]), variant.sizes))
             for name in self.orders.get(message, declared)
         )
-        return Layout(message, self.leads.get(message, b""), fields)
+        return Layout(message, self.leads.get(message, b""), fields, self.sized.get(message, 0))
 
     @cached_property
     def messages(self) -> dict[str, type[Message]]:

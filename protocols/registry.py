@@ -19,6 +19,7 @@ PACKAGES = {
     "throttr": "wireproof.protocols.throttr",
     "psrt": "wireproof.protocols.psrt",
     "tmqp": "wireproof.protocols.tmqp",
+    "namechan": "wireproof.protocols.namechan",
 }
 """Protocol -> the package of its codec."""
 DEFAULT = next(iter(PACKAGES))

@@ -43,6 +43,7 @@ LIMITS: dict[str, tuple[click.IntRange | click.FloatRange, str]] = {
 }
 """Field of `Limits` -> its range and what it does."""
 FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 class Servers(click.Group):
@@ -176,7 +177,14 @@ def _own(option: Option) -> click.Option:
     if option.kind == "switch":
         negative = f"--no-{option.name.replace('_', '-')}"
         return click.Option([f"{flag}/{negative}"], default=option.default, help=option.help)
-    kind = {"whole": click.IntRange(int(option.least)), "seconds": click.FloatRange(option.least), "file": FILE}
+    if option.kind == "texts":
+        return click.Option([flag], multiple=True, default=option.default, help=option.help)
+    kind: dict[str, Any] = {
+        "whole": click.IntRange(int(option.least)),
+        "seconds": click.FloatRange(option.least),
+        "file": FILE,
+        "folder": FOLDER,
+    }
     return click.Option([flag], type=kind[option.kind], default=option.default, help=option.help)
 
 

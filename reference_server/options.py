@@ -14,6 +14,8 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "seconds": ((int, float), "seconds"),
     "switch": ((bool,), "True or False"),
     "file": ((Path, str, type(None)), "a path"),
+    "folder": ((Path, str, type(None)), "a path"),
+    "texts": ((tuple,), "texts"),
 }
 """Kind -> (the Python types of its values, their description in messages)."""
 
@@ -24,7 +26,8 @@ class Option:
 
     name: str
     """`max_topic_depth`; on the command line `--max-topic-depth`."""
-    kind: Literal["whole", "seconds", "switch", "file"]
+    kind: Literal["whole", "seconds", "switch", "file", "folder", "texts"]
+    """`texts` may be given several times."""
     default: Any
     help: str
     """Its description, one sentence."""

@@ -30,6 +30,7 @@ SERVICES = {
     "throttr": "wireproof.reference_server.throttr",
     "psrt": "wireproof.reference_server.psrt",
     "tmqp": "wireproof.reference_server.tmqp",
+    "namechan": "wireproof.reference_server.namechan",
 }
 """Protocol -> the package whose `create` makes its service."""
 

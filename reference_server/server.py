@@ -147,10 +147,12 @@ async def _listen_inet(endpoints: Endpoints, connections: StreamConnections, lis
 
 
 async def _listen_beside(
-    named: tuple[str, int], endpoints: Endpoints, connections: StreamConnections, listening: AsyncExitStack
+    named: tuple[str, int | Path], endpoints: Endpoints, connections: StreamConnections, listening: AsyncExitStack
 ) -> str:
     """Listen for the peers of one of the service's own listeners; return its name and address."""
     name, port = named
+    if isinstance(port, Path):
+        return f"{name} {await _listen_unix(port, connections, listening, name)}"
     server = await _listen_tcp(Endpoints(endpoints.host, port), connections, name)
     listening.callback(server.close)
     return f"{name} {_address('tcp', *server.sockets[0].getsockname()[:2])}"
@@ -193,11 +195,11 @@ async def _listen_udp(name: tuple[str, int], service: Service) -> asyncio.Datagr
     return transport
 
 
-async def _listen_unix(path: Path, connections: StreamConnections, listening: AsyncExitStack) -> str:
+async def _listen_unix(path: Path, connections: StreamConnections, listening: AsyncExitStack, name: str = "") -> str:
     loop = asyncio.get_running_loop()
     try:
         _remove_stale(path)
-        server = await loop.create_unix_server(connections.protocol, str(path), backlog=BACKLOG)
+        server = await loop.create_unix_server(lambda: connections.protocol(name), str(path), backlog=BACKLOG)
     except (OSError, ValueError) as error:
         raise BindError(f"cannot listen on unix://{path}: {_reason(error)}") from error
     listening.callback(_remove_socket, path, path.stat().st_ino)

@@ -11,6 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 __all__ = ["DIALLED", "Ids", "Limits", "Peer", "Service", "Session", "Trace", "Write", "seeded_ids"]
@@ -106,8 +107,8 @@ class Service(ABC):
         return None
 
     @property
-    def listeners(self) -> Mapping[str, int]:
-        """Name -> port of listeners beside the usual one, on the same host; 0: any free port."""
+    def listeners(self) -> Mapping[str, int | Path]:
+        """Name -> port of listeners beside the usual one, on the same host, 0: any free port; or a UNIX socket."""
         return {}
 
     @property

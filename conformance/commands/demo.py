@@ -133,8 +133,9 @@ def _test(one: Contestant, folder: Path) -> Result:
             )
             module = "wireproof.mutants" if one.mutant else "wireproof.reference_server"
             mutant = ["--mutant", one.mutant] if one.mutant else []
+            beside = reference_target.listeners(one.protocol, Path(scratch))
             with running_server(module_command(module, *serve, *mutant)) as address:
-                return _play(one, address, folder)
+                return _play(one, address, folder, *(f"--listener={name}=unix://{at}" for name, at in beside.items()))
     except StartError as error:
         click.echo(f"{one.folder}: {error}", err=True)
         return 3, {}
@@ -144,12 +145,12 @@ def _simulate(one: Contestant, folder: Path) -> Result:
     return _play(one, "simulation", folder)
 
 
-def _play(one: Contestant, target: str, folder: Path) -> Result:
+def _play(one: Contestant, target: str, folder: Path, *more: str) -> Result:
     """Play the suite in a process of its own; return its exit code and run.json."""
     play = [
         "test", one.protocol, target, "--profile", one.profile, "--variant", one.variant, "--out", str(folder),
         "--name", one.name, "--implementation-version", wireproof_version(), "--quiet",
-        *(f"--feature={feature}" for feature in sorted(reference_target.features(one.protocol))),
+        *(f"--feature={feature}" for feature in sorted(reference_target.features(one.protocol))), *more,
     ]  # fmt: skip
     try:
         done = subprocess.run(

@@ -68,6 +68,14 @@ OPTIONS = (
         "that need another feature are unsupported. The simulation has all features.",
     ),
     click.option(
+        "--listener",
+        "listeners",
+        multiple=True,
+        metavar="NAME=ADDRESS",
+        help="Where the target listens beside its usual address, as tcp://HOST:PORT or unix:///PATH; it declares the "
+        "feature of that name, too.",
+    ),
+    click.option(
         "--tls-ca",
         type=click.Path(path_type=Path, dir_okay=False),
         help="Verify the target's TLS certificate with this authority (PEM); without it no certificate is verified.",
@@ -184,12 +192,21 @@ def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Numb
     return found
 
 
+def listeners_of(options: Mapping[str, Any]) -> Mapping[str, Address]:
+    """Return the addresses of listeners by name; raises `TargetError` for what is none."""
+    pairs = [text.partition("=") for text in options["listeners"]]
+    if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
+        raise TargetError(f"--listener: expected NAME=ADDRESS, got {wrong[0]!r}")
+    return {name: parse_address(address) for name, _, address in pairs}
+
+
 def features_of(options: Mapping[str, Any], suite: Suite, address: Address | None) -> frozenset[str]:
     """Return the features that the target declares; raises `TargetError` for one that the protocol does not have."""
     try:
         found = declared(options["features"], suite.features)
     except FeatureError as error:
         raise TargetError(f"--feature: {error}") from None
+    found |= {name for name in listeners_of(options) if name in suite.features}
     if address is not None:
         return found | reached(address.scheme, suite.features)
     return found or reference_target.features(suite.protocol)

@@ -20,6 +20,7 @@ from wireproof.conformance.commands.target_options import (
     Target,
     assumed_limits,
     features_of,
+    listeners_of,
     parameters_of,
     target_of,
     target_options,
@@ -144,6 +145,7 @@ class _Test:
             parameters=parameters_of(options, self.suite),
             features=features_of(options, self.suite, target.address),
             tls=tls_of(options),
+            listeners=listeners_of(options),
         )
 
     def run(self) -> int:

@@ -134,8 +134,8 @@ class Simulation:
     def perform(self, action: Action) -> Answer:
         """Carry out one action of a player."""
         match action:
-            case Open(name, _, transport):
-                return self._open(name, is_stream=transport == "stream")
+            case Open(name, _, transport, _, listener):
+                return self._open(name, listener, is_stream=transport == "stream")
             case Write(name, data, apart):
                 wire = self._wires[name]
                 return wire.audit.checked(action, self._write(wire, data, apart or 0.0))
@@ -152,12 +152,12 @@ class Simulation:
             case ReadUsage():
                 return self._answer(Kind.MEASURED)
 
-    def _open(self, name: str, *, is_stream: bool) -> Answer:
+    def _open(self, name: str, listener: str, *, is_stream: bool) -> Answer:
         port = FIRST_PORT + self._opened
         self._opened += 1
         if is_stream:
             self._wires[name] = wire = _Wire()
-            peer = Peer("tcp", "127.0.0.1", port, wire.secure)
+            peer = Peer("tcp", "127.0.0.1", port, wire.secure, listener)
             wire.session = self._service.connect(peer, wire.write, wire.close)
         else:
             self._wires[name] = _SimulatedDatagrams(self._service, Peer("udp", "127.0.0.1", port))

@@ -33,7 +33,7 @@ import asyncio
 import errno
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -75,12 +75,15 @@ class SocketDriver:
         limiter: Limiter | None = None,
         usage: Callable[[], Any] | None = None,
         tls: ssl.SSLContext | None = None,
+        listeners: Mapping[str, Address] | None = None,
     ) -> None:
         """`usage` measures the target's process, as an object of figures, where wireproof started it.
 
-        `tls` is what is spoken where TLS is begun; without it no certificate is verified.
+        `tls` is what is spoken where TLS is begun; without it no certificate is verified. `listeners` has the
+        addresses of the target's listeners beside the usual one.
         """
         self.address = address
+        self.listeners = listeners or {}
         self.timeout = timeout
         self.limiter = limiter
         self.usage = usage
@@ -97,11 +100,15 @@ class SocketDriver:
         """What is spoken where TLS is begun."""
         return self._tls or client_context()
 
-    async def connect(self, most_held: int = HELD, *, unread: bool = False) -> Wire:
+    async def connect(self, most_held: int = HELD, *, unread: bool = False, listener: str = "") -> Wire:
         """Connect; raises `OSError`. A target that answered no connect for long is not waited for so long any more.
 
-        `unread`: as `Open.unread`.
+        `unread` and `listener`: as in `Open`.
         """
+        if listener:
+            if listener not in self.listeners:
+                raise OSError(f"the address of its listener {listener!r} is not known: --listener {listener}=ADDRESS")
+            return await connect(self.listeners[listener], self.timeout, most_held, unread=unread)
         timeout = self.timeout if self.unanswered < PATIENCE else min(self.timeout, IMPATIENT)
         try:
             wire = await connect(self.address, timeout, most_held, unread=unread)
@@ -176,8 +183,8 @@ class PlaySockets:
     async def perform(self, action: Action) -> Answer:
         """Carry out one action; raises `OSError` for this machine's own limits and `IoAuditError`."""
         match action:
-            case Open(name, _, transport, unread):
-                return await self._open(name, is_stream=transport == "stream", unread=unread)
+            case Open():
+                return await self._open(action)
             case Write(name, data, apart):
                 wire = self._wires[name]
                 return wire.audit.checked(action, self._answer(*await wire.write(data, self._driver.timeout, apart)))
@@ -219,21 +226,24 @@ class PlaySockets:
             if limiter is not None:
                 limiter.step_in()
 
-    async def _open(self, name: str, *, is_stream: bool, unread: bool) -> Answer:
+    async def _open(self, action: Open) -> Answer:
         wire: Wire | Datagrams
+        driver, is_stream = self._driver, action.transport == "stream"
         try:
-            opening = self._driver.connect(self._most_held, unread=unread) if is_stream else self._driver.datagrams()
-            wire = await opening
+            if is_stream:
+                wire = await driver.connect(self._most_held, unread=action.unread, listener=action.listener)
+            else:
+                wire = await driver.datagrams()
         except OSError as error:
             if error.errno in OURS:
                 raise
             return self._answer(Kind.RESET, (str(error) or "no answer to connect").encode())
-        self._wires[name] = wire
+        self._wires[action.connection] = wire
         self._cuts.append(wire.cuts)
         if isinstance(wire, Datagrams):
             return self._answer(Kind.OPENED, str(wire.port).encode())
-        mine = wire.transport.get_extra_info("sockname") if self._driver.address.scheme == "tcp" else None
-        return self._answer(Kind.OPENED, str(mine[1]).encode() if mine else b"")
+        mine = wire.transport.get_extra_info("sockname") if driver.address.scheme == "tcp" else None
+        return self._answer(Kind.OPENED, str(mine[1]).encode() if mine and isinstance(mine, tuple) else b"")
 
     async def _secure(self, name: str, timeout: float) -> Answer:
         wire, driver = self._wires[name], self._driver

@@ -21,6 +21,8 @@ class Open:
     transport: Literal["stream", "datagram"] = "stream"
     unread: bool = False
     """With a small receive buffer, out of which nothing is taken but by `Read`: what the target sends piles up."""
+    listener: str = ""
+    """The name of the target's listener, where it is not the usual one."""
 
 
 @dataclass(frozen=True, slots=True)

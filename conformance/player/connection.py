@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
+from wireproof.conformance.model.actions import Open
 from wireproof.conformance.model.intended import Intended
 from wireproof.conformance.model.outcome import Stopped
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.player.noop_requests import NoopRequests
 from wireproof.conformance.suite.field_boundaries import BoundaryReader
+from wireproof.conformance.suite.pattern_types import MessagePattern
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import LocalProtocolError
 
@@ -32,6 +34,8 @@ class CaseConnection:
         """How the target ended it."""
         self.may_be_closed = False
         """The case says that the target closes it there: a no-op request behind its last one may be left unanswered."""
+        self._awaited: Collection[str] = ()
+        """Names of pushes that are waited for now, though they may come at any time."""
         self.half_closed = False
         self.framed = True
         """False once bytes were sent that no request stands for: what may come after the last step is then open."""
@@ -44,6 +48,23 @@ class CaseConnection:
     def is_stream(self) -> bool:
         """Whether bytes come in order, with an end; otherwise each message is a datagram."""
         return self.link.transport == "stream"
+
+    def opening(self, *, unread: bool) -> Open:
+        """Return what opens it."""
+        return Open(self.name, self.link_name, self.link.transport, unread, self.link.listener)
+
+    @contextmanager
+    def awaiting(self, patterns: Iterable[MessagePattern]) -> Iterator[None]:
+        """Let pushes through that are named, though they may come at any time."""
+        self._awaited = frozenset(one.name for one in patterns)
+        try:
+            yield
+        finally:
+            self._awaited = ()
+
+    def passes(self, event: object) -> bool:
+        """Say whether an event is a push that may come at any time, and nobody waits for it."""
+        return isinstance(event, self.link.anytime) and event.NAME not in self._awaited
 
     @contextmanager
     def needed_open(self) -> Iterator[None]:

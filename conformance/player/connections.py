@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from copy import deepcopy
 from typing import Any, TypeVar
+from zlib import crc32
 
 import msgspec
 
@@ -45,6 +46,7 @@ from wireproof.conformance.model.wording import describe, wording
 from wireproof.conformance.player.byte_allowance import MOST, ByteAllowance
 from wireproof.conformance.player.connection import CaseConnection
 from wireproof.conformance.player.document_model import DocumentJudge
+from wireproof.conformance.suite.case_traits import message_patterns
 from wireproof.conformance.suite.pattern_types import Pattern
 from wireproof.conformance.suite.segmentation import Carrier, Segmentation
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
@@ -95,7 +97,7 @@ class CaseConnections:
         """Names of the requests sent, and PUSH where a push was expected: the groups of clauses that a case uses."""
         self.reply_to = self.field = ""
         """The request whose reply is being judged, and the field that differs."""
-        self.carrier = Carrier(segmentation)
+        self.carrier = Carrier(segmentation, crc32(symbols.case.encode()))
         self.asks_no_more = False
         """What is written now is the last request: the delivery may end our side behind it."""
         self.judge: DocumentJudge | None = None
@@ -139,7 +141,7 @@ class CaseConnections:
         if name not in self.lines:
             made = CaseConnection(name, self.symbols, self._link_name(link or ""))
             self.note("connect", name, link=made.link_name)
-            answer = yield from self.do(Open(name, made.link_name, made.link.transport, unread), name)
+            answer = yield from self.do(made.opening(unread=unread), name)
             if answer.kind is not Kind.OPENED:
                 began = any(event.kind is Kind.SENT for event in self.trace)
                 verdict = Verdict.CRASH if began else Verdict.UNTESTABLE
@@ -268,9 +270,9 @@ class CaseConnections:
         return event or (EndOfStream(0) if line.ended else None)
 
     def _own(self, line: CaseConnection) -> Message | EndOfStream | None:
-        """Return the next message that does not answer a no-op request."""
+        """Return the next message that does not answer a no-op request, and no push that may come at any time."""
         event = self._decoded(line)
-        while line.noops.drops(event):
+        while line.noops.drops(event) or line.passes(event):
             event = self._decoded(line)
         return event
 
@@ -297,7 +299,8 @@ class CaseConnections:
         """
         asked = line.noops.first_of(line.codec.pending)
         self.reply_to, self.field = asked.NAME if asked else "", ""
-        event = yield from self.event(line, self.timeout)
+        with line.awaiting(() if isinstance(wanted, str) else message_patterns(wanted)):
+            event = yield from self.event(line, self.timeout)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
             raise Stopped(

@@ -71,7 +71,10 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
 def encoded(talk: CaseConnections, line: CaseConnection, message: Message) -> IntendedFrame:
     """Return the frame of a message. Raises `Stopped` if the target closed the connection."""
     with line.needed_open():
-        return IntendedFrame(len(talk.trace), line.codec.send(message), message)
+        data = line.codec.send(message)
+        if talk.carrier.segmentation.respells and line.link.has_spellings:
+            data = talk.carrier.spelled(data, talk.symbols.codec.spellings(message))
+        return IntendedFrame(len(talk.trace), data, message)
 
 
 def _raw(talk: CaseConnections, item: Raw, line: CaseConnection) -> IntendedFrame:

@@ -233,7 +233,8 @@ def _observe(talk: CaseConnections, spec: Observe, on: str) -> ActionGenerator[N
         event = yield from talk.next(line, " or ".join(spec.labels))
     else:
         seconds = SILENCE if spec.silent is None else float(talk.symbols.number(spec.silent, "silent"))
-        event = yield from talk.event(line, seconds + talk.way.round_trip)
+        with line.awaiting(one for pattern in spec.labels.values() for one in message_patterns(pattern)):
+            event = yield from talk.event(line, seconds + talk.way.round_trip)
     if event is None and line.codec.buffered:
         got = f"{line.codec.buffered} bytes of an unfinished message"
         raise Stopped(Verdict.HANG, "silence or a whole message", got, byte=line.codec.buffered)
@@ -270,7 +271,8 @@ def _sync_request(line: CaseConnection) -> Request:
 def _ask(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:
     """Send a request whose reply must be the next message."""
     yield from talk.write(line, [*talk.noops_before(line), encoded(talk, line, request)])
-    yield from _answer_of(talk, line, request)
+    if any(one is request for one in line.codec.pending):
+        yield from _answer_of(talk, line, request)
 
 
 def _answer_of(talk: CaseConnections, line: CaseConnection, request: Request) -> ActionGenerator[None]:

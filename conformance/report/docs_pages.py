@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from wireproof.conformance.suite.cases import Clause, Suite
 from wireproof.protocols import Message, Protocol
 from wireproof.protocols.fields import (
+    Atom,
     Bits,
     Blob,
     Constant,
@@ -27,6 +28,7 @@ from wireproof.protocols.fields import (
     Split,
     Terminated,
     UInt,
+    Word,
 )
 from wireproof.protocols.messages import declared_layout
 
@@ -76,8 +78,11 @@ def layouts_page(spoken: Protocol) -> str:
             fields = {
                 name: profile.overrides.get((message, name), kind) for name, kind in declared_layout(message).items()
             }
-            lead = profile.leads.get(message, b"").hex() or "-"
-            lines.append(f"| {message.NAME} | {lead} | {', '.join(_shown(fields)) or '-'} |")
+            lead = profile.leads.get(message, b"")
+            begins = lead.decode() if lead.isalpha() and lead.isascii() else lead.hex() or "-"
+            size = profile.sized.get(message, 0)
+            begins = f"length:{size} of what follows, {begins}" if size else begins
+            lines.append(f"| {message.NAME} | {begins} | {', '.join(_shown(fields)) or '-'} |")
     return "\n".join(lines) + "\n"
 
 
@@ -109,6 +114,11 @@ def _of_several_forms(name: str, kind: Kind) -> tuple[list[str], list[str]]:
             return [f"{name}: {form}{', left out where it is none' if is_left_out else ''}"], []
         case JsonRows(row):
             return [f"a JSON array of {row.NAME}"], []
+        case Atom(form):
+            return [f"{name}: {form}"], []
+        case Word(words, takes):
+            forms = (f"({one} ...) with the next field" if at == takes else one for at, one in enumerate(words))
+            return [f"{name}: {' or '.join(forms)}"], []
         case Lines(row, count, flag):
             return [], [f"if bit {flag} is set: {name}_size:{count.size}, lines of {row.NAME}"]
     return [f"{name}_size:1, 3, 5 or 9"], [f"{name}:[{name}_size]"]
@@ -137,7 +147,7 @@ def _shown(fields: dict[str, Kind]) -> Iterator[str]:
     for name, kind in fields.items():
         if isinstance(kind, Split | Rest | Terminated):
             head, tail = _delimited(name, kind)
-        elif isinstance(kind, Bits | Constant | Json | JsonRows | Lines) or kind == LONG:
+        elif isinstance(kind, Bits | Constant | Json | JsonRows | Lines | Atom | Word) or kind == LONG:
             head, tail = _of_several_forms(name, kind)
         else:
             head, tail = _plain(name, kind)

@@ -231,9 +231,12 @@ class Asking:
         return answer
 
     async def all(self, requests: Sequence[Message]) -> list[Any]:
-        """Send requests at once; return what comes of each. Raises `OSError` where more comes than any answer has."""
+        """Send requests at once; return what comes of each that is answered.
+
+        Raises `OSError` where more comes than any answer has.
+        """
         await self.wire.write(b"".join(map(self._client.send, requests)), self._timeout)
-        return [await self._answer() for _ in requests]
+        return [await self._answer() for _ in self._client.pending]
 
     async def _answer(self) -> Any:
         event: Any = NEED_DATA

@@ -15,7 +15,7 @@ from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.registry import create_service, options_of
 from wireproof.reference_server.service import Service, seeded_ids
 
-__all__ = ["features", "options", "service", "serving_arguments"]
+__all__ = ["features", "listeners", "options", "service", "serving_arguments"]
 
 
 @cache
@@ -47,6 +47,11 @@ def options(protocol: str) -> dict[str, Any]:
         raise CaseError(f"{protocol}: its server has no option {unknown[0]!r}; it has {there}")
     folder = vectors_root() / protocol
     return {name: str(folder / value) if known[name].kind == "file" else value for name, value in wanted.items()}
+
+
+def listeners(protocol: str, scratch: Path) -> dict[str, Path]:
+    """Return the listeners beside the usual one: name -> UNIX socket in `scratch`, where such a server has it."""
+    return {name: scratch / name for name in _document(protocol).get("listeners", {})}
 
 
 def service(
@@ -85,6 +90,8 @@ def serving_arguments(protocol: str, *, profile: str, variant: str, scratch: Pat
     for name, value in options(protocol).items():
         flag = name.replace("_", "-")
         words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+    for name, option in _document(protocol).get("listeners", {}).items():
+        words += [f"--{option.replace('_', '-')}", str(listeners(protocol, scratch)[name])]
     if "udp" in features(protocol):
         words.append("--udp")
     if "tls" in features(protocol):

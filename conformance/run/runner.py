@@ -62,6 +62,8 @@ class Settings:
     """What is spoken where a case begins TLS; None: TLS that verifies no certificate."""
     route: Route = UNMEASURED
     """What lies between here and the target."""
+    listeners: Mapping[str, Address] | None = None
+    """The addresses of the target's listeners beside the usual one, by name."""
 
 
 class Plan:
@@ -277,17 +279,20 @@ async def play_all(
 
     A server that wireproof started is started again when it died, `restarts` times at most.
     """
-    limiter, timeout = Limiter(plan.settings.jobs), plan.settings.timeout
+    settings, server = plan.settings, target if isinstance(target, ServerProcess) else None
+    driver = SocketDriver(
+        target.address if isinstance(target, ServerProcess) else target,
+        timeout=settings.timeout,
+        limiter=Limiter(settings.jobs),
+        usage=server.usage if server is not None else None,
+        tls=settings.tls,
+        listeners=settings.listeners,
+    )
     scheduler: CaseScheduler
-    if isinstance(target, ServerProcess):
-        driver = SocketDriver(
-            target.address, timeout=timeout, limiter=limiter, usage=target.usage, tls=plan.settings.tls
-        )
-        scheduler = SupervisedScheduler(plan, driver, report, target, restarts)
+    if server is not None:
+        scheduler = SupervisedScheduler(plan, driver, report, server, restarts)
     else:
-        scheduler = CaseScheduler(
-            plan, SocketDriver(target, timeout=timeout, limiter=limiter, tls=plan.settings.tls), report
-        )
+        scheduler = CaseScheduler(plan, driver, report)
     try:
         await _bounded(plan, scheduler)
     except BaseExceptionGroup as group:

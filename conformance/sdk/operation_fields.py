@@ -7,7 +7,21 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from wireproof.conformance.sdk.samples import Samples
-from wireproof.protocols.fields import BYTES, Absent, Blob, Flag, Kind, Nested, Raw, Repeated, Rest, Rows, Split, UInt
+from wireproof.protocols.fields import (
+    Absent,
+    Atom,
+    Blob,
+    Flag,
+    Kind,
+    Nested,
+    Raw,
+    Repeated,
+    Rows,
+    Split,
+    UInt,
+    Word,
+    is_bytes,
+)
 from wireproof.protocols.messages import Message
 from wireproof.protocols.plain import STATUS, Plain
 from wireproof.protocols.registry import Protocol
@@ -156,9 +170,9 @@ def _fields(plain: Plain, message: type[Message], before: str = "", *, beside: b
 def _kind(plain: Plain, message: type[Message], name: str, kind: Kind) -> tuple[str, str]:
     words = None if message in plain.protocol.sdk.unnamed_numbers else plain.protocol.names.get(name)
     match kind:
-        case UInt() if words:
+        case UInt() | Word() if words:
             return "word", ", ".join(f"{one.name.lower()} {one.value}" for one in words)
-        case UInt():
+        case UInt() | Atom("number" | "time"):
             return "number", f"at most {kind.maximum}"
         case Flag():
             return "flag", "true or false"
@@ -168,5 +182,5 @@ def _kind(plain: Plain, message: type[Message], name: str, kind: Kind) -> tuple[
             return "bytes", f"at most {size.maximum}" if size.maximum < MANY else "of any size"
         case Nested():
             return "reply", "the result of another operation"
-    assert isinstance(kind, BYTES | Rest)
+    assert is_bytes(kind)
     return "bytes", "of any size"

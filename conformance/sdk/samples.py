@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from wireproof.protocols.fields import Blob, Constant, Kind, Raw, Rest, Rows, Split, Terminated, UInt
+from wireproof.protocols.fields import Atom, Blob, Constant, Kind, Raw, Rest, Rows, Split, Terminated, UInt, Word
 from wireproof.protocols.messages import Message, Reply, declared_layout
 from wireproof.protocols.plain import Plain
 
@@ -81,7 +81,9 @@ class Samples:
                 return BINARY if self.binary else TEXT
             case Raw(size):
                 return self._seen.get((name, size), bytes(size))
-            case UInt():
+            case Atom("text"):
+                return BINARY if self.binary else TEXT
+            case UInt() | Word() | Atom():
                 words = self.plain.protocol.names.get(name)
                 return sorted(words)[len(words) // 2] if words else 0
             case Rows(row):

@@ -261,6 +261,8 @@ def applies(case: Case, segmentation: Segmentation, spoken: Protocol) -> bool:
         return not case.exclusive and not _times_out(case) and _fields(case.steps).isdisjoint(spoken.counted_with_noops)
     if segmentation.half_closes:
         return all(link.half_closes for link in spoken.links.values()) and last_request(case.steps) is not None
+    if segmentation.respells:
+        return any(link.has_spellings for link in spoken.links.values())
     if case.exclusive and not _fields(case.steps).isdisjoint(spoken.time_moves):
         return False
     return not (segmentation.slow and (case.slow or case.heavy or case.exclusive or waits(case)))

@@ -10,7 +10,7 @@ from wireproof.conformance.suite.symbols import defaults
 from wireproof.protocols import Message, Protocol, ProtocolError, Reply, Request, Role
 from wireproof.protocols.codec import Codec
 from wireproof.protocols.dissect import Dissection
-from wireproof.protocols.fields import Flag, Kind, Raw, UInt
+from wireproof.protocols.fields import Atom, Flag, Kind, Raw, UInt, Word
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import declared_layout
 
@@ -104,7 +104,7 @@ def _zeros(kind: type[Message]) -> Message:
 
 def _zero(kind: Kind) -> object:
     match kind:
-        case UInt():
+        case UInt() | Word() | Atom("number" | "time"):
             return 0
         case Flag():
             return False

@@ -1,4 +1,4 @@
-"""How the bytes of a case reach the target: whole, cut, slowly, joined with others, with an end behind them.
+"""How the bytes of a case reach the target: whole, cut, slowly, joined with others, spelled otherwise, with an end.
 
 A delivery changes neither what a case asks nor what it expects, so the verdict must be the one of `whole`.
 """
@@ -36,11 +36,13 @@ class Segmentation:
     """Each write stands between two harmless requests, in one segment with them."""
     half_closes: bool = False
     """Our sending side ends right behind the last request."""
+    respells: bool = False
+    """Each request is written in another legal way, where the protocol has several."""
 
     @property
     def plain(self) -> bool:
         """Whether nothing is done to what is sent."""
-        return not (self.cut or self.joins or self.half_closes)
+        return not (self.cut or self.joins or self.half_closes or self.respells)
 
     @property
     def slow(self) -> bool:
@@ -77,6 +79,7 @@ SEGMENTATIONS: Mapping[str, Segmentation] = {
         Segmentation("joined", "in one segment with a request before and one behind", joins=True),
         Segmentation("dripped", "byte by byte, slowly", _every_byte, SLOW_GAP),
         Segmentation("half-closed", "our side ended right behind the last request", half_closes=True),
+        Segmentation("spelled", "each request in another of its legal spellings, where it has several", respells=True),
     )
 }
 WHOLE = SEGMENTATIONS["whole"]
@@ -85,11 +88,21 @@ WHOLE = SEGMENTATIONS["whole"]
 class Carrier:
     """Cuts the writes of one play, and counts what was done to them."""
 
-    def __init__(self, segmentation: Segmentation) -> None:
+    def __init__(self, segmentation: Segmentation, first: int = 0) -> None:
+        """`first`: the number of the spelling that the first request gets."""
         self.segmentation = segmentation
+        self._spelling = first
         self.changes = 0
         """Cuts, joins and early ends so far: with none, a play shows no more than `whole` does."""
         self._most, self._left = segmentation.bounds
+
+    def spelled(self, data: bytes, spellings: Mapping[str, bytes]) -> bytes:
+        """Return what is sent for a request that is usually `data`: one of its other spellings, each in its turn."""
+        if not (self.segmentation.respells and spellings):
+            return data
+        self._spelling += 1
+        self.changes += 1
+        return list(spellings.values())[self._spelling % len(spellings)]
 
     def pieces(self, data: bytes, boundaries: Boundaries) -> Sequence[tuple[bytes, float | None]]:
         """Return the pieces of one write, each with the seconds to wait behind it; None: nothing is done to it."""

@@ -41,6 +41,7 @@ from wireproof.conformance.suite.written import as_written
 from wireproof.protocols import LocalProtocolError, Message, Protocol
 from wireproof.protocols.fields import (
     Absent,
+    Atom,
     Blob,
     Constant,
     Flag,
@@ -55,6 +56,7 @@ from wireproof.protocols.fields import (
     Split,
     Terminated,
     UInt,
+    Word,
 )
 from wireproof.protocols.links import Link
 
@@ -113,6 +115,7 @@ class Symbols:
     ) -> None:
         """`parameters` are the target's where they are not the usual ones."""
         self.protocol = protocol
+        self.case = case
         self.profile = profile
         self.variant = variant
         self.codec = protocol.codec(protocol.profiles[profile], variant)
@@ -347,11 +350,11 @@ class Symbols:
                 return self._member(kind, spec, field)
             case Flag():
                 return spec
-            case UInt():
+            case UInt() | Word() | Atom("number" | "time"):
                 return self.integer(_no_bytes(spec, where), field)
             case Raw(size):
                 return self.data(spec if spec != 0 else "").ljust(size, b"\0")
-            case Blob() | Split() | Rest() | Terminated():
+            case Blob() | Split() | Rest() | Terminated() | Atom():
                 return self.data(spec)
             case Rows(row) | Repeated(row) | JsonRows(row):
                 return tuple(self.build(row, one.fields, where) for one in self._rows(spec, where))

@@ -51,12 +51,10 @@ from wireproof.conformance.suite.values import (
     options_of,
 )
 from wireproof.protocols import Protocol
-from wireproof.protocols.fields import Blob, Kind, Repeated, Rest, Rows, Split, Terminated, UInt
-from wireproof.protocols.fields import Raw as RawKind
+from wireproof.protocols.fields import Kind, Repeated, Rows, is_bytes, is_number
 from wireproof.protocols.messages import declared_layout
 
 Layouts = Sequence[Mapping[str, Kind]]
-BYTES = Blob | Split | Rest | Terminated | RawKind
 WORDS_OF_TABLES = ("any", "contiguous", "from_one")
 WORDS_OF_CUTS = ("whole", "bytes", "fields", "apart", "halves")
 DRAWN = ("key", "by", "n")
@@ -347,9 +345,9 @@ def _inner(hint: Hint, origin: type) -> tuple[Hint, ...]:
 
 
 def _sort(kinds: Sequence[Kind]) -> Sort:
-    if kinds and all(isinstance(one, UInt) for one in kinds):
+    if kinds and all(is_number(one) for one in kinds):
         return Sort.NUMBER
-    return Sort.DATA if kinds and all(isinstance(one, BYTES) for one in kinds) else Sort.OPEN
+    return Sort.DATA if kinds and all(is_bytes(one) for one in kinds) else Sort.OPEN
 
 
 def _sort_in(spec: msgspec.Struct, name: str, outer: Sort) -> Sort:

@@ -14,7 +14,7 @@ from wireproof.fuzz.live.token_substitution import placeholder
 from wireproof.fuzz.script import Script
 from wireproof.fuzz.state_paths import connections_after, examples, state_paths
 from wireproof.protocols import LocalProtocolError, ProtocolError, Request
-from wireproof.protocols.fields import BYTES, Kind, Raw, UInt
+from wireproof.protocols.fields import Kind, Raw, is_bytes, is_number
 from wireproof.protocols.links import Link
 
 if TYPE_CHECKING:
@@ -134,14 +134,14 @@ class ScriptGenerator:
 
     def _share(self, field: str, kind: Kind) -> float:
         """Return the probability that a field gets another value: high for names, low for enums."""
-        if isinstance(kind, UInt):
+        if is_number(kind):
             return 0.1 if field in self._spoken.names else 0.3
-        if isinstance(kind, BYTES) and not isinstance(kind, Raw):
+        if is_bytes(kind) and not isinstance(kind, Raw):
             return 0.8 if field in self._spoken.named_by else 0.2
         return 0.0
 
     def _value(self, kind: Kind) -> object:
-        if isinstance(kind, UInt):
+        if is_number(kind):
             edges = (0, 1, 2, kind.maximum >> 1, kind.maximum)
             return self._random.choice((*edges, self._random.randint(0, kind.maximum)))
         if self._names and self._random.random() < OLD:

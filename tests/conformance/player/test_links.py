@@ -83,7 +83,15 @@ def test_deliveries_reach_the_streams_and_leave_datagrams_alone() -> None:
     }
 
     assert set(cuts["datagrams"].values()) == {0}
-    assert cuts["the usual link"] == {"bytes": 6, "fields": 2, "beside": 2, "dripped": 6, "joined": 0, "half-closed": 1}
+    assert cuts["the usual link"] == {
+        "bytes": 6,
+        "fields": 2,
+        "beside": 2,
+        "dripped": 6,
+        "joined": 0,
+        "half-closed": 1,
+        "spelled": 0,
+    }
 
 
 def test_neighbours_stand_only_where_a_session_has_begun_and_goes_on() -> None:

@@ -17,10 +17,12 @@ from wireproof.conformance.suite.case_traits import (
     waits,
 )
 from wireproof.conformance.suite.cases import load_suite
-from wireproof.conformance.suite.segmentation import SEGMENTATIONS
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS as ALL_SEGMENTATIONS
 from wireproof.protocols import protocol
 
 REFUSED = {"send": ASK, "expect": "refused"}
+SEGMENTATIONS = {name: one for name, one in ALL_SEGMENTATIONS.items() if not one.respells}
+"""Those of a protocol whose requests have one spelling."""
 OTHERS = [name for name in SEGMENTATIONS if name != "whole"]
 
 
@@ -140,6 +142,13 @@ def test_waiting_is_found_however_deep() -> None:
     assert waits(make_case({"repeat": {"each": {"i": [1, 2]}, "steps": [{"wait": 1}]}}))
     assert waits(make_case({"by_profile": {"7.1.0": {"wait_until": {"mark": "m", "plus": 1}}}}))
     assert not waits(make_case(REFUSED))
+
+
+def test_requests_with_several_spellings_are_played_in_others() -> None:
+    spelled, asked = ALL_SEGMENTATIONS["spelled"], make_case(REFUSED)
+
+    assert not applies(asked, spelled, SPOKEN)
+    assert applies(asked, spelled, protocol("namechan"))
 
 
 def test_most_cases_of_the_suite_can_be_delivered_in_every_way() -> None:

@@ -1,0 +1,50 @@
+"""One connection of a harness: lines that create queues and publish, each answered by a line, in their order (N21)."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from wireproof.protocols.errors import RemoteProtocolError
+from wireproof.protocols.messages import Request
+from wireproof.protocols.namechan import HookServer
+from wireproof.protocols.namechan.replies import Outcome
+from wireproof.reference_server.namechan.session import NamechanSession
+from wireproof.reference_server.namechan.state import Done
+
+__all__ = ["HookSession"]
+
+
+class HookSession(NamechanSession):
+    """The server's side of the hook."""
+
+    connection: HookServer
+
+    def _connection(self) -> HookServer:
+        self._outcomes: deque[list[str]] = deque()
+        """For each request that is not answered: why it failed, or "", once that is known."""
+        return HookServer(self.state.codec, max_frame=self.state.options["max_line"])
+
+    def _begin(self) -> None:
+        """Wait as long as the harness does: there are no pings."""
+
+    def take(self, request: Request) -> None:
+        """Handle one request."""
+        self.answer(self._handlers[type(request)](request, self, self.state.clock.monotonic_ns()))
+
+    def outcome(self) -> Done:
+        """Return what takes the outcome of the request in hand; outcomes are answered in the order of requests."""
+        place: list[str] = []
+        self._outcomes.append(place)
+
+        def done(why: str) -> None:
+            place.append(why)
+            while self._outcomes and self._outcomes[0]:
+                (known,) = self._outcomes.popleft()
+                self.push(self.connection.send(Outcome(b"error " + known.encode() if known else b"ok")))
+
+        return done
+
+    def malformed(self, error: RemoteProtocolError) -> None:
+        """Say what is wrong with a line, and close."""
+        self.outcome()(error.message)
+        self.finish(error.message)

@@ -1,0 +1,164 @@
+"""What is persistent, on disk: queues, their messages, and how far a round-robin queue has come.
+
+SQLite with a write-ahead log keeps it: whole transactions or nothing after a crash, readers beside the writer, a
+full disk as an error that undoes the transaction. docs/namechan-server.md has the figures that it was chosen by.
+"""
+
+# Strategy
+#
+# All that is published in one turn of the loop is one transaction, whatever queues it is for, so that many publishers
+# share one fsync (group commit). Whether that transaction is followed by an fsync is decided by what is in it: with a
+# message of a Strong queue it is (`synchronous=FULL`), otherwise the pages go to the system's cache (`NORMAL`), where
+# they survive the death of the process but not that of the machine. Weak queues are flushed by a checkpoint, which
+# syncs the log, every few seconds.
+#
+# A page of the database has no checksum, so each message has one of its own (CRC-32 over topic, id and body). A
+# message whose checksum is wrong is never delivered: it is left out, and logged.
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+from wireproof.protocols.namechan import Delivery, Persistence, Sync
+from wireproof.reference_server.namechan.settings import Settings
+
+__all__ = ["KeptQueue", "Row", "Store", "StoreError"]
+
+log = logging.getLogger(__name__)
+
+FILE = "namechan.sqlite3"
+SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS queue (topic INTEGER PRIMARY KEY, name BLOB UNIQUE NOT NULL, delivery INTEGER NOT NULL,"
+    " sync INTEGER NOT NULL, position INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS message (topic INTEGER NOT NULL, id INTEGER NOT NULL, crc INTEGER NOT NULL,"
+    " body BLOB NOT NULL, PRIMARY KEY (topic, id)) WITHOUT ROWID",
+)
+CHUNK, CHUNK_BYTES = 256, 256 << 10
+"""The most messages and bytes, about, that are read at a time."""
+Row = tuple[int, int, bytes]
+"""Topic id, message id, body."""
+
+
+class StoreError(Exception):
+    """Raised when something cannot be written or read; nothing of the transaction was."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptQueue:
+    """A persistent queue as it was found."""
+
+    topic: int
+    name: bytes
+    settings: Settings
+    last: int
+    """The id of its last message; 0: it never had one."""
+    position: int
+    """The id of the last message that a round-robin queue delivered."""
+
+
+class Store:
+    """The file of one server; without a folder a temporary one, which the system removes."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Raises `StoreError` for a folder that cannot be used."""
+        self._where = str(folder / FILE) if folder is not None else ""
+        self._is_full: bool | None = None
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(self._where, isolation_level=None)
+            self._file.execute("PRAGMA journal_mode=WAL")
+            for statement in SCHEMA:
+                self._file.execute(statement)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{folder}: {error}") from None
+
+    def queues(self) -> list[KeptQueue]:
+        """Return the queues that are there, in the order of their ids. Raises `StoreError`."""
+        found = []
+        with _told():
+            for topic, name, delivery, sync, position in self._file.execute("SELECT * FROM queue ORDER BY topic"):
+                (last,) = self._file.execute("SELECT max(id) FROM message WHERE topic = ?", (topic,)).fetchone()
+                settings = Settings(Delivery(delivery), Persistence.PERSISTENT, Sync(sync))
+                found.append(KeptQueue(topic, bytes(name), settings, max(last or 0, position), position))
+        return found
+
+    def add_queue(self, topic: int, name: bytes, settings: Settings) -> None:
+        """Keep a queue. Raises `StoreError`."""
+        with _told():
+            self._synchronous(full=True)
+            row = (topic, name, int(settings.delivery), int(settings.sync))
+            self._file.execute("INSERT INTO queue VALUES (?, ?, ?, ?, 0)", row)
+
+    def write(self, rows: Iterable[Row], positions: Iterable[tuple[int, int]], *, sync: bool) -> None:
+        """Write messages, and (topic, position) of round-robin queues, in one transaction, with or without an fsync.
+
+        Raises `StoreError`, and then nothing of it was written.
+        """
+        try:
+            self._synchronous(full=sync)
+            self._file.execute("BEGIN IMMEDIATE")
+            self._file.executemany("INSERT INTO message VALUES (?, ?, ?, ?)", map(_with_checksum, rows))
+            for topic, position in positions:
+                self._file.execute("UPDATE queue SET position = ? WHERE topic = ?", (position, topic))
+                self._file.execute("DELETE FROM message WHERE topic = ? AND id <= ?", (topic, position))
+            self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                self._file.execute("ROLLBACK")
+            raise StoreError(str(error)) from None
+
+    def read(self, topic: int, first: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (id, body) of messages from `first` on, a chunk of them. Raises `StoreError`."""
+        size = 0
+        with _told():
+            wanted = (topic, first, CHUNK)
+            asked = "SELECT id, crc, body FROM message WHERE topic = ? AND id >= ? ORDER BY id LIMIT ?"
+            for number, checksum, body in self._file.execute(asked, wanted).fetchall():
+                if checksum != _checksum((topic, number, body)):
+                    log.warning("%s: message %d of topic %d is damaged and left out", self._where, number, topic)
+                    continue
+                yield number, body
+                size += len(body)
+                if size >= CHUNK_BYTES:
+                    return
+
+    def flush(self) -> None:
+        """Sync what was written without. Raises `StoreError`."""
+        with _told():
+            self._file.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def close(self) -> None:
+        """Write no more; what was not committed is lost, as when the process dies."""
+        self._file.close()
+
+    def _synchronous(self, *, full: bool) -> None:
+        if full is not self._is_full:
+            self._file.execute(f"PRAGMA synchronous={'FULL' if full else 'NORMAL'}")
+            self._is_full = full
+
+
+class _told:  # noqa: N801 - a context manager without state
+    """Raises `StoreError` for what SQLite raises."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise StoreError(str(error)) from None
+
+
+def _checksum(row: Row) -> int:
+    topic, number, body = row
+    return crc32(body, crc32(b"%d %d" % (topic, number)))
+
+
+def _with_checksum(row: Row) -> tuple[int, int, int, bytes]:
+    return row[0], row[1], _checksum(row), row[2]
