@@ -194,7 +194,7 @@ def parameters_of(options: Mapping[str, Any], suite: Suite) -> Mapping[str, Numb
 
 def listeners_of(options: Mapping[str, Any]) -> Mapping[str, Address]:
     """Return the addresses of listeners by name; raises `TargetError` for what is none."""
-    pairs = [text.partition("=") for text in options["listeners"]]
+    pairs = [text.partition("=") for text in options.get("listeners", ())]
     if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
         raise TargetError(f"--listener: expected NAME=ADDRESS, got {wrong[0]!r}")
     return {name: parse_address(address) for name, _, address in pairs}

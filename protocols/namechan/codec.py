@@ -203,6 +203,7 @@ def _plain_codec(layout: Layout, byte_order: str) -> tuple[Decoder, Encoder]:
     read, encode = compile_onepass(layout, byte_order)
 
     def decode(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
+        """Decode what a length counts; raises `MalformedFrameError` (lying_length)."""
         try:
             message, stop = read(buf, at, end, context)
         except MalformedFrameError as error:
@@ -219,6 +220,7 @@ def _record_codec(layout: Layout) -> tuple[Decoder, Encoder]:
     known = {b"": layout, layout.message.NAME.capitalize().encode(): layout}
 
     def decode(buf: bytes, at: int, end: int, context: FrameContext) -> tuple[Message, int]:
+        """Decode the expression of a frame; raises `MalformedFrameError` (bad_value)."""
         begin = at + len(layout.lead)
         try:
             return message_of(read_sexp(buf[begin:end]), known.get), end

@@ -40,10 +40,6 @@ class NamechanConnection(Connection):
         """Where the connection stands in its table."""
         return self._machine.state
 
-    def start_tls(self) -> bytes:
-        """There is no TLS: raises `LocalProtocolError`."""
-        raise LocalProtocolError(ErrorCode.ILLEGAL_STATE, "the protocol does not switch to TLS")
-
     @abstractmethod
     def _decode_next(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         """Decode what comes next where this side stands; see `wireproof.protocols.frames.Decoder`."""

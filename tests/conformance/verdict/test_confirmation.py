@@ -19,12 +19,14 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.player.player import Player
 from wireproof.conformance.run.case_scheduler import CaseScheduler
 from wireproof.conformance.run.runner import Plan, Settings, play_all
-from wireproof.conformance.run.segmentation_sample import ALL, OTHERS, SegmentationChoice, choice_of
+from wireproof.conformance.run.segmentation_sample import ALL, SegmentationChoice, choice_of
 from wireproof.conformance.suite.cases import Case, Suite, load_suite
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
 from wireproof.conformance.verdict.confirmation import ENOUGH, Confirmation
 from wireproof.conformance.verdict.records import Record, Run
 
 SUITE = load_suite("throttr")
+OTHERS = [name for name, one in SEGMENTATIONS.items() if name != "whole" and not one.respells]
 ORDINARY = ({"send": INSERT, "expect": "ok", "given": True}, {"send": ASK, "expect": {"QUERY_REPLY": {"quota": 7}}})
 PASS = Outcome(Verdict.PASS, Trace(), extra={"cuts": 1})
 FAIL = Outcome(Verdict.FAIL, Trace(), Guilty.TARGET, got="wrong")

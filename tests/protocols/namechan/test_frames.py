@@ -188,8 +188,6 @@ def test_what_a_client_does_not_say() -> None:
     for message in (Error(), HookPublish(b"t", b"x")):
         with pytest.raises(LocalProtocolError, match="no request"):
             client().await_reply(message)
-    with pytest.raises(LocalProtocolError, match="TLS"):
-        client().start_tls()
 
 
 def test_the_hook() -> None:
