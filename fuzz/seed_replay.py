@@ -29,6 +29,8 @@ class ReplayedSeeds:
     seeds: Sequence[bytes]
     checked: int
     broken: FuzzerResult | None = None
+    per_second: float = 0.0
+    """Seeds that were checked in a second of processor time."""
 
 
 def replayed_seeds(
@@ -53,14 +55,16 @@ def replayed_seeds(
         return ReplayedSeeds(seeds, 0, FuzzerResult(FuzzerProgress(0, 0, 0, 0), b"", str(violation), violation))
     order = list(dict.fromkeys(seeds))
     Random(f"replay {seed}").shuffle(order)
-    began = time.process_time()
+    began, number, rate = time.process_time(), 0, 0.0
     for number, data in enumerate(order, 1):
         try:
             target.check(name, data)
         except InvariantError as violation:
-            rate = int(number / (time.process_time() - began + 1e-9))
-            progress = FuzzerProgress(number, 0, len(order), rate)
-            return ReplayedSeeds(seeds, number, FuzzerResult(progress, data, str(violation)))
-        if time.process_time() - began > seconds or number == most:
-            return ReplayedSeeds(seeds, number)
-    return ReplayedSeeds(seeds, len(order))
+            rate = number / (time.process_time() - began + 1e-9)
+            progress = FuzzerProgress(number, 0, len(order), int(rate))
+            return ReplayedSeeds(seeds, number, FuzzerResult(progress, data, str(violation)), rate)
+        spent = time.process_time() - began
+        rate = number / (spent + 1e-9)
+        if spent > seconds or number == most:
+            break
+    return ReplayedSeeds(seeds, number, per_second=rate)

@@ -7,8 +7,9 @@ import time
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 
+from wireproof.conformance.mutation.client_pool import client_results
 from wireproof.conformance.mutation.clients import ClientMutantResult, ClientMutationRun
 from wireproof.mutants.mutant import ClientMutant
 
@@ -30,14 +31,18 @@ def run_clients(
     """
     began = time.monotonic()
     chosen = _chosen(run, mutants, groups, sample)
-    alarms = run.false_alarms()
+    results: list[ClientMutantResult] = []
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("mutants of the client", total=len(chosen))
+
+        def report(result: ClientMutantResult) -> None:
+            results.append(result)
+            bar.advance(task)
+            _print_result(console, result, details=details)
+
+        alarms = client_results(run, chosen, report)
     for message in alarms:
         console.print(f"false alarm: the reference client fails {message}", markup=False)
-    results = [
-        run.result(one) for one in track(chosen, console=console, transient=True, disable=not console.is_terminal)
-    ]
-    for one in results:
-        _print_result(console, one, details=details)
     killed = sum(bool(one.killer) for one in results)
     how = f"sampled 1 in {sample}, " if sample > 1 else ""
     console.print(

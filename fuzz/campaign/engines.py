@@ -20,9 +20,11 @@ from wireproof.fuzz.live.live_campaign import Campaign, CampaignFinding, Campaig
 from wireproof.fuzz.script import Script, ScriptError, from_json, to_json
 from wireproof.fuzz.seed_replay import REPLAY_S, replayed_seeds
 
-__all__ = ["EngineOptions", "fuzz_own_code", "fuzz_server", "shares"]
+__all__ = ["EngineOptions", "fuzz_own_code", "fuzz_server", "seeds_in", "shares"]
 
-MOST_SEEDS = 2000
+FEWEST_SEEDS, MOST_SEEDS = 50, 2000
+SLOWER = 20
+"""Times that an execution is slower when its lines are instrumented, at most."""
 SERVER = "server"
 
 
@@ -47,6 +49,13 @@ def shares(engines: list[str], seconds: int) -> list[tuple[str, int]]:
     return [(engine, max(1, share) if seconds else 0) for engine, share in found]
 
 
+def seeds_in(seconds: int, per_second: float) -> int:
+    """Return how many seeds fill half of SECONDS; libFuzzer runs all of them before it looks at its time."""
+    if not seconds:
+        return MOST_SEEDS
+    return min(MOST_SEEDS, max(FEWEST_SEEDS, int(per_second * seconds / SLOWER / 2)))
+
+
 def fuzz_own_code(
     target: CodeTarget, engine_options: EngineOptions, board: Board, row: EngineRow
 ) -> FuzzFinding | None:
@@ -67,7 +76,7 @@ def fuzz_own_code(
     if replayed.broken is not None:
         result = replayed.broken
     elif coverage_guided.is_available():
-        corpora.seed(corpus, replayed.seeds, MOST_SEEDS, engine_options.seed)
+        corpora.seed(corpus, replayed.seeds, seeds_in(row.share, replayed.per_second), engine_options.seed)
         result = coverage_guided.run(
             target,
             engine_options.protocol,

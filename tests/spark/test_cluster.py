@@ -95,6 +95,8 @@ def submitted(cluster: str, wheel: Path, script: Path, lake: Path, *words: str) 
     return done.stdout
 
 
+@pytest.mark.nightly
+@pytest.mark.timeout(240)
 def test_runs_go_into_a_lake_on_a_cluster_of_two_workers(
     cluster: str,
     wheel: Path,

@@ -22,7 +22,7 @@ from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.fuzz import corpus as corpora
 from wireproof.fuzz import coverage_guided, property_based
 from wireproof.fuzz.campaign.board import Board
-from wireproof.fuzz.campaign.engines import shares
+from wireproof.fuzz.campaign.engines import FEWEST_SEEDS, MOST_SEEDS, seeds_in, shares
 from wireproof.fuzz.campaign.regressions import Replayed, cases_made_of_findings, inputs
 from wireproof.fuzz.commands import campaign as module
 from wireproof.fuzz.commands.group import command as fuzz
@@ -244,3 +244,11 @@ def test_on_a_terminal_the_board_is_drawn_anew(tmp_path: Path, monkeypatch: pyte
 
     assert result.exit_code == 0
     assert "exec/s" in file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "per_second", "number"),
+    [(0, 5.0, MOST_SEEDS), (1, 1_000.0, FEWEST_SEEDS), (60, 1_000.0, 1_500), (3_600, 10_000.0, MOST_SEEDS)],
+)
+def test_seeds_fill_half_of_the_time_at_most(seconds: int, per_second: float, number: int) -> None:
+    assert seeds_in(seconds, per_second) == number

@@ -15,8 +15,12 @@ from wireproof.fuzz.script import from_json, size, to_json
 from wireproof.protocols.throttr.requests import Insert
 
 CONTEXT = FuzzContext("throttr", "7.1.0", "uint16")
-CONTEXT.others.extend(list(CONTEXT.seeds())[:40])
 INSERT = CONTEXT.encode(Insert(7, 4, 30, b"~00000001~k"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _scripts_to_mutate() -> None:
+    CONTEXT.others.extend(list(CONTEXT.seeds())[:40])
 
 
 @pytest.mark.parametrize("name", MUTATORS)
