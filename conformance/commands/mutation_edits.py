@@ -26,11 +26,11 @@ class ScoredEdits:
 
 def score_edits(run: MutationRun, number: int, seed: int, console: Console) -> ScoredEdits:
     """Draw `number` edits and run them; print the survivors, each with its explanation if it has one, and the score."""
-    packages = server_packages(run.suite.protocol)
+    packages, known = server_packages(run.suite.protocol), explanations()
     sample = draw(run.recorded, packages, number, seed, jobs=run.jobs)
     results = run_edits(run.recorded, sample, jobs=run.jobs)
-    found = ScoredEdits(sample, EditScore(results, explanations()))
-    for place in stale(explanations(), all_edits(packages)):
+    found = ScoredEdits(sample, EditScore(results, known))
+    for place in stale(known, all_edits(packages)):
         console.print(f"explained, but there is no such edit: {' | '.join(place)}", markup=False)
     for kind in (*SurvivalReason, None):
         for one in found.score.survivors(kind):

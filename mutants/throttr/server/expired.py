@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wireproof.mutants.edits import Edit, edit, first
 from wireproof.mutants.throttr.server.mutant import ServerMutant, mutant
-from wireproof.mutants.throttr.server.patches import GRAVES
+from wireproof.mutants.throttr.server.patches import GRAVES, V732
 from wireproof.protocols.messages import Request
 from wireproof.protocols.throttr.requests import Get, Query
 
@@ -28,11 +28,28 @@ def answering(kind: type[Request], when: str) -> Edit:
     return first(f"RecordRequests.{kind.NAME.lower()}", "dead = self._store.dead(key, self._state.now)", answer)
 
 
+def _shortened_by(method: str) -> Edit:
+    """Let a store remember the keys whose expiry `method` brought forward."""
+    return first(
+        f"Store.{method}", "if 0 < due < record.due: vars(self).setdefault('shortened', set()).add(record.key)"
+    )
+
+
+def _also_shortened(rows: str) -> Edit:
+    """Let a listing name what expired and was brought forward."""
+    dead = "(one for one in self._state.store.buried(now) if one.key in vars(self._state.store).get('shortened', ()))"
+    return edit(f"Listings.{rows}", "self._state.store.live(now)", f"[*self._state.store.live(now), *{dead}]")
+
+
 ASKING = ((Query, "EXPIRY-1"), (Get, "EXPIRY-2"))
 LATELY = f"dead and self._state.now < dead.due + 10 * {SECOND}"
 DEAD = "store.graves.values()"
 
 MUTANTS: tuple[ServerMutant, ...] = (
+    mutant("list-goes-by-the-first-expiry", "LIST names a record whose TTL was shortened until its first expiry.",
+           "EXPIRY-6", *GRAVES, _shortened_by("move"), _also_shortened("_list_rows")),
+    mutant("stats-goes-by-the-first-expiry", "STATS names a buffer that was set again with less TTL until its first expiry.",
+           "EXPIRY-7", *GRAVES, _shortened_by("overwrite"), _also_shortened("_stats_rows"), profiles=V732),
     *(mutant(f"{kind.NAME.lower()}-answers-once-more", f"The first {kind.NAME} after it expired still finds a record.",
              f"{clause} TTL-16", *GRAVES, answering(kind, "dead.minute >= 0 and not setattr(dead, 'minute', -1)"))
       for kind, clause in ASKING),
