@@ -19,6 +19,7 @@ COMMANDS = {
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
     "replay": ("wireproof.fuzz.commands.replay_finding", "Replay a finding: does it still reproduce?"),
+    "compare": ("wireproof.conformance.commands.compare", "Compare two runs: what broke, what was fixed."),
     "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
     "ingest": ("wireproof.conformance.commands.ingest", "Take runs into a lake: all runs, with history (Spark)."),
     "site": ("wireproof.conformance.commands.site", "Write the pages of a lake: matrices, trends, changes (Spark)."),

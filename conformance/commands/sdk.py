@@ -231,11 +231,11 @@ class _SdkTest:
 
     def _report(self, run: Run, comparison: Comparison, code: int, where: Path | None) -> None:
         records = self.records
+        if self.options["junit"]:  # files come first: whoever reads what is printed may stop reading
+            write_junit(self.options["junit"], run, records)
+        write_step_summary(run, records)
         show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
         for case in comparison.stale:
             click.echo(f"stale in the baseline: {case} no longer fails", err=True)
-        if self.options["junit"]:
-            write_junit(self.options["junit"], run, records)
-        write_step_summary(run, records)
         click.echo(closing_line(RESULTS[code], records, run, where))

@@ -186,10 +186,10 @@ class _Test:
         if left_out:
             message = f"{left_out} cases not played: they require a fresh server (restart it to play them)"
             self.console.print(message, soft_wrap=True)
-        self._report(plan, records, comparison, code, where)
-        if self.options["junit"]:
+        if self.options["junit"]:  # files come first: whoever reads what is printed may stop reading
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
+        self._report(plan, records, comparison, code, where)
         open_page(where, opens=self.options["opens"])
         return code
 

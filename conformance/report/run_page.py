@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.report.decoded_exchange import decoded_exchange
+from wireproof.conformance.report.decoded_exchange import decoded_exchange, in_words
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Record
 
@@ -69,6 +69,7 @@ def _row(record: Record) -> dict[str, Any]:
     for name in ("expected", "got"):
         if isinstance(row.get(name), str):
             row[name] = row[name][:MOST_TEXT]
+    row["words"] = in_words(record)[:MOST_TEXT] or None
     return {name: value for name, value in row.items() if value is not None}
 
 
