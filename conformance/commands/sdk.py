@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 
 from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
@@ -43,10 +44,7 @@ LOG = "driver.log"
 @click.option("--driver", required=True, metavar="COMMAND", help="Starts the SDK's driver (docs/writing-a-driver.md).")
 @click.option("--profile", default="auto", help="Document or release to speak; auto: the usual one, or the driver's.")
 @click.option("--variant", default="auto", help="Layout variant to speak; auto: the usual one, or the driver's.")
-@click.option(
-    "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
-)
-@click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
+@selection_options
 @click.option(
     "--timeout",
     type=click.FloatRange(0.05),
@@ -79,6 +77,7 @@ def command(context: click.Context, /, name: str, **options: Any) -> None:
     """
     began = time.monotonic()
     try:
+        list_cases(context, load_sdk_suite(name), options)
         with claimed(options["out"]) as working, ended_by_signals():
             code = _SdkTest(name, options, working, began).run()
     except (DriverStartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
+from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import (
     Target,
     assumed_limits,
@@ -49,7 +50,7 @@ from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_f
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
-from wireproof.conformance.run.selection import SelectionError, left_out_by, parse, select
+from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
 from wireproof.conformance.verdict.causes import causes_of
 from wireproof.conformance.verdict.crashes import is_unplayed
@@ -71,10 +72,7 @@ LONG = 30.0
 @click.argument("target", required=False)
 @click.option("--profile", default="auto", help="Document or release the target speaks; auto asks the target.")
 @click.option("--variant", default="auto", help="Layout variant (a width, say); auto asks the target.")
-@click.option(
-    "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
-)
-@click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
+@selection_options
 @click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases that run at the same time.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
@@ -108,6 +106,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     """
     began = time.monotonic()
     try:
+        list_cases(context, load_suite(name), options)
         with claimed(options["out"]) as working, target_of(target, {**options, "out": working}) as found:
             code = _Test(name, found, options, working, began).run()
     except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
@@ -152,7 +151,7 @@ class _Test:
         """Play, write the files, report; return the exit code."""
         level, expression = Level(self.options["level"].upper()), self.options["expression"]
         if expression.strip():
-            parse(expression)
+            parse(expression, ids_of(self.suite))
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
         run = self._who()
         self._measure(run)
