@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
 from wireproof.conformance.player.concurrency import drawn
+from wireproof.conformance.report.bundle import write_bundles
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.report.console import cause_lines, differing, named, score
 from wireproof.conformance.report.run_page import write_page
@@ -92,7 +93,7 @@ class RunFolder:
         return record if is_kept else {**record, "exchange": [], "extra": {}}
 
     def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:
-        """Write run.json and the page of these records; remove the journal of a run that was not cut short.
+        """Write run.json, bundles and page of these records; remove the journal of a run that was not cut short.
 
         Raises `OutputError`.
         """
@@ -101,7 +102,9 @@ class RunFolder:
         with reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             if records:
-                write_page(self.folder, load_suite(summary["protocol"]), summary, [self._kept(one) for one in records])
+                bundles = write_bundles(self.folder, summary, records)
+                kept = [self._kept(one) for one in records]
+                write_page(self.folder, load_suite(summary["protocol"]), summary, kept, bundles)
             if summary.get("finished_at") is not None:
                 (self.folder / JOURNAL).unlink(missing_ok=True)
 

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { run, causes, records, clauses, files } = wireproof.data;
+  const { run, causes, records, clauses, files, bundles } = wireproof.data;
   const GREEN = ["pass", "unsupported"];
   const main = document.getElementById("main");
   const ORDER = ["crash", "hang", "fail", "lenient", "harness_error", "untestable", "pass", "unsupported"];
@@ -150,8 +150,16 @@
 
   function again(record) {
     const how = record.delivery === "whole" ? "" : ` --segmentation ${record.delivery}`;
-    const spoken = `${run.protocol}%s --profile ${run.profile} --variant ${run.variant} -k ${record.case}${how}`;
+    const spoken = `${run.protocol}%s --profile ${run.profile} --variant ${run.variant} -k ${/^[\w.\/-]+$/.test(record.case) ? record.case : `'${record.case}'`}${how}`;
     return run.role === "client" ? `wireproof test-sdk ${spoken.replace("%s", " --driver DRIVER")}` : `wireproof test ${spoken.replace("%s", ` ${run.target}`)}`;
+  }
+
+  function bundle(record) {
+    const found = (bundles || {})[record.record_id];
+    if (!found) return "";
+    const folder = `evidence/${record.record_id}`;
+    return [found.includes("replay.py") ? [el("p", {}, "Without wireproof, from the folder of this page:"), el("pre", { class: "line", tabindex: 0 }, `python ${folder}/replay.py`)] : "",
+      el("p", {}, "Files: ", found.map((name) => [el("a", { href: `${folder}/${name}` }, name), " "]))];
   }
 
   function play(record) {
@@ -172,7 +180,7 @@
         fact("took", `${(record.duration_us / 1000).toFixed(1)} ms`), fact("record", record.record_id)),
       cause && cause.record_id !== record.record_id && !GREEN.includes(record.verdict) ? el("p", {}, "It follows from ", byId.has(cause.record_id) ? link(byId.get(cause.record_id)) : cause.case, ".") : "",
       others.length ? el("p", {}, "The same case otherwise: ", others.map((one) => [verdict(one.verdict), " ", link(one), " "])) : "",
-      el("h3", {}, "Play it again"), el("pre", { class: "line", tabindex: 0 }, again(record)),
+      el("h3", {}, "Play it again"), el("pre", { class: "line", tabindex: 0 }, again(record)), bundle(record),
       el("h3", {}, "Exchange"), place,
     ].flat(Infinity).filter((one) => one !== ""));
     load(files[record.group]).then(() => place.replaceChildren(exchange(loaded.get(record.record_id))), () => place.replaceChildren(el("p", {}, `exchanges/${files[record.group]} is missing`)));
