@@ -9,6 +9,8 @@ COMMANDS = {
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
     "replay": ("wireproof.fuzz.commands.replay_finding", "Play a record, case or finding again: reproduced or gone?"),
+    "identify": ("wireproof.conformance.commands.identify", "Say which protocol, profile and variant a server speaks."),
+    "doctor": ("wireproof.conformance.commands.doctor", "Examine this machine: extras, Java, descriptors, sockets."),
     "explain": ("wireproof.conformance.commands.explain", "Explain a clause or case: sentence, cases, mutants, bytes."),
     "show": ("wireproof.fuzz.commands.show", "Show what an id stands for: clause, case, vector, record, finding."),
     "compare": ("wireproof.conformance.commands.compare", "Compare two runs: what broke, what was fixed."),
