@@ -12,13 +12,14 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.commands.closing_report import RESULTS
 from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import ended_by_signals
-from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, STALE, USAGE
+from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, read_baseline
+from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
@@ -110,13 +111,13 @@ class _SdkTest:
     def run(self) -> int:
         """Play, write the files, report; return the exit code."""
         path = self.options["baseline"]
-        baseline = read_baseline(path) if path else frozenset()
+        baseline = read_baseline(path) if path else NOTHING
         with ExitStack() as stack:
             try:
                 run = asyncio.run(self._play(stack))
             except KeyboardInterrupt:
                 return self._interrupted()
-            comparison = compare(baseline, self.records, [case.id for case in self.suite.cases])
+            comparison = compare(baseline, self.records, [case.id for case in self.suite.cases], self.suite.clauses)
             code = self._code(comparison)
             if self._folder:
                 self._folder.finish(run.summary(self.records, code), self.records)
@@ -226,7 +227,7 @@ class _SdkTest:
             return FAILURES
         if any(one["verdict"] == Verdict.HARNESS_ERROR for one in self.records):
             return HARNESS
-        return STALE if comparison.stale else PASSED
+        return STALE if comparison.is_out_of_date else PASSED
 
     def _report(self, run: Run, comparison: Comparison, code: int, where: Path | None) -> None:
         records = self.records
@@ -235,6 +236,6 @@ class _SdkTest:
         write_step_summary(run, records)
         show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
-        for case in comparison.stale:
-            click.echo(f"stale in the baseline: {case} no longer fails", err=True)
+        for line in comparison.lines:
+            click.echo(line, err=True)
         click.echo(closing_line(RESULTS[code], records, run, where))

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
 from wireproof.conformance.commands.selection_options import list_cases, selection_options
@@ -31,16 +32,11 @@ from wireproof.conformance.commands.target_options import (
 from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import (
     LiveProgress,
-    closing_line,
     console_of,
-    segmentation_summary,
-    show_causes,
-    summary_table,
-    unsupported_summary,
 )
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder, write_junit, write_step_summary
@@ -52,16 +48,12 @@ from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
 from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
-from wireproof.conformance.verdict.causes import causes_of
-from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
 from wireproof.reference_server.server import raise_file_limit
 
 PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
-RESULTS = {PASSED: "passed", FAILURES: "failed", HARNESS: "harness error", STALE: "stale baseline"}
-"""Exit code -> the word that the closing line begins with."""
 INTERRUPTED = 130
 LONG = 30.0
 """Seconds of a run from which it is said how long it takes."""
@@ -152,7 +144,7 @@ class _Test:
         level, expression = Level(self.options["level"].upper()), self.options["expression"]
         if expression.strip():
             parse(expression, ids_of(self.suite))
-        baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
+        baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else NOTHING
         run = self._who()
         self._measure(run)
         plan = Plan(run, self.suite, (), self.settings)
@@ -176,7 +168,7 @@ class _Test:
             except KeyboardInterrupt:
                 return self._interrupted(plan, verdicts.finish(), folder)
             records = verdicts.finish()
-            comparison = compare(baseline, records, [case.id for case in self.suite.cases])
+            comparison = compare(baseline, records, [case.id for case in self.suite.cases], self.suite.clauses)
             code = self._code(records, comparison)
             if folder:
                 folder.finish(run.summary(records, code), records)
@@ -188,7 +180,7 @@ class _Test:
         if self.options["junit"]:  # files come first: whoever reads what is printed may stop reading
             write_junit(self.options["junit"], run, records)
         write_step_summary(run, records)
-        self._report(plan, records, comparison, code, where)
+        closing_report(self.console, plan, records, comparison, code, where, self._hint)
         open_page(where, opens=self.options["opens"])
         return code
 
@@ -342,39 +334,20 @@ class _Test:
             run.protocol, profile=run.profile, variant=run.variant, clock=clock, parameters=self.settings.parameters
         )
 
+    def _hint(self, run: Run, bad: set[str], played: set[str]) -> list[str]:
+        """Return what may explain many failures, a line each."""
+        if self.address is None:
+            return []
+        most = [f"most cases fail as {run.profile} {run.variant}"] if len(bad) > len(played) // 2 else []
+        hint = undeclared_limits(self.suite, self.options["limits"], bad)
+        return [*most, *([hint] if hint else [])]
+
     def _code(self, records: list[Record], comparison: Comparison) -> int:
         if comparison.new:
             return FAILURES
         if any(one["verdict"] == Verdict.HARNESS_ERROR for one in records):
             return HARNESS
-        return STALE if comparison.stale else PASSED
-
-    def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int, where: Path | None) -> None:
-        run = plan.run
-        if plan.stopped:
-            left = sum(is_unplayed(one["got"]) for one in records)
-            click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
-        show_causes(self.console, causes_of(records), where)
-        self.console.print(summary_table(run, records))
-        if summary := segmentation_summary(records, plan.tally):
-            self.console.print(summary, soft_wrap=True)
-        for case in comparison.stale:
-            click.echo(f"stale in the baseline: {case} no longer fails", err=True)
-        played = {one["case"] for one in records if not is_unplayed(one["got"])}
-        bad = {one["case"] for one in failing(records)} & played
-        if len(bad) > len(played) // 2 and self.address is not None:
-            self.console.print(f"most cases fail as {run.profile} {run.variant}", soft_wrap=True)
-        if self.address is not None and (hint := undeclared_limits(self.suite, self.options["limits"], bad)):
-            self.console.print(hint, soft_wrap=True)
-        faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
-        if faulty:
-            click.echo(
-                f"wireproof: harness error in {faulty} of {len(records)} plays: they do not judge the target",
-                err=True,
-            )
-        if unsupported := unsupported_summary(records):
-            self.console.print(unsupported, soft_wrap=True)
-        click.echo(closing_line(RESULTS[code], records, run, where))
+        return STALE if comparison.is_out_of_date else PASSED
 
 
 def _tell(note: str) -> None:
