@@ -16,6 +16,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.resumed import earlier_results, resumed
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
 from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import (
@@ -71,6 +72,11 @@ LONG = 30.0
 @add_segmentation_options
 @click.option("--slow", is_flag=True, help="Also play the cases that take a minute or send megabytes.")
 @output_options
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Go on with the incomplete run in this folder: play what is left, in place of --out.",
+)
 @click.option("--implementation", "--name", help="Name of the implementation in records and matrix.")
 @click.option(
     "--implementation-version", help="Its version; asked from the target where the protocol has a request for it."
@@ -99,6 +105,9 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     began = time.monotonic()
     try:
         list_cases(context, load_suite(name), options)
+        options["out"] = options["resume"] or options["out"]
+        if not options["resume"] and (earlier := earlier_results(options["out"])):
+            _tell(earlier)
         with claimed(options["out"]) as working, target_of(target, {**options, "out": working}) as found:
             code = _Test(name, found, options, working, began).run()
     except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
@@ -155,6 +164,9 @@ class _Test:
         if self.settings.route.round_trip and (seconds := plan.seconds()) > LONG:
             _tell(f"so this run takes about {seconds / 60:.1f} minutes, on a machine that is not busy")
         where = self.working
+        earlier = resumed(where, run) if self.options["resume"] else []
+        done = {one["case"] for one in earlier}
+        plan.cases = [case for case in plan.cases if case.id not in done]
         with ExitStack() as stack:
             folder = (
                 stack.enter_context(RunFolder(where, evidence=Evidence(self.options["evidence"]))) if where else None
@@ -163,11 +175,13 @@ class _Test:
             plan.journal = folder.note if folder else _unwritten
             if folder:
                 folder.begin(run.summary((), INTERRUPTED))
+                for one in earlier:
+                    folder.add(one)
             try:
                 self._play(plan, verdicts)
             except KeyboardInterrupt:
-                return self._interrupted(plan, verdicts.finish(), folder)
-            records = verdicts.finish()
+                return self._interrupted(plan, [*earlier, *verdicts.finish()], folder)
+            records = [*earlier, *verdicts.finish()]
             comparison = compare(baseline, records, [case.id for case in self.suite.cases], self.suite.clauses)
             code = self._code(records, comparison)
             if folder:

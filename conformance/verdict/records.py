@@ -181,7 +181,8 @@ def _event_text(kind: Kind, data: bytes, most: int) -> str:
 
 def completed(line: Mapping[str, Any]) -> Record:
     """Return a record with every field, of a line that left out those that say nothing."""
-    return {**LEFT_OUT, "exchange": [], "extra": {}, **line}
+    empty: Record = {**LEFT_OUT, "exchange": [], "extra": {}}
+    return {**line, **{name: value for name, value in empty.items() if name not in line}}
 
 
 def compact(record: Record) -> Record:
