@@ -28,6 +28,10 @@ OPTIONS = (
     ),
     click.option("--open", "opens", is_flag=True, help="Then show index.html of --out in the browser."),
     click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there."),
+    click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write the causes as SARIF there."),
+    click.option(
+        "--badge", type=click.Path(path_type=Path, dir_okay=False), help="Write a badge for shields.io there (JSON)."
+    ),
     click.option(
         "--baseline",
         type=click.Path(path_type=Path),

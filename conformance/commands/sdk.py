@@ -20,10 +20,11 @@ from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, 
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
+from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
 from wireproof.conformance.run.bounds import time_is_over
 from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
@@ -231,9 +232,7 @@ class _SdkTest:
 
     def _report(self, run: Run, comparison: Comparison, code: int, where: Path | None) -> None:
         records = self.records
-        if self.options["junit"]:  # files come first: whoever reads what is printed may stop reading
-            write_junit(self.options["junit"], run, records)
-        write_step_summary(run, records)
+        write_ci_files(self.options, run, records)  # first: whoever reads what is printed may stop reading
         show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
         for line in comparison.lines:

@@ -18,7 +18,14 @@ from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
 from wireproof.conformance.commands.resumed import earlier_results, resumed
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
-from wireproof.conformance.commands.selection_options import list_cases, selection_options
+from wireproof.conformance.commands.selection_options import (
+    EFFORTS,
+    effort_option,
+    list_cases,
+    of_effort,
+    selection_options,
+    with_effort,
+)
 from wireproof.conformance.commands.target_options import (
     Target,
     assumed_limits,
@@ -34,13 +41,14 @@ from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
+from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import (
     LiveProgress,
     console_of,
 )
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
@@ -66,6 +74,7 @@ LONG = 30.0
 @click.option("--profile", default="auto", help="Document or release the target speaks; auto asks the target.")
 @click.option("--variant", default="auto", help="Layout variant (a width, say); auto asks the target.")
 @selection_options
+@effort_option
 @click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases that run at the same time.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
@@ -102,7 +111,9 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     wireproof test throttr tcp://127.0.0.1:9000 --profile 7.3.2 --variant uint16 -k "insert and not ttl"
     wireproof test throttr --target-command "my-server --port {port}" --out runs/mine
     """
-    began = time.monotonic()
+    began, options = time.monotonic(), with_effort(context, options)
+    if options["effort"]:
+        _tell(f"--effort {options['effort']}: {EFFORTS[options['effort']].told}")
     try:
         list_cases(context, load_suite(name), options)
         options["out"] = options["resume"] or options["out"]
@@ -158,7 +169,7 @@ class _Test:
         self._measure(run)
         plan = Plan(run, self.suite, (), self.settings)
         plan.tell = _tell
-        plan.cases = self._selected(run, expression, level)
+        plan.cases = of_effort(self._selected(run, expression, level), self.options["effort"])
         left_out = self._leave_out(plan)
         self._bound(plan, expression, level, left_out)
         if self.settings.route.round_trip and (seconds := plan.seconds()) > LONG:
@@ -191,9 +202,7 @@ class _Test:
         if left_out:
             message = f"{left_out} cases not played: they require a fresh server (restart it to play them)"
             self.console.print(message, soft_wrap=True)
-        if self.options["junit"]:  # files come first: whoever reads what is printed may stop reading
-            write_junit(self.options["junit"], run, records)
-        write_step_summary(run, records)
+        write_ci_files(self.options, run, records)  # first: whoever reads what is printed may stop reading
         closing_report(self.console, plan, records, comparison, code, where, self._hint)
         open_page(where, opens=self.options["opens"])
         return code
@@ -251,6 +260,8 @@ class _Test:
         """Say what the run leaves out, how long it may take, and who is told when the target is lost."""
         run, most = plan.run, self.options["max_time"]
         run.partial += left_out_by(expression, level)
+        if self.options["effort"] == "smoke":
+            run.partial.append("--effort smoke")
         run.cases = len(self._selected(run)) if run.partial else len(plan.cases)
         if most is not None:
             plan.bounds.until, plan.bounds.max_time = self.began + most, most
