@@ -20,8 +20,8 @@ from wireproof.conformance.suite.cases import load_suite
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 PLACE: dict[str, Any] = {"role": "server", "protocol": "throttr", "expected": "01", "got": "00\n%", "extra": {}}
 BAD = [
-    record("insert/status", "fail", **PLACE),
-    record("insert/later", "lenient", "SHOULD", clauses=["THR-INSERT-2"], **PLACE),
+    record("insert/status", "fail", blamed="THR-INSERT-1", **PLACE),
+    record("insert/later", "lenient", "SHOULD", blamed="THR-INSERT-2", **PLACE),
     record("insert/open", "fail", "MAY", clauses=["THR-INSERT-3"], **PLACE),
     record("insert/ours", "harness_error", clauses=["THR-INSERT-4"], **PLACE),
     record("insert/fine", **PLACE),
