@@ -7,6 +7,10 @@ COMMANDS = {
     "test-sdk": ("wireproof.conformance.commands.sdk", "Test an SDK: wireproof plays the server, judges both sides."),
     "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
+    "check-capture": (
+        "wireproof.conformance.commands.check_capture",
+        "Judge both sides of a capture.",
+    ),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
     "replay": ("wireproof.fuzz.commands.replay_finding", "Play a record, case or finding again: reproduced or gone?"),
     "identify": ("wireproof.conformance.commands.identify", "Say which protocol, profile and variant a server speaks."),
