@@ -11,6 +11,7 @@ COMMANDS = {
         "wireproof.conformance.commands.check_capture",
         "Judge both sides of a capture.",
     ),
+    "proxy": ("wireproof.conformance.commands.live_proxy", "Judge live traffic between your clients and server."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
     "replay": ("wireproof.fuzz.commands.replay_finding", "Play a record, case or finding again: reproduced or gone?"),
     "identify": ("wireproof.conformance.commands.identify", "Say which protocol, profile and variant a server speaks."),
