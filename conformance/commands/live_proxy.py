@@ -53,7 +53,8 @@ def command(
         side = "client" if first.side is Guilty.HARNESS else "server"
         cited = f" [{first.clause}] {sentence_of(name, first.clause)}" if first.clause else ""
         click.echo(
-            f"connection {connection}: the {side} broke the protocol, byte {first.offset}: {first.detail}{cited}"
+            f"connection {connection}: the {side} broke the protocol first, "
+            f"byte {first.offset} of what it sent: {first.detail}{cited}"
         )
 
     known = protocol(name)
