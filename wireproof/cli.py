@@ -10,46 +10,9 @@ from importlib import import_module
 
 import click
 
+from wireproof.command_table import COMMANDS, EXTRAS, FORMER, MAINTAINING
 from wireproof.protocols.registry import MissingExtraError
 
-COMMANDS = {
-    "test": ("wireproof.conformance.commands.test", "Test a server: play every case, judge it, write records."),
-    "test-sdk": ("wireproof.conformance.commands.sdk", "Test an SDK: wireproof plays the server, judges both sides."),
-    "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
-    "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
-    "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
-    "replay": ("wireproof.fuzz.commands.replay_finding", "Replay a finding: does it still reproduce?"),
-    "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
-    "ingest": ("wireproof.conformance.commands.ingest", "Take runs into a lake: all runs, with history (Spark)."),
-    "site": ("wireproof.conformance.commands.site", "Write the pages of a lake: matrices, trends, changes (Spark)."),
-    "vectors": ("wireproof.conformance.commands.vectors", "Show, check, build and export the byte-exact vectors."),
-    "serve": ("wireproof.reference_server.cli", "Serve a protocol with its reference server."),
-    "mutant": ("wireproof.conformance.commands.mutant", "Serve a mutant: does your own suite notice?"),
-    "demo": ("wireproof.conformance.commands.demo", "Test the reference servers and two mutants; show the matrix."),
-}
-"""Name -> (module with a click command called `command`, one line of help): the commands of users."""
-MAINTAINING = {
-    "mutation": ("wireproof.conformance.commands.mutation", "Mutation testing: every mutant against every case."),
-    "clauses": ("wireproof.conformance.commands.clauses", "List each clause with its cases, mutants and verdicts."),
-    "docs": ("wireproof.conformance.commands.docs", "Render the pages that repeat the data (clauses, layouts)."),
-}
-"""The same for the commands of those who maintain the suite."""
-FORMER = {"impostor": "mutant", "self-check": "mutation"}
-"""Former name -> the command; accepted until 0.2."""
-
-
-EXTRAS = {
-    "atheris": "fuzz",
-    "bcrypt": "psrt",
-    "cryptography": "psrt",
-    "hypothesis": "fuzz",
-    "jinja2": "reports",
-    "pyspark": "spark",
-    "pytest": "pytest",
-    "scapy": "fuzz",
-    "uvloop": "server",
-}
-"""Module -> the extra that installs it."""
 USAGE = 2
 NOT_WRITTEN = (errno.ENOSPC, errno.EIO, errno.EPIPE, errno.EFBIG, errno.EDQUOT)
 """Errors of a standard output that takes no more."""

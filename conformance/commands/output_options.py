@@ -28,8 +28,14 @@ OPTIONS = (
     ),
     click.option("--open", "opens", is_flag=True, help="Then show index.html of --out in the browser."),
     click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML there."),
+    click.option("--sarif", type=click.Path(path_type=Path, dir_okay=False), help="Write the causes as SARIF there."),
     click.option(
-        "--baseline", type=click.Path(path_type=Path), help="Known failures, one case id a line; stale ones exit 4."
+        "--badge", type=click.Path(path_type=Path, dir_okay=False), help="Write a badge for shields.io there (JSON)."
+    ),
+    click.option(
+        "--baseline",
+        type=click.Path(path_type=Path),
+        help="Known failures, a case or clause a line (wireproof baseline writes one); stale ones exit 4.",
     ),
 )
 

@@ -12,16 +12,19 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.commands.closing_report import RESULTS
 from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import ended_by_signals
-from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, RESULTS, STALE, USAGE
+from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, STALE, USAGE
 from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, read_baseline
+from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
+from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
 from wireproof.conformance.run.bounds import time_is_over
 from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
@@ -43,10 +46,7 @@ LOG = "driver.log"
 @click.option("--driver", required=True, metavar="COMMAND", help="Starts the SDK's driver (docs/writing-a-driver.md).")
 @click.option("--profile", default="auto", help="Document or release to speak; auto: the usual one, or the driver's.")
 @click.option("--variant", default="auto", help="Layout variant to speak; auto: the usual one, or the driver's.")
-@click.option(
-    "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
-)
-@click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
+@selection_options
 @click.option(
     "--timeout",
     type=click.FloatRange(0.05),
@@ -79,6 +79,7 @@ def command(context: click.Context, /, name: str, **options: Any) -> None:
     """
     began = time.monotonic()
     try:
+        list_cases(context, load_sdk_suite(name), options)
         with claimed(options["out"]) as working, ended_by_signals():
             code = _SdkTest(name, options, working, began).run()
     except (DriverStartError, SelectionError, OutputError, BaselineError, NoAnswerError, DriverEndedError) as error:
@@ -111,13 +112,13 @@ class _SdkTest:
     def run(self) -> int:
         """Play, write the files, report; return the exit code."""
         path = self.options["baseline"]
-        baseline = read_baseline(path) if path else frozenset()
+        baseline = read_baseline(path) if path else NOTHING
         with ExitStack() as stack:
             try:
                 run = asyncio.run(self._play(stack))
             except KeyboardInterrupt:
                 return self._interrupted()
-            comparison = compare(baseline, self.records, [case.id for case in self.suite.cases])
+            comparison = compare(baseline, self.records, [case.id for case in self.suite.cases], self.suite.clauses)
             code = self._code(comparison)
             if self._folder:
                 self._folder.finish(run.summary(self.records, code), self.records)
@@ -227,15 +228,13 @@ class _SdkTest:
             return FAILURES
         if any(one["verdict"] == Verdict.HARNESS_ERROR for one in self.records):
             return HARNESS
-        return STALE if comparison.stale else PASSED
+        return STALE if comparison.is_out_of_date else PASSED
 
     def _report(self, run: Run, comparison: Comparison, code: int, where: Path | None) -> None:
         records = self.records
+        write_ci_files(self.options, run, records)  # first: whoever reads what is printed may stop reading
         show_causes(self.console, causes_of(records), where)
         self.console.print(summary_table(run, records))
-        for case in comparison.stale:
-            click.echo(f"stale in the baseline: {case} no longer fails", err=True)
-        if self.options["junit"]:
-            write_junit(self.options["junit"], run, records)
-        write_step_summary(run, records)
+        for line in comparison.lines:
+            click.echo(line, err=True)
         click.echo(closing_line(RESULTS[code], records, run, where))

@@ -14,8 +14,18 @@ from typing import Any
 import click
 from rich.console import Console
 
+from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.resumed import earlier_results, resumed
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
+from wireproof.conformance.commands.selection_options import (
+    EFFORTS,
+    effort_option,
+    list_cases,
+    of_effort,
+    selection_options,
+    with_effort,
+)
 from wireproof.conformance.commands.target_options import (
     Target,
     assumed_limits,
@@ -30,37 +40,29 @@ from wireproof.conformance.commands.target_options import (
 from wireproof.conformance.drivers.simulation import ServiceFactory
 from wireproof.conformance.model.targets import Address, TargetError
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from wireproof.conformance.report.baseline import NOTHING, BaselineError, Comparison, compare, read_baseline
+from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import (
     LiveProgress,
-    closing_line,
     console_of,
-    segmentation_summary,
-    show_causes,
-    summary_table,
-    unsupported_summary,
 )
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder, write_junit, write_step_summary
+from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
 from wireproof.conformance.run.processes import StartError
 from wireproof.conformance.run.route import DIRECT, SPARE, measured
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
-from wireproof.conformance.run.selection import SelectionError, left_out_by, parse, select
+from wireproof.conformance.run.selection import SelectionError, ids_of, left_out_by, parse, select
 from wireproof.conformance.suite.cases import Case, CaseError, Suite, load_suite
-from wireproof.conformance.verdict.causes import causes_of
-from wireproof.conformance.verdict.crashes import is_unplayed
 from wireproof.conformance.verdict.pipeline import Verdicts
 from wireproof.conformance.verdict.records import Record, Run, wireproof_version
 from wireproof.protocols import protocol, protocol_names
 from wireproof.reference_server.server import raise_file_limit
 
 PASSED, FAILURES, USAGE, HARNESS, STALE = range(5)
-RESULTS = {PASSED: "passed", FAILURES: "failed", HARNESS: "harness error", STALE: "stale baseline"}
-"""Exit code -> the word that the closing line begins with."""
 INTERRUPTED = 130
 LONG = 30.0
 """Seconds of a run from which it is said how long it takes."""
@@ -71,16 +73,19 @@ LONG = 30.0
 @click.argument("target", required=False)
 @click.option("--profile", default="auto", help="Document or release the target speaks; auto asks the target.")
 @click.option("--variant", default="auto", help="Layout variant (a width, say); auto asks the target.")
-@click.option(
-    "-k", "expression", default="", help="Only cases whose id, title or clauses match: words with and, or, not."
-)
-@click.option("--level", type=click.Choice(["must", "should", "may"]), default="may", help="Lowest level to play.")
+@selection_options
+@effort_option
 @click.option("--jobs", type=click.IntRange(1, 1000), default=32, help="Cases that run at the same time.")
 @click.option("--timeout", type=click.FloatRange(0.05), default=5.0, help="Seconds to wait for any one answer.")
 @click.option("--tolerance", type=click.FloatRange(0.0), default=0.25, help="Seconds an expiry may be late.")
 @add_segmentation_options
 @click.option("--slow", is_flag=True, help="Also play the cases that take a minute or send megabytes.")
 @output_options
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Go on with the incomplete run in this folder: play what is left, in place of --out.",
+)
 @click.option("--implementation", "--name", help="Name of the implementation in records and matrix.")
 @click.option(
     "--implementation-version", help="Its version; asked from the target where the protocol has a request for it."
@@ -106,8 +111,14 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     wireproof test throttr tcp://127.0.0.1:9000 --profile 7.3.2 --variant uint16 -k "insert and not ttl"
     wireproof test throttr --target-command "my-server --port {port}" --out runs/mine
     """
-    began = time.monotonic()
+    began, options = time.monotonic(), with_effort(context, options)
+    if options["effort"]:
+        _tell(f"--effort {options['effort']}: {EFFORTS[options['effort']].told}")
     try:
+        list_cases(context, load_suite(name), options)
+        options["out"] = options["resume"] or options["out"]
+        if not options["resume"] and (earlier := earlier_results(options["out"])):
+            _tell(earlier)
         with claimed(options["out"]) as working, target_of(target, {**options, "out": working}) as found:
             code = _Test(name, found, options, working, began).run()
     except (TargetError, StartError, SelectionError, ProbeError, OutputError, BaselineError) as error:
@@ -152,18 +163,21 @@ class _Test:
         """Play, write the files, report; return the exit code."""
         level, expression = Level(self.options["level"].upper()), self.options["expression"]
         if expression.strip():
-            parse(expression)
-        baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else frozenset()
+            parse(expression, ids_of(self.suite))
+        baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else NOTHING
         run = self._who()
         self._measure(run)
         plan = Plan(run, self.suite, (), self.settings)
         plan.tell = _tell
-        plan.cases = self._selected(run, expression, level)
+        plan.cases = of_effort(self._selected(run, expression, level), self.options["effort"])
         left_out = self._leave_out(plan)
         self._bound(plan, expression, level, left_out)
         if self.settings.route.round_trip and (seconds := plan.seconds()) > LONG:
             _tell(f"so this run takes about {seconds / 60:.1f} minutes, on a machine that is not busy")
         where = self.working
+        earlier = resumed(where, run) if self.options["resume"] else []
+        done = {one["case"] for one in earlier}
+        plan.cases = [case for case in plan.cases if case.id not in done]
         with ExitStack() as stack:
             folder = (
                 stack.enter_context(RunFolder(where, evidence=Evidence(self.options["evidence"]))) if where else None
@@ -172,12 +186,14 @@ class _Test:
             plan.journal = folder.note if folder else _unwritten
             if folder:
                 folder.begin(run.summary((), INTERRUPTED))
+                for one in earlier:
+                    folder.add(one)
             try:
                 self._play(plan, verdicts)
             except KeyboardInterrupt:
-                return self._interrupted(plan, verdicts.finish(), folder)
-            records = verdicts.finish()
-            comparison = compare(baseline, records, [case.id for case in self.suite.cases])
+                return self._interrupted(plan, [*earlier, *verdicts.finish()], folder)
+            records = [*earlier, *verdicts.finish()]
+            comparison = compare(baseline, records, [case.id for case in self.suite.cases], self.suite.clauses)
             code = self._code(records, comparison)
             if folder:
                 folder.finish(run.summary(records, code), records)
@@ -186,10 +202,8 @@ class _Test:
         if left_out:
             message = f"{left_out} cases not played: they require a fresh server (restart it to play them)"
             self.console.print(message, soft_wrap=True)
-        self._report(plan, records, comparison, code, where)
-        if self.options["junit"]:
-            write_junit(self.options["junit"], run, records)
-        write_step_summary(run, records)
+        write_ci_files(self.options, run, records)  # first: whoever reads what is printed may stop reading
+        closing_report(self.console, plan, records, comparison, code, where, self._hint)
         open_page(where, opens=self.options["opens"])
         return code
 
@@ -246,6 +260,8 @@ class _Test:
         """Say what the run leaves out, how long it may take, and who is told when the target is lost."""
         run, most = plan.run, self.options["max_time"]
         run.partial += left_out_by(expression, level)
+        if self.options["effort"] == "smoke":
+            run.partial.append("--effort smoke")
         run.cases = len(self._selected(run)) if run.partial else len(plan.cases)
         if most is not None:
             plan.bounds.until, plan.bounds.max_time = self.began + most, most
@@ -343,39 +359,20 @@ class _Test:
             run.protocol, profile=run.profile, variant=run.variant, clock=clock, parameters=self.settings.parameters
         )
 
+    def _hint(self, run: Run, bad: set[str], played: set[str]) -> list[str]:
+        """Return what may explain many failures, a line each."""
+        if self.address is None:
+            return []
+        most = [f"most cases fail as {run.profile} {run.variant}"] if len(bad) > len(played) // 2 else []
+        hint = undeclared_limits(self.suite, self.options["limits"], bad)
+        return [*most, *([hint] if hint else [])]
+
     def _code(self, records: list[Record], comparison: Comparison) -> int:
         if comparison.new:
             return FAILURES
         if any(one["verdict"] == Verdict.HARNESS_ERROR for one in records):
             return HARNESS
-        return STALE if comparison.stale else PASSED
-
-    def _report(self, plan: Plan, records: list[Record], comparison: Comparison, code: int, where: Path | None) -> None:
-        run = plan.run
-        if plan.stopped:
-            left = sum(is_unplayed(one["got"]) for one in records)
-            click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
-        show_causes(self.console, causes_of(records), where)
-        self.console.print(summary_table(run, records))
-        if summary := segmentation_summary(records, plan.tally):
-            self.console.print(summary, soft_wrap=True)
-        for case in comparison.stale:
-            click.echo(f"stale in the baseline: {case} no longer fails", err=True)
-        played = {one["case"] for one in records if not is_unplayed(one["got"])}
-        bad = {one["case"] for one in failing(records)} & played
-        if len(bad) > len(played) // 2 and self.address is not None:
-            self.console.print(f"most cases fail as {run.profile} {run.variant}", soft_wrap=True)
-        if self.address is not None and (hint := undeclared_limits(self.suite, self.options["limits"], bad)):
-            self.console.print(hint, soft_wrap=True)
-        faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
-        if faulty:
-            click.echo(
-                f"wireproof: harness error in {faulty} of {len(records)} plays: they do not judge the target",
-                err=True,
-            )
-        if unsupported := unsupported_summary(records):
-            self.console.print(unsupported, soft_wrap=True)
-        click.echo(closing_line(RESULTS[code], records, run, where))
+        return STALE if comparison.is_out_of_date else PASSED
 
 
 def _tell(note: str) -> None:

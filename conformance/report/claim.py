@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from wireproof.conformance.report.bundle import BUNDLES
 from wireproof.conformance.report.outputs import JOURNAL, OutputError, is_incomplete, reporting_file_errors
 from wireproof.conformance.report.run_page import EXCHANGES, PAGE
 
@@ -25,7 +26,7 @@ except ImportError:  # elsewhere than POSIX nothing is locked
 LOCK = ".lock"
 PARTIAL = "partial"
 RUN = "run.json"
-FILES = ("records.jsonl", JOURNAL, "target.log", "driver.log", EXCHANGES, PAGE, RUN)
+FILES = ("records.jsonl", JOURNAL, "target.log", "driver.log", EXCHANGES, BUNDLES, PAGE, RUN)
 """What moves when a run is complete; run.json last, because it says that the others are."""
 
 

@@ -20,6 +20,7 @@ from wireproof.conformance.model.verdict import GREEN, UNSCORED, Guilty, Level, 
 from wireproof.conformance.monitor.blame import MONITOR
 from wireproof.conformance.player.concurrency import drawn
 from wireproof.conformance.report.baseline import failing
+from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind
@@ -56,7 +57,7 @@ def console_of(*, quiet: bool) -> Console:
     return console if console.is_terminal else Console(quiet=quiet, highlight=False, width=WIDE)
 
 
-def _short(text: object, limit: int = MAX_TEXT) -> str:
+def one_line(text: object, limit: int = MAX_TEXT) -> str:
     """Return a text for one line of a terminal, with a dot for each character that is not printable."""
     whole = "".join(one if one.isprintable() else "·" for one in str(text)[: limit + 1])
     return escape(whole if len(whole) <= limit else whole[:limit] + "…")
@@ -113,9 +114,11 @@ def show_causes(console: Console, causes: Sequence[Cause], folder: object = None
     for number, cause in enumerate(shown, 1):
         lines = cause_lines(cause, named_in="run.json" if folder else "the records")
         console.print(
-            f"[bold]cause {number} of {len(causes)}[/]: {_short(lines[0], MAX_CAUSE)}", soft_wrap=True, highlight=False
+            f"[bold]cause {number} of {len(causes)}[/]: {one_line(lines[0], MAX_CAUSE)}",
+            soft_wrap=True,
+            highlight=False,
         )
-        for line in (*_evidence(cause.first), *(f"    {_short(one, MAX_CAUSE)}" for one in lines[1:])):
+        for line in (*_evidence(cause.first), *(f"    {one_line(one, MAX_CAUSE)}" for one in lines[1:])):
             console.print(line, soft_wrap=True, highlight=False)
     if len(causes) > MAX_SHOWN:
         where = f"{folder}/run.json" if folder else "--out"
@@ -161,17 +164,19 @@ def _evidence(record: Record) -> Iterator[str]:
         f" clause {escape(record['blamed'] or record['clauses'][0])}{byte}, fault: {record['guilty'] or 'target'}"
         f" [dim]{record['record_id']}[/]"
     )
-    yield f"    [dim]{_short(record['title'])}[/]"
-    yield f"    expected {_short(record['expected'])}"
-    yield f"    got      {_short(record['got'])}"
+    yield f"    [dim]{one_line(record['title'])}[/]"
+    if sentence := sentence_of(record.get("protocol", ""), record["blamed"] or record["clauses"][0]):
+        yield f"    the clause  {one_line(sentence)}"
+    yield f"    expected {one_line(record['expected'])}"
+    yield f"    got      {one_line(record['got'])}"
     seen = record.get("extra", {}).get(MONITOR)
     if seen is not None and seen["first"] == Guilty.TARGET:
-        yield f"    [dim]{_short(broken(seen))}[/]"
+        yield f"    [dim]{one_line(broken(seen))}[/]"
     history = drawn(record)
-    yield from (f"    {_short(line)}" for line in history)
+    yield from (f"    {one_line(line)}" for line in history)
     for event in record["exchange"][-4:] if not history else ():
         arrow = {"sent": ">", "received": "<"}.get(event["direction"], "|")
-        yield f"    [dim]{escape(event['connection'])} {arrow} {_short(event['hex'] or event['text'], 96)}[/]"
+        yield f"    [dim]{escape(event['connection'])} {arrow} {one_line(event['hex'] or event['text'], 96)}[/]"
 
 
 def broken(seen: Mapping[str, Any]) -> str:

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import replace
+
+from wireproof.conformance.model.outcome import ANYWHERE
+from wireproof.conformance.model.verdict import GREEN, Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.verdict.records import Record
 from wireproof.protocols import Message, ProtocolError, protocol
 from wireproof.protocols.dissect import Dissection
 from wireproof.protocols.states import Role
 
-__all__ = ["MOST_BYTES", "MOST_EVENTS", "decoded_exchange"]
+__all__ = ["MOST_BYTES", "MOST_EVENTS", "decoded_exchange", "in_words"]
 
 MOST_EVENTS = 200
 """Events that are shown; of longer exchanges the first and the last ones."""
@@ -28,8 +32,8 @@ class _Reader:
 
     def __init__(self, record: Record, link: str) -> None:
         spoken = protocol(record["protocol"])
-        codec = spoken.codec(spoken.profiles[record["profile"]], record["variant"])
-        self._dissection = Dissection(spoken.link_of(link), codec)
+        self._codec = spoken.codec(spoken.profiles[record["profile"]], record["variant"])
+        self._dissection = Dissection(spoken.link_of(link), self._codec)
         self._is_lost = False
         self._byte = record["byte"] or 0
         self._wrong = _wrong_field(record)
@@ -50,9 +54,8 @@ class _Reader:
         for frame in frames:
             late = "" if frame.sender is sender else f" (of the {frame.sender.name.lower()})"
             found.append(f"{describe(frame.message)[:MOST_TEXT]}{late}, bytes {frame.span[0]} to {frame.span[1] - 1}")
-            mark = frame.span[0] + self._byte - before
-            if frame.sender is self._target and 0 <= mark < MOST_BYTES and self._is_wrong(frame.message):
-                shown["mark"] = mark
+            if frame.sender is self._target and self._is_wrong(frame.message):
+                shown.update(self._difference(frame.message, frame.span[0] - before))
         if direction.error is not None and error is None:
             found.append(f"not to be read: {direction.error}")
         elif not found and direction.buffered:
@@ -62,15 +65,31 @@ class _Reader:
     def _is_wrong(self, message: Message) -> bool:
         if self._wrong is None:
             return False
-        name, field, got = self._wrong
+        name, field, _, got = self._wrong
         return name == message.NAME and hasattr(message, field) and describe(getattr(message, field)) == got
+
+    def _difference(self, message: Message, begins: int) -> dict[str, Any]:
+        """Return `mark` and `wanted` of a wrong message that begins at a place of an event, which may be before it."""
+        at, wanted = begins + self._byte, b""
+        if self._wrong is not None and self._wrong[2].isdigit():
+            with suppress(ProtocolError, ValueError, OverflowError, TypeError):
+                right = self._codec.encode(replace(message, **{self._wrong[1]: int(self._wrong[2])}))
+                is_, differ = self._codec.encode(message), list[int]()
+                if len(is_) == len(right):
+                    differ = [one for one, pair in enumerate(zip(is_, right, strict=True)) if pair[0] != pair[1]]
+                if differ:
+                    at, wanted = begins + differ[0], right[differ[0] : differ[-1] + 1]
+        if not 0 <= at < MOST_BYTES:
+            return {}
+        return {"mark": at, **({"wanted": wanted.hex()} if wanted else {})}
 
 
 def decoded_exchange(record: Record) -> list[dict[str, Any]]:
     """Return the events of a record: `at` in ms, `on`, `way` (`sent`, `received`, `event`), `hex`, `text`, `reads`.
 
     `sent` is what wireproof sent. `more` is the number of bytes that are left out. `mark` is the place in `hex`, in
-    bytes, where the answer differs, if the answer is found again.
+    bytes, where the answer differs first, if the answer is found again; `wanted` are the bytes, in hex, that were to
+    be from there to the last that differs, where a number is wrong.
     """
     events = list(_events(record))
     if len(events) <= MOST_EVENTS:
@@ -101,10 +120,25 @@ def _events(record: Record) -> Iterator[dict[str, Any]]:
         yield shown
 
 
-def _wrong_field(record: Record) -> tuple[str, str, str] | None:
-    """Return name of a message, field, and the value it has, where that is what did not pass."""
-    found = re.match(r"([A-Z_]+)\.(\w+) = ", record["expected"] or "")
-    return (found[1], found[2], str(record["got"])) if found and record["byte"] is not None else None
+def in_words(record: Record) -> str:
+    """Return in one sentence what was to come and what came; "" where nothing but the expectation itself says it."""
+    extra, wrong = record.get("extra") or {}, _wrong_field(record)
+    if record["verdict"] in GREEN or not record["expected"] or not extra.get("reply_to"):
+        return ""
+    where = f"the answer to {extra['reply_to']}" if extra["reply_to"] != ANYWHERE else "the answers"
+    got = str(record["got"]).split("; rests on")[0]
+    if wrong is not None:
+        return f"In {where} the field {wrong[1]} must be {wrong[2] or 'another'}, and was {wrong[3]}."
+    if record["verdict"] == Verdict.HANG:
+        return f"{where[0].upper()}{where[1:]} must be {record['expected']}, and did not come in time."
+    return f"{where[0].upper()}{where[1:]} must be {record['expected']}; what came: {got}."
+
+
+def _wrong_field(record: Record) -> tuple[str, str, str, str] | None:
+    """Return name of a message, field, the value it must have and has, where that is what did not pass."""
+    found = re.match(r"([A-Z_]+)\.(\w+) = (.*)", record["expected"] or "", re.DOTALL)
+    got = str(record["got"]).split("; rests on")[0]
+    return (found[1], found[2], found[3], got) if found and record["byte"] is not None else None
 
 
 def _bytes(event: Mapping[str, Any]) -> bytes:

@@ -19,12 +19,14 @@ from xml.etree import ElementTree
 
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
 from wireproof.conformance.player.concurrency import drawn
+from wireproof.conformance.report.bundle import write_bundles
+from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.report.console import cause_lines, differing, named, score
 from wireproof.conformance.report.run_page import write_page
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.conformance.verdict.causes import Cause, CauseKind, causes_of
-from wireproof.conformance.verdict.records import Record, Run
+from wireproof.conformance.verdict.records import Record, Run, compact
 
 NOT_XML = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NOT_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#|~!&])")
@@ -75,7 +77,8 @@ class RunFolder:
 
     def add(self, record: Record) -> None:
         """Write one record, for good. Raises `OutputError`."""
-        _write(self._records, self._kept(record))
+        kept = self._kept(record)
+        _write(self._records, kept if self._evidence is Evidence.ALL else compact(kept))
 
     def note(self, record: Record) -> None:
         """Write a record of a play whose verdict may still change into the journal. Raises `OutputError`."""
@@ -87,10 +90,10 @@ class RunFolder:
 
     def _kept(self, record: Record) -> Record:
         is_kept = self._evidence is Evidence.ALL or record["verdict"] not in GREEN
-        return record if is_kept else {**record, "exchange": []}
+        return record if is_kept else {**record, "exchange": [], "extra": {}}
 
     def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:
-        """Write run.json and the page of these records; remove the journal of a run that was not cut short.
+        """Write run.json, bundles and page of these records; remove the journal of a run that was not cut short.
 
         Raises `OutputError`.
         """
@@ -99,7 +102,9 @@ class RunFolder:
         with reporting_file_errors(path):
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             if records:
-                write_page(self.folder, load_suite(summary["protocol"]), summary, [self._kept(one) for one in records])
+                bundles = write_bundles(self.folder, summary, records)
+                kept = [self._kept(one) for one in records]
+                write_page(self.folder, load_suite(summary["protocol"]), summary, kept, bundles)
             if summary.get("finished_at") is not None:
                 (self.folder / JOURNAL).unlink(missing_ok=True)
 
@@ -154,14 +159,21 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
             if (follows := followed.get(id(record))) is not None:
                 message += f"; follows from {named(follows.first)}"
             node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
-            row = [record["title"], f"expected: {record['expected']}", f"got: {record['got']}", *drawn(record)]
-            node.text = xml_text("\n".join([*row, _hex(record)]))
+            node.text = xml_text("\n".join(_junit_text(record, run.protocol)))
     suite.attrib.update({key: str(value) for key, value in counts.items()})
     root = ElementTree.Element("testsuites")
     root.append(suite)
     with reporting_file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _junit_text(record: Record, protocol: str) -> Iterator[str]:
+    yield from (record["title"], f"expected: {record['expected']}", f"got: {record['got']}")
+    clause = record["blamed"] or record["clauses"][0]
+    if sentence := sentence_of(protocol, clause):
+        yield f"{clause}: {sentence}"
+    yield from (*drawn(record), f"record: {record['record_id']}", _hex(record))
 
 
 def _causes_first(records: Sequence[Record], causes: Sequence[Cause]) -> list[Record]:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.report.decoded_exchange import decoded_exchange
+from wireproof.conformance.report.bundle import BUNDLES
+from wireproof.conformance.report.decoded_exchange import decoded_exchange, in_words
 from wireproof.conformance.suite.cases import Suite
 from wireproof.conformance.verdict.records import Record
 
@@ -33,8 +34,13 @@ MOST_TEXT = 2000
 """Characters of an expectation or answer."""
 
 
-def write_page(folder: Path, suite: Suite, summary: Mapping[str, Any], records: Sequence[Record]) -> None:
-    """Write the page of a run into its folder. `summary`: run.json. Raises `OSError`."""
+def write_page(
+    folder: Path, suite: Suite, summary: Mapping[str, Any], records: Sequence[Record], bundles: Sequence[str] = ()
+) -> None:
+    """Write the page of a run into its folder. Raises `OSError`.
+
+    `summary`: run.json; `bundles`: ids of the records that have a folder below `evidence/`.
+    """
     groups: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         groups[record["group"]].append(record)
@@ -51,6 +57,7 @@ def write_page(folder: Path, suite: Suite, summary: Mapping[str, Any], records: 
         "records": [_row(one) for one in records],
         "clauses": {name: _clause(suite, name) for name in used if name in suite.clauses},
         "files": files,
+        "bundles": {name: sorted(one.name for one in (folder / BUNDLES / name).iterdir()) for name in bundles},
     }
     page = (TEMPLATES / "run.html").read_text(encoding="utf-8")
     parts = {
@@ -69,6 +76,7 @@ def _row(record: Record) -> dict[str, Any]:
     for name in ("expected", "got"):
         if isinstance(row.get(name), str):
             row[name] = row[name][:MOST_TEXT]
+    row["words"] = in_words(record)[:MOST_TEXT] or None
     return {name: value for name, value in row.items() if value is not None}
 
 

@@ -67,7 +67,7 @@ def probe_symbols(suite: Suite, profile: str, variant: str, **variables: int) ->
 
 async def detect(suite: Suite, address: Address, timeout: float) -> Spoken:
     """Return profile and variant; raises `OSError` when nothing listens and `ProbeError` when the answer is unknown."""
-    return (await _detected(suite, address, timeout))[0]
+    return (await detected(suite, address, timeout))[0]
 
 
 async def ask_spoken(
@@ -83,14 +83,14 @@ async def ask_spoken(
     if AUTO not in (profile, variant):
         named = Spoken(profile, variant)
         return named, await _check_named(suite, address, named, timeout)
-    found = await _detected(suite, address, timeout)
+    found = await detected(suite, address, timeout)
     fitting = [one for one in found if profile in (AUTO, one.profile) and variant in (AUTO, one.variant)]
     if not fitting:
         raise ProbeError(_mismatch(address, found[0], profile, variant))
-    return fitting[0], "" if profile != AUTO else await _second_opinion(suite, address, fitting[0], timeout)
+    return fitting[0], "" if profile != AUTO else await second_opinion(suite, address, fitting[0], timeout)
 
 
-async def _second_opinion(suite: Suite, address: Address, found: Spoken, timeout: float) -> str:
+async def second_opinion(suite: Suite, address: Address, found: Spoken, timeout: float) -> str:
     """Return a warning where another request is answered as under another profile, "" elsewhere."""
     if "version" not in suite.probe or await _answers_as(suite, address, found, timeout):
         return ""
@@ -102,7 +102,8 @@ async def _second_opinion(suite: Suite, address: Address, found: Spoken, timeout
     return ""
 
 
-async def _detected(suite: Suite, address: Address, timeout: float) -> list[Spoken]:
+async def detected(suite: Suite, address: Address, timeout: float) -> list[Spoken]:
+    """Return all that a server may speak, the likeliest first. Raises `OSError` and `ProbeError`."""
     answer, end = await _answer_to_probe(suite, address, timeout)
     found = _speakers(suite, answer)
     if not found:
@@ -296,6 +297,11 @@ async def reply_to(
     except (OSError, ProtocolError):
         return None
     return event if isinstance(event, Message) else None
+
+
+async def what_is_answered(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> Message | None:
+    """Return the answer to the request that any server of the protocol answers at once; None for none."""
+    return await reply_to(suite, address, spoken, None, timeout)
 
 
 async def version_of(suite: Suite, address: Address, spoken: Spoken, timeout: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable
 
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.names import names_like
 from wireproof.conformance.verdict.records import level_of
 
 Test = Callable[[str], bool]
@@ -17,14 +18,23 @@ class SelectionError(ValueError):
     """Raised when an expression cannot be read or selects nothing; it says what was expected."""
 
 
-def parse(expression: str) -> Test:
+class _Id(str):
+    """A word of an expression that is the id of a case or clause."""
+
+    __slots__ = ()
+
+
+def parse(expression: str, ids: Container[str] = ()) -> Test:
     """Return the predicate over a case's text (id, title, clauses); words match as substrings, without case.
 
+    A word, or the whole expression, that is one of `ids` (of cases and clauses, in small letters) matches nothing else.
     Raises `SelectionError` for an expression that cannot be parsed.
     """
+    if (whole := expression.strip().lower()) in ids:
+        return lambda text: whole in text.split()
     tokens = _TOKEN.findall(expression)
     try:
-        test, rest = _either(tokens, expression)
+        test, rest = _either([_Id(one) if one.lower() in ids else one for one in tokens], expression)
     except RecursionError:
         raise SelectionError("-k: the expression is nested too deep") from None
     if rest:
@@ -68,10 +78,17 @@ def _one(tokens: list[str], whole: str) -> tuple[Test, list[str]]:
             if rest[:1] != [")"]:
                 raise SelectionError(f"-k: expected ')' in {whole!r}")
             return test, rest[1:]
+        case [_Id() as name, *rest]:
+            return (lambda text: name.lower() in text.split()), rest
         case [word, *rest] if word not in ("and", "or", ")"):
             return (lambda text: word.lower() in text), rest
     got = repr(tokens[0]) if tokens else "the end"
     raise SelectionError(f"-k: expected a word, 'not' or '(', got {got} in {whole!r}")
+
+
+def ids_of(suite: Suite) -> frozenset[str]:
+    """Return the ids of a suite's cases and clauses, in small letters."""
+    return frozenset({one.id.lower() for one in suite.cases} | {name.lower() for name in suite.clauses})
 
 
 def text_of(case: Case) -> str:
@@ -95,7 +112,7 @@ def select(
 
     With `features`, those that need others are left out.
     """
-    test = parse(expression) if expression.strip() else None
+    test = parse(expression, ids_of(suite)) if expression.strip() else None
     wanted = list(Level)[: list(Level).index(level) + 1]
     chosen = [
         case
@@ -108,8 +125,21 @@ def select(
         and (test is None or test(text_of(case)))
     ]
     if not chosen:
-        raise SelectionError(f"no case left: profile {profile}, variant {variant}, level {level}, -k {expression!r}")
+        hint = _near(suite, expression) if test is not None else ""
+        raise SelectionError(
+            f"no case left: profile {profile}, variant {variant}, level {level}, -k {expression!r}{hint}"
+        )
     return chosen
+
+
+def _near(suite: Suite, expression: str) -> str:
+    """Return in words which cases a selection that left none may have meant; "" for none."""
+    if (whole := expression.strip().lower()) in {one.id.lower() for one in suite.cases}:
+        return f"; {whole} is of another profile, variant, level or kind"
+    known = [*(one.id for one in suite.cases), *suite.clauses]
+    words = [one for one in _TOKEN.findall(expression) if one not in ("and", "or", "not", "(", ")")]
+    found = [name for word in words for name in names_like(word, known)]
+    return f"; names like it: {', '.join(dict.fromkeys(found))}" if found else ""
 
 
 def left_out_by(expression: str, level: Level) -> list[str]:

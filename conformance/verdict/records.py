@@ -32,8 +32,16 @@ SHOWN_OF_PLAY = 1 << 20
 """Bytes of all events together that are kept; of those that come after them, only how long they were."""
 SHOWN_EVENTS = 4000
 """Events of one play kept in a record; of more, the first, the last and all figures are, and a line that says so."""
+MOST_TITLE = 56
+"""Characters of the title of a pass, whose evidence nobody asked for; the case has all of it."""
 DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
 Record = dict[str, Any]
+LEFT_OUT: Mapping[str, Any] = {
+    **dict.fromkeys(("blamed", "guilty", "observed", "step", "byte", "expected", "got", "run_cases", "partial")),
+    "exchange": (),
+    "extra": {},
+}
+"""Fields that a line of a pass need not have -> what they are then."""
 
 
 def now_text() -> str:
@@ -169,6 +177,24 @@ def _event_text(kind: Kind, data: bytes, most: int) -> str:
     if kind in DIRECTIONS:
         return f"{len(data)} bytes, {most} shown" if len(data) > most else ""
     return f"{kind}: {data.decode(errors='replace')}" if data else str(kind)
+
+
+def completed(line: Mapping[str, Any]) -> Record:
+    """Return a record with every field, of a line that left out those that say nothing."""
+    empty: Record = {**LEFT_OUT, "exchange": [], "extra": {}}
+    return {**line, **{name: value for name, value in empty.items() if name not in line}}
+
+
+def compact(record: Record) -> Record:
+    """Return what is written of a record without evidence: of a pass nothing that is empty, and the first words of a
+    long title; of everything else all fields.
+    """
+    if record.get("verdict") != Verdict.PASS:
+        return record
+    kept = {name: value for name, value in record.items() if name not in LEFT_OUT or value not in (None, [], {})}
+    if len(kept.get("title", "")) > MOST_TITLE:
+        kept["title"] = kept["title"][:MOST_TITLE].rstrip() + "…"
+    return kept
 
 
 def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int) -> Record:

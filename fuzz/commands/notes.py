@@ -6,7 +6,7 @@ from functools import cache
 
 import click
 
-from wireproof.fuzz.findings.capture import MISSING, is_available
+from wireproof.conformance.report.capture import MISSING, is_available
 
 __all__ = ["say_what_is_missing"]
 

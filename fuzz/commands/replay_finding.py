@@ -1,4 +1,4 @@
-"""`wireproof replay`: is a finding still reproduced?"""
+"""`wireproof replay`: is a finding, a record or a case still reproduced?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from wireproof.conformance.commands.target_options import target_of
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.processes import StartError
 from wireproof.fuzz.commands.options import Options
+from wireproof.fuzz.commands.play_again import play_again
 from wireproof.fuzz.commands.server import checked
+from wireproof.fuzz.commands.show import finding_at
 from wireproof.fuzz.differential.diff_reproduction import unlike_reference
 from wireproof.fuzz.findings.finding import SCRIPT_ENGINES, STEP_ENGINE, FindingError, FuzzFinding
 from wireproof.fuzz.findings.findings_folder import load
@@ -30,24 +32,38 @@ GONE, REPRODUCED = 0, 1
 
 
 @click.command()
-@click.argument("finding", type=click.Path(path_type=Path, exists=True))
+@click.argument("identifier", metavar="ID")
 @click.argument("target", required=False)
 @click.option("--target-command", help="Command that starts the server; {port} is replaced by a free port.")
 @click.option(
     "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds that the server may take to listen."
 )
 @click.option("--allow-remote", is_flag=True, help="Allow a server on another machine: its data may be lost.")
+@click.option(
+    "--runs",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Where to look for records. Repeatable.  [default: runs/, else the current folder]",
+)
 @click.pass_context
-def command(context: click.Context, /, finding: Path, target: str | None, **options: Any) -> None:
-    """Replay FINDING (its directory or finding.json): REPRODUCED exits 1, GONE exits 0, usage errors 2.
+def command(context: click.Context, /, identifier: str, target: str | None, **options: Any) -> None:
+    """Play again what ID stands for: a record of a run (12 hex digits), a case, or a finding (its id below findings/,
+    its directory or finding.json). REPRODUCED exits 1, GONE exits 0, usage errors 2.
+
+    A record is played on TARGET, else where its run was; a case on TARGET, else where the last run was that has it.
 
     A finding of a live server is replayed on TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command, never on the
     address in the file. A difference between servers is replayed as a comparison of that server with the reference.
 
     \b
+    wireproof replay 956425a57f8d
+    wireproof replay query/fields-of-the-answer tcp://127.0.0.1:9000
     wireproof replay findings/ID
     wireproof replay findings/ID tcp://127.0.0.1:9000
     """
+    finding = finding_at(identifier)
+    if finding is None:
+        context.exit(play_again(identifier, target, options))
     try:
         found = load(finding)
         detail = _shown(found, target, options)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.model.wording import describe
-from wireproof.fuzz.findings.capture import is_available, write_capture
+from wireproof.conformance.report.capture import is_available, write_capture
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext
 from wireproof.fuzz.live.exchanges import BY_TARGET, PlayedConnection, lines

@@ -63,7 +63,7 @@ class Workbench:
         for name in PACKAGES:
             if (root / name).is_dir():
                 shutil.copytree(root / name, self._home / name, symlinks=True)
-        for name in ("__init__.py", "__main__.py", "cli.py") if is_installed else ():
+        for name in ("__init__.py", "__main__.py", "cli.py", "command_table.py") if is_installed else ():
             shutil.copy2(root / name, self._home / name)
         for name in DATA:
             (self._home / name).symlink_to(root / name)

@@ -1,9 +1,11 @@
 "use strict";
 (() => {
-  const { run, causes, records, clauses, files } = wireproof.data;
+  const { run, causes, records, clauses, files, bundles } = wireproof.data;
   const GREEN = ["pass", "unsupported"];
   const main = document.getElementById("main");
-  records.sort((one, other) => GREEN.includes(one.verdict) - GREEN.includes(other.verdict));
+  const ORDER = ["crash", "hang", "fail", "lenient", "harness_error", "untestable", "pass", "unsupported"];
+  const rank = (one) => (GREEN.includes(one.verdict) ? ORDER.length : ORDER.indexOf(one.verdict));
+  records.sort((one, other) => rank(one) - rank(other));
   const byId = new Map(records.map((one) => [one.record_id, one]));
   const loaded = new Map();
   const loading = new Map();
@@ -91,13 +93,13 @@
   function matches(record) {
     if (wanted.verdict === "bad" ? GREEN.includes(record.verdict) : wanted.verdict && record.verdict !== wanted.verdict) return false;
     if ((wanted.level && record.level !== wanted.level) || (wanted.group && record.group !== wanted.group)) return false;
-    const text = `${named(record)} ${record.title} ${record.clauses.join(" ")} ${record.expected || ""} ${record.got || ""} ${record.record_id}`.toLowerCase();
+    const text = `${named(record)} ${record.title} ${record.clauses.map((id) => `${id} ${(clauses[id] || {}).text || ""}`).join(" ")} ${record.expected || ""} ${record.got || ""} ${record.record_id}`.toLowerCase();
     return wanted.text.toLowerCase().split(/\s+/).every((word) => text.includes(word));
   }
 
   function cases() {
     const rows = records.map((record) => [record, el("tr", {}, el("td", {}, verdict(record.verdict)), el("td", { class: "soft" }, record.level),
-      el("td", {}, el("a", { class: "id", href: `#${record.record_id}` }, named(record)), el("div", { class: "soft" }, record.title)), el("td", { class: "mono clauses" }, clauseOf(record)))]);
+      el("td", {}, el("a", { class: "id", href: `#${record.record_id}` }, named(record)), el("div", { class: "soft" }, record.title)), el("td", { class: "clauses" }, el("span", { class: "mono" }, clauseOf(record)), el("div", { class: "soft" }, (clauses[clauseOf(record)] || {}).text || "")))]);
     const count = el("output", { "aria-live": "polite" });
     const show = () => {
       let shown = 0;
@@ -141,15 +143,23 @@
       last = event.at;
       return [gap > 100 ? el("tr", { class: "gap" }, el("td", { colspan: 4 }, `${(gap / 1000).toFixed(2)} s pass`)) : "",
         el("tr", { class: event.way }, el("td", { class: "at" }, `${event.at.toFixed(2)} ms`), el("td", { class: "way", style: `padding-left: ${0.4 + 0.9 * Math.max(0, lanes.indexOf(event.on))}rem` }, `${event.on} ${arrows[event.way]}`),
-          el("td", { class: "hex" }, event.hex ? bytes(event.hex, event.mark) : "", event.more ? el("div", { class: "soft" }, `and ${event.more} bytes more`) : ""),
+          el("td", { class: "hex" }, event.hex ? bytes(event.hex, event.mark) : "", event.wanted ? el("div", {}, `from byte ${event.mark} of these it must be `, el("code", { class: "bytes" }, spaced(event.wanted))) : "", event.more ? el("div", { class: "soft" }, `and ${event.more} bytes more`) : ""),
           el("td", { class: "reads" }, (event.reads || []).map((one) => el("div", {}, one)), event.text ? el("div", { class: "soft" }, event.text) : ""))];
     })));
   }
 
   function again(record) {
     const how = record.delivery === "whole" ? "" : ` --segmentation ${record.delivery}`;
-    const spoken = `${run.protocol}%s --profile ${run.profile} --variant ${run.variant} -k ${record.case}${how}`;
+    const spoken = `${run.protocol}%s --profile ${run.profile} --variant ${run.variant} -k ${/^[\w.\/-]+$/.test(record.case) ? record.case : `'${record.case}'`}${how}`;
     return run.role === "client" ? `wireproof test-sdk ${spoken.replace("%s", " --driver DRIVER")}` : `wireproof test ${spoken.replace("%s", ` ${run.target}`)}`;
+  }
+
+  function bundle(record) {
+    const found = (bundles || {})[record.record_id];
+    if (!found) return "";
+    const folder = `evidence/${record.record_id}`;
+    return [found.includes("replay.py") ? [el("p", {}, "Without wireproof, from the folder of this page:"), el("pre", { class: "line", tabindex: 0 }, `python ${folder}/replay.py`)] : "",
+      el("p", {}, "Files: ", found.map((name) => [el("a", { href: `${folder}/${name}` }, name), " "]))];
   }
 
   function play(record) {
@@ -163,13 +173,14 @@
       el("h2", {}, verdict(record.verdict), ` ${record.title}`),
       el("p", { class: "mono" }, named(record)),
       el("h3", {}, "What is asked"), record.clauses.map(clause), record.blamed && !record.clauses.includes(record.blamed) ? clause(record.blamed) : "",
+      record.words ? el("p", { class: "words" }, record.words) : "",
       el("dl", {}, fact("level", record.level), fact("expected", shown(record.expected)), fact("got", shown(record.got)), fact("observed", record.observed),
         fact("differs at", record.byte === undefined ? undefined : `byte ${record.byte} of ${run.role === "client" ? "what it sent" : "the reply"}`),
         fact("step", record.step === undefined ? undefined : String(record.step)), fact("fault", GREEN.includes(record.verdict) ? undefined : record.guilty || "target"),
         fact("took", `${(record.duration_us / 1000).toFixed(1)} ms`), fact("record", record.record_id)),
       cause && cause.record_id !== record.record_id && !GREEN.includes(record.verdict) ? el("p", {}, "It follows from ", byId.has(cause.record_id) ? link(byId.get(cause.record_id)) : cause.case, ".") : "",
       others.length ? el("p", {}, "The same case otherwise: ", others.map((one) => [verdict(one.verdict), " ", link(one), " "])) : "",
-      el("h3", {}, "Play it again"), el("pre", { class: "line", tabindex: 0 }, again(record)),
+      el("h3", {}, "Play it again"), el("pre", { class: "line", tabindex: 0 }, again(record)), bundle(record),
       el("h3", {}, "Exchange"), place,
     ].flat(Infinity).filter((one) => one !== ""));
     load(files[record.group]).then(() => place.replaceChildren(exchange(loaded.get(record.record_id))), () => place.replaceChildren(el("p", {}, `exchanges/${files[record.group]} is missing`)));

@@ -8,10 +8,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from wireproof.conformance.report.baseline import BaselineError, Comparison, compare, failing, read_baseline
+from wireproof.conformance.report.baseline import (
+    NOTHING,
+    Baseline,
+    BaselineError,
+    Comparison,
+    compare,
+    failing,
+    read_baseline,
+)
 from wireproof.conformance.report.console import console_of, score, segmentation_summary, show_causes, summary_table
 from wireproof.conformance.report.outputs import (
     JOURNAL,
+    Evidence,
     OutputError,
     RunFolder,
     is_incomplete,
@@ -20,8 +29,9 @@ from wireproof.conformance.report.outputs import (
     write_step_summary,
 )
 from wireproof.conformance.run.segmentation_sample import Tally
+from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.verdict.causes import causes_of
-from wireproof.conformance.verdict.records import Run
+from wireproof.conformance.verdict.records import Run, completed
 
 RUN = Run("throttr", "7.1.0", "uint16", "tcp://h:1", "x|y<b>", "`1`")
 HOSTILE = "a\x00b\x1b[31m|<script>&\"'\n\r\t[link](x) `c` \ud800 \uffff \U0001f600 [red]x[/red] ]]>"
@@ -65,6 +75,34 @@ def test_junit_tells_verdict_clause_and_bytes(tmp_path: Path) -> None:
     assert case.attrib == {"classname": "throttr.7.1.0.uint16.INSERT", "name": "insert/one", "time": "0.001500"}
     assert case[0].attrib["message"].startswith("fail [THR-INSERT-9] expected a?b")
     assert "a < abab" in str(case[0].text)
+
+
+def test_the_sentence_of_the_clause_stands_beside_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = record(verdict="fail", protocol="throttr", role="server")
+    write_junit(tmp_path / "junit.xml", RUN, [failed])
+    show_causes(console_of(quiet=False), causes_of([failed]))
+    case = ElementTree.parse(tmp_path / "junit.xml").getroot()[0].findall("testcase")[0]
+    sentence = load_suite("throttr").clauses["THR-INSERT-1"].text
+
+    assert f"THR-INSERT-1: {sentence}" in str(case[0].text)
+    assert f"the clause  {sentence}" in capsys.readouterr().out
+
+
+def test_a_pass_is_written_without_what_says_nothing(tmp_path: Path) -> None:
+    whole = record(
+        title="a" * 100, extra={"wire": {}}, observed="refused", protocol="throttr", run_id="1", expected=None
+    )
+    failed = {**whole, "verdict": "fail"}
+    with RunFolder(tmp_path, evidence=Evidence.FAILURES) as folder:
+        folder.add(whole)
+        folder.add(failed)
+    shown, bad = map(json.loads, (tmp_path / "records.jsonl").read_text(encoding="utf-8").splitlines())
+
+    assert shown.keys().isdisjoint({"exchange", "extra", "blamed", "guilty", "byte", "expected"})
+    assert shown["observed"] == "refused"
+    assert len(shown["title"]) < 100
+    assert bad == json.loads(json.dumps(failed))
+    assert completed(shown).keys() >= whole.keys()
 
 
 DRAWN = {"history": f"not linearizable: {HOSTILE}\n> p1 ├──┤  #3 QUERY -> {HOSTILE}"}
@@ -131,7 +169,7 @@ def test_where_only_whole_was_played_nothing_is_said_of_others(capsys: pytest.Ca
 
 
 def test_a_case_of_the_baseline_may_fail_under_any_delivery() -> None:
-    comparison = compare(frozenset({"insert/two", "insert/one"}), DELIVERED, ["insert/one", "insert/two"])
+    comparison = compare(Baseline.of(["insert/two", "insert/one"]), DELIVERED, ["insert/one", "insert/two"])
 
     assert (comparison.new, comparison.stale) == (("insert/three",), ("insert/one",))
 
@@ -287,7 +325,7 @@ def test_red_is_what_is_not_green_at_must_and_should() -> None:
 def test_a_baseline_has_an_id_a_line_and_comments(tmp_path: Path) -> None:
     (tmp_path / "known").write_text("# known\n insert/one \n\nquery/two # why\n")
 
-    assert read_baseline(tmp_path / "known") == {"insert/one", "query/two"}
+    assert read_baseline(tmp_path / "known").entries.keys() == {"insert/one", "query/two"}
 
 
 UNREADABLE: dict[str, Callable[[Path], object]] = {
@@ -307,9 +345,13 @@ def test_a_baseline_that_cannot_be_read_is_told(tmp_path: Path, how: str) -> Non
 
 def test_a_baseline_forgives_known_failures_and_tells_what_is_new_and_stale() -> None:
     records = [record("a/known", "fail"), record("a/new", "hang"), record("a/mended"), record("a/may", "fail", "MAY")]
-    known = frozenset({"a/known", "a/mended", "a/not-played", "a/no-case"})
+    known = Baseline.of(["a/known", "a/mended", "a/not-played", "a/no-case"])
 
     assert compare(known, records, ["a/known", "a/mended", "a/not-played", "a/new"]) == Comparison(
-        new=("a/new",), stale=("a/mended", "a/no-case")
+        new=("a/new",),
+        stale=("a/mended",),
+        unknown=("a/no-case",),
+        known=("a/known",),
+        hints=(" (did you mean a/not-played?)",),
     )
-    assert compare(frozenset(), [], []) == Comparison((), ())
+    assert compare(NOTHING, [], []) == Comparison((), ())

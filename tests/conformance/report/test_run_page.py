@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from tests.conformance.report.test_outputs import HOSTILE, RUN, record
 from wireproof.cli import command
-from wireproof.conformance.report.decoded_exchange import MOST_BYTES, MOST_EVENTS, decoded_exchange
+from wireproof.conformance.report.decoded_exchange import MOST_BYTES, MOST_EVENTS, decoded_exchange, in_words
 from wireproof.conformance.report.outputs import Evidence, RunFolder
 
 PLACE = {"role": "server", "protocol": "throttr", "profile": "7.1.0", "variant": "uint16"}
@@ -58,6 +58,31 @@ def test_an_exchange_is_read_and_the_byte_that_differs_is_marked() -> None:
     assert "mark" not in rest  # byte 1 came with the bytes before
     whole = decoded_exchange({**WRONG, "exchange": [*ASKED[:2], event("received", "010500040100")]})
     assert whole[-1]["mark"] == 1
+
+
+def test_the_first_byte_that_differs_is_found_within_a_number() -> None:
+    wrong = {
+        **WRONG,
+        "expected": "QUERY_REPLY.quota = 1285",
+        "exchange": [*ASKED[:2], event("received", "010500040100")],
+    }
+
+    assert {name: decoded_exchange(wrong)[-1][name] for name in ("mark", "wanted")} == {"mark": 2, "wanted": "05"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "In the answer to QUERY the field quota must be 7, and was 5."),
+        ({"got": "5; rests on a/b, which fails"}, "In the answer to QUERY the field quota must be 7, and was 5."),
+        ({"expected": "STATUS(ok=1)", "got": "00"}, "The answer to QUERY must be STATUS(ok=1); what came: 00."),
+        ({"expected": "STATUS", "verdict": "hang"}, "The answer to QUERY must be STATUS, and did not come in time."),
+        ({"verdict": "pass"}, ""),
+        ({"extra": {}}, ""),
+    ],
+)
+def test_the_expectation_is_told_in_words(changes: dict[str, Any], words: str) -> None:
+    assert in_words({**WRONG, "extra": {"reply_to": "QUERY", "field": "quota", "asked": "QUERY"}, **changes}) == words
 
 
 def test_what_cannot_be_read_says_so_and_the_other_side_is_read_on() -> None:
@@ -115,7 +140,7 @@ def test_exchanges_of_passing_plays_are_kept_only_where_asked_for(
     lines = map(json.loads, (tmp_path / "records.jsonl").read_text(encoding="utf-8").splitlines())
     script = (tmp_path / "exchanges" / "INSERT.js").read_text(encoding="utf-8")
 
-    assert {one["verdict"] for one in lines if one["exchange"]} == kept
+    assert {one["verdict"] for one in lines if one.get("exchange")} == kept
     assert ("ba9876543210" in script) is ("pass" in kept)
 
 
@@ -156,3 +181,17 @@ def test_a_browser_shows_it_without_an_error(tmp_path: Path) -> None:
     assert "2 of 2 plays" in start
     assert "wireproof test throttr tcp://h:1 --profile 7.1.0 --variant uint16 -k query/quota" in play
     assert "QUERY_REPLY(quota=5, ttl_type=4, ttl=1)" in play
+    assert "INSERT" in dumped(f"{url}#group=INSERT", str(tmp_path / "r"))
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+def test_a_browser_marks_the_byte_and_says_what_is_expected(tmp_path: Path) -> None:
+    asked = [*ASKED[:2], event("received", "010500040100")]
+    wrong = {**WRONG, "exchange": asked, "extra": {"reply_to": "QUERY", "field": "quota", "asked": "QUERY"}}
+    written(tmp_path, wrong)
+    play = dumped(f"{(tmp_path / 'index.html').as_uri()}#{wrong['record_id']}", str(tmp_path / "p"))
+
+    assert "In the answer to QUERY the field quota must be 7, and was 5." in play
+    assert '<mark title="byte 1">05</mark>' in play
+    assert ">07</code>" in play

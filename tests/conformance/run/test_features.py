@@ -16,7 +16,7 @@ from rich.console import Console
 from wireproof.conformance.commands import test as command
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.verdict import Verdict
-from wireproof.conformance.report.baseline import compare
+from wireproof.conformance.report.baseline import Baseline, compare
 from wireproof.conformance.report.console import score, summary_table, unsupported_summary
 from wireproof.conformance.report.outputs import step_summary, write_junit
 from wireproof.conformance.run.runner import Plan, Settings, play_all, simulate
@@ -124,5 +124,5 @@ def test_a_feature_that_is_none_is_a_usage_error(wireproof: Any) -> None:
 def test_a_known_failure_that_is_not_asked_is_not_stale(suite: Suite) -> None:
     needy, other = records_of(suite, frozenset())
 
-    assert compare(frozenset({needy["case"]}), [needy, other], [needy["case"]]).stale == ()
-    assert compare(frozenset({other["case"]}), [needy, other], [other["case"]]).stale == (other["case"],)
+    assert compare(Baseline.of([needy["case"]]), [needy, other], [needy["case"]]).stale == ()
+    assert compare(Baseline.of([other["case"]]), [needy, other], [other["case"]]).stale == (other["case"],)

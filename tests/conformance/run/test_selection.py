@@ -39,6 +39,28 @@ def test_expressions(expression: str, fits: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expression", "fits"),
+    [
+        ("insert/ttl", True), ("insert/tt", True), ("C-1", True), ("C-1 and insert/ttl", True), ("not c-1", False),
+        ("insert/ttl.(1+2)", False),
+    ],
+)  # fmt: skip
+def test_an_id_matches_itself_and_nothing_longer(expression: str, fits: bool) -> None:
+    known = frozenset({"insert/ttl", "insert/ttl.(1+2)", "c-1"})
+    found = parse(expression, known)
+
+    assert found("insert/ttl lives its ttl c-1") is fits
+    assert found("insert/ttl.2 lives its ttl c-10") is (expression in ("insert/tt", "not c-1"))
+
+
+def test_names_that_are_near_are_told() -> None:
+    with pytest.raises(SelectionError, match="names like it: insert/new"):
+        ids(expression="insrt/new")
+    with pytest.raises(SelectionError, match="event/one is of another profile"):
+        ids(expression="event/one")
+
+
+@pytest.mark.parametrize(
     ("expression", "detail"),
     [
         ("insert and", "got the end"), ("and insert", "got 'and'"), ("(insert", r"expected '\)'"),

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from tests.fuzz.live.simulated import first_suspicion
 from wireproof.conformance.model.actions import Open, Read, Write
 from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.report.capture import write_capture
 from wireproof.conformance.run.processes import ServerProcess, parse_command
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.fuzz.commands.replay_finding import command as replay
 from wireproof.fuzz.commands.server import keep_found
-from wireproof.fuzz.findings.capture import write_capture
 from wireproof.fuzz.findings.evidence import exchange, write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.live.context import FuzzContext

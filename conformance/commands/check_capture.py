@@ -1,0 +1,83 @@
+"""`wireproof check-capture`: judges both sides of the connections in a capture, without talking to anybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wireproof.conformance.interop.captured_streams import CapturedConnection, CaptureError, captured_connections
+from wireproof.conformance.interop.captured_verdicts import CapturedVerdict, judged, likeliest
+from wireproof.conformance.model.trace import Kind
+from wireproof.conformance.report.clause_sentences import sentence_of
+from wireproof.protocols import protocol, protocol_names
+
+RIGHT, BROKEN = range(2)
+AUTO = "auto"
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--protocol", "name", type=click.Choice([AUTO, *protocol_names()]), default=AUTO, help="What is spoken.")
+@click.option("--profile", help="Document or release that is spoken; found out where it is left out.")
+@click.option("--variant", help="Layout variant that is spoken; found out where it is left out.")
+@click.option("--port", "ports", type=int, multiple=True, help="Only servers at this port. Repeatable.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    file: Path,
+    name: str,
+    profile: str | None,
+    variant: str | None,
+    ports: tuple[int, ...],
+) -> None:
+    """Judge the TCP connections of a capture (.pcap, .pcapng): who broke the protocol first, and in which packet.
+
+    Replies are read as answers to the requests before them. Connections whose beginning is not in the capture are left
+    out. Exit codes: 0 nobody broke the protocol, 1 somebody did, 2 usage.
+
+    \b
+    wireproof check-capture traffic.pcapng --protocol throttr --port 9000
+    """
+    names = protocol_names() if name == AUTO else [name]
+    known = ports or tuple(protocol(one).default_port for one in names)
+    try:
+        every = captured_connections(file, known)
+    except (CaptureError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+    wanted = [one for one in every if one.begun and _talks(one) and (not ports or one.server[1] in ports)]
+    if left := len(every) - len(wanted):
+        click.echo(f"wireproof: {left} connections left out: without bytes, beginning or that port", err=True)
+    if not wanted:
+        raise click.UsageError(f"no TCP connection to judge in {file}")
+    candidates = likeliest(wanted, names, profile, variant)
+    if not candidates:
+        raise click.UsageError(f"no profile {profile or 'of any name'} with a variant {variant or 'of any name'}")
+    (spoken_name, spoken), *others = candidates
+    alike = ", ".join(f"{other} {one.profile} {one.variant}" for other, one in others)
+    fits = f" ({alike} would fit as well)" if alike else ""
+    click.echo(f"read as {spoken_name} {spoken.profile} {spoken.variant}{fits}")
+    verdicts = [judged(one, spoken_name, spoken) for one in wanted]
+    for one in verdicts:
+        _show(one, spoken_name)
+    bad = sum(one.violation is not None for one in verdicts)
+    click.echo(f"{len(verdicts)} connections, {bad} in which somebody broke the protocol")
+    context.exit(BROKEN if bad else RIGHT)
+
+
+def _talks(connection: CapturedConnection) -> bool:
+    return any(one.kind in (Kind.SENT, Kind.RECEIVED) for one in connection.events)
+
+
+def _show(verdict: CapturedVerdict, name: str) -> None:
+    connection, seen = verdict.connection, verdict.violation
+    if seen is None:
+        what = "can be read in two ways: nobody is to blame" if verdict.undecided else "right"
+        click.echo(f"{connection.name}: {what}{f' ({connection.note})' if connection.note else ''}")
+        return
+    cited = f" [{seen.clause}]" if seen.clause else ""
+    click.echo(f"{connection.name}: the {verdict.side} broke the protocol first, packet {verdict.packet}{cited}")
+    click.echo(f"    byte {seen.offset} of what it sent: {seen.detail}")
+    if sentence := sentence_of(name, seen.clause):
+        click.echo(f"    {seen.clause}: {sentence}")

@@ -1,0 +1,66 @@
+"""What `wireproof test` prints at the end of a run: causes, the table, what is stale or unsupported, the last line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.report.baseline import Comparison, failing
+from wireproof.conformance.report.console import (
+    closing_line,
+    segmentation_summary,
+    show_causes,
+    summary_table,
+    unsupported_summary,
+)
+from wireproof.conformance.run.runner import Plan
+from wireproof.conformance.verdict.causes import causes_of
+from wireproof.conformance.verdict.crashes import is_unplayed
+from wireproof.conformance.verdict.records import Record, Run
+
+__all__ = ["RESULTS", "closing_report"]
+
+PASSED, FAILURES, HARNESS, STALE = 0, 1, 3, 4
+RESULTS = {PASSED: "passed", FAILURES: "failed", HARNESS: "harness error", STALE: "stale baseline"}
+"""Exit code -> the word that the closing line begins with."""
+Hint = Callable[[Run, set[str], set[str]], list[str]]
+"""Run, cases that did not pass, cases that were played -> what may explain many failures."""
+
+
+def closing_report(
+    console: Console,
+    plan: Plan,
+    records: Sequence[Record],
+    comparison: Comparison,
+    code: int,
+    where: Path | None,
+    hint: Hint,
+) -> None:
+    """Print it. `where`: the folder of the run."""
+    run = plan.run
+    if plan.stopped:
+        left = sum(is_unplayed(one["got"]) for one in records)
+        click.echo(f"wireproof: the run ended: {plan.stopped}; {left} cases not played", err=True)
+    show_causes(console, causes_of(records), where)
+    console.print(summary_table(run, records))
+    if summary := segmentation_summary(records, plan.tally):
+        console.print(summary, soft_wrap=True)
+    for line in comparison.lines:
+        click.echo(line, err=True)
+    played = {one["case"] for one in records if not is_unplayed(one["got"])}
+    bad = {one["case"] for one in failing(records)} & played
+    for line in hint(run, bad, played):
+        console.print(line, soft_wrap=True)
+    faulty = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
+    if faulty:
+        click.echo(
+            f"wireproof: harness error in {faulty} of {len(records)} plays: they do not judge the target",
+            err=True,
+        )
+    if unsupported := unsupported_summary(records):
+        console.print(unsupported, soft_wrap=True)
+    click.echo(closing_line(RESULTS[code], records, run, where))

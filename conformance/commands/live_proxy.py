@@ -1,0 +1,83 @@
+"""`wireproof proxy`: stands between a user's clients and server and says which side breaks the protocol first."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import click
+
+from wireproof.conformance.commands.target_options import ended_by_signals
+from wireproof.conformance.interop.live_proxy import LiveProxy, Tally, listening
+from wireproof.conformance.model.targets import Address, TargetError, parse_address
+from wireproof.conformance.model.verdict import Guilty
+from wireproof.conformance.model.violation import Violation
+from wireproof.conformance.monitor.monitor import Monitor
+from wireproof.conformance.report.clause_sentences import sentence_of
+from wireproof.conformance.run.probe import AUTO, ProbeError, Spoken, ask_spoken, no_connection
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.protocols import protocol, protocol_names
+
+RIGHT, BROKEN, USAGE = range(3)
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.argument("listen", metavar="LISTEN")
+@click.argument("server", metavar="SERVER")
+@click.option("--profile", default=AUTO, help="Document or release that is spoken; auto asks the server.")
+@click.option("--variant", default=AUTO, help="Layout variant; auto asks the server.")
+@click.option("--time", "seconds", type=click.FloatRange(0.1), help="End after so many seconds.  [default: on Ctrl-C]")
+@click.pass_context
+def command(
+    context: click.Context, /, name: str, listen: str, server: str, profile: str, variant: str, seconds: float | None
+) -> None:
+    """Listen at LISTEN, forward to SERVER (tcp://HOST:PORT, unix:///PATH), and judge both sides of PROTOCOL live.
+
+    Nothing that crosses is changed. Exit codes: 0 nobody broke the protocol, 1 somebody did, 2 usage.
+
+    \b
+    wireproof proxy throttr tcp://127.0.0.1:9001 tcp://127.0.0.1:9000
+    """
+    try:
+        at, to = parse_address(listen), parse_address(server)
+        spoken, warning = asyncio.run(ask_spoken(load_suite(name), to, 2.0, profile, variant))
+    except (TargetError, ProbeError) as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.UsageError(f"nothing to forward to at {server}: {no_connection(error)}") from None
+    if warning:
+        click.echo(f"wireproof: {warning}", err=True)
+
+    def tell(connection: str, first: Violation) -> None:
+        side = "client" if first.side is Guilty.HARNESS else "server"
+        cited = f" [{first.clause}] {sentence_of(name, first.clause)}" if first.clause else ""
+        click.echo(
+            f"connection {connection}: the {side} broke the protocol first, "
+            f"byte {first.offset} of what it sent: {first.detail}{cited}"
+        )
+
+    known = protocol(name)
+    proxy = LiveProxy(to, lambda: Monitor(known, spoken.profile, spoken.variant), tell)
+    try:
+        with ended_by_signals(), suppress(KeyboardInterrupt):
+            asyncio.run(_serve(proxy, at, to, name, spoken, seconds))
+    except OSError as error:
+        raise click.UsageError(f"cannot listen at {listen}: {error.strerror or error}") from None
+    click.echo(_closing(proxy.tally))
+    context.exit(BROKEN if proxy.tally.client or proxy.tally.server else RIGHT)
+
+
+async def _serve(proxy: LiveProxy, at: Address, to: Address, name: str, spoken: Spoken, seconds: float | None) -> None:
+    async with listening(proxy, at) as port:
+        where = f"tcp://{at.host}:{port}" if port else str(at)
+        click.echo(f"listening {where}, forwarding to {to} as {name} {spoken.profile} {spoken.variant}")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.Event().wait()
+
+
+def _closing(tally: Tally) -> str:
+    more = f", {tally.unread} too large to judge" if tally.unread else ""
+    more += f", {tally.refused} not taken by the server" if tally.refused else ""
+    return f"{tally.connections} connections: {tally.client} broken by the client, {tally.server} by the server{more}"

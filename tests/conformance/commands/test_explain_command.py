@@ -1,0 +1,53 @@
+"""`wireproof explain` and `--list`: what an id means, and which cases a selection has, without a target."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from wireproof.cli import command
+from wireproof.conformance.suite.cases import load_suite
+
+
+def said(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(command, list(words))
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_a_clause_is_explained() -> None:
+    text = said("explain", "thr-query-6", "--profile", "7.3.2", "--variant", "uint8")
+
+    assert load_suite("throttr").clauses["THR-QUERY-6"].text in text
+    assert "source: QUERY / Response / QUOTA" in text
+    assert "query/fields-of-the-answer" in text
+    assert "quota-low-byte" in text
+    assert "7.3.2 uint8:\n    0100043b00" in text or "QUERY_REPLY(" in text
+
+
+@pytest.mark.parametrize(
+    ("identifier", "parts"),
+    [
+        ("query/fields-of-the-answer", ("THR-QUERY-8: ", "a > ", "INSERT(quota=1", "wireproof test throttr TARGET -k")),
+        ("query/frame-found.0", ("frame query/frame-found.0", "QUERY_REPLY(quota=0")),
+        ("sdk-query/keys.1", ("for SDKs", "wireproof test-sdk throttr --driver DRIVER -k sdk-query/keys.1")),
+    ],
+)
+def test_a_case_or_a_frame_is_explained(identifier: str, parts: tuple[str, ...]) -> None:
+    text = said("explain", identifier)
+
+    assert all(part in text for part in parts), text
+
+
+def test_an_unknown_id_names_those_like_it() -> None:
+    assert "like it: THR-QUERY-6" in said("explain", "THR-QUERI-6", code=2)
+
+
+def test_cases_are_listed_without_a_target() -> None:
+    text = said("test", "throttr", "--list", "-k", "THR-QUERY-9")
+
+    assert "MUST   query/missing  " in text
+    assert "THR-QUERY-90" not in text
+    assert "cases of throttr" in text
+    assert "names like it: query/missing" in said("test", "throttr", "--list", "-k", "query/missin_", code=2)
+    assert "sdk-query/keys.1" in said("test-sdk", "throttr", "--driver", "x", "--list", "-k", "sdk-query")

@@ -1,0 +1,81 @@
+"""`--resume`: an incomplete run goes on where it ended; earlier results in --out are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from wireproof.cli import command
+
+NAMED = ("--profile", "7.3.2", "--variant", "uint8", "--segmentation", "whole", "-q", "-k", "query/quota")
+
+
+def played(*words: str) -> Result:
+    return CliRunner().invoke(command, ["test", "throttr", "simulation", *NAMED, *words])
+
+
+def lines(folder: Path) -> list[str]:
+    return (folder / "records.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> Path:
+    """A run that was killed after half of its plays."""
+    folder = tmp_path / "run"
+    assert played("--out", str(folder)).exit_code == 0
+    every, summary = lines(folder), json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    (folder / "records.jsonl").write_text(
+        "".join(every[: len(every) // 2]) + '{"schema":"wireproof.rec', encoding="utf-8"
+    )
+    (folder / "run.json").write_text(
+        json.dumps({**summary, "finished_at": None, "partial": ["killed"]}), encoding="utf-8"
+    )
+    (folder / "pending.jsonl").touch()
+    return folder
+
+
+def test_what_is_left_is_played_and_all_is_one_run(cut: Path) -> None:
+    before = lines(cut)[:-1]
+    done = played("--resume", str(cut))
+    after = [json.loads(line) for line in lines(cut)]
+    summary = json.loads((cut / "run.json").read_text(encoding="utf-8"))
+
+    assert done.exit_code == 0, done.output
+    assert f"{len(after)} cases" in done.output
+    assert lines(cut)[: len(before)] == before
+    assert {one["run_id"] for one in after} == {summary["run_id"]}
+    assert len({one["case"] for one in after}) == len(after) > len(before)
+    assert summary["partial"] == ["-k query/quota"]
+    assert not (cut / "pending.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--variant", "uint16"), "its variant is uint8, now uint16"),
+        (("--implementation", "other"), "its implementation is wireproof reference, now other"),
+    ],
+)
+def test_another_target_is_refused(cut: Path, words: tuple[str, ...], said: str) -> None:
+    done = played("--resume", str(cut), *words)
+
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert len(lines(cut)) > 1
+
+
+def test_nothing_to_resume_is_told(tmp_path: Path) -> None:
+    done = played("--resume", str(tmp_path))
+
+    assert done.exit_code == 2
+    assert f"nothing to resume in {tmp_path}" in done.stderr
+
+
+def test_earlier_results_are_told(cut: Path) -> None:
+    incomplete = played("--out", str(cut)).stderr
+
+    assert "holds an incomplete run of wireproof reference" in incomplete
+    assert f"--resume {cut}" in incomplete

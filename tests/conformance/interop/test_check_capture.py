@@ -1,0 +1,92 @@
+"""`wireproof check-capture`: streams put together, what is spoken found out, the guilty side named with its packet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from scapy.utils import rdpcap, wrpcap
+
+from wireproof.cli import command
+from wireproof.conformance.interop.captured_streams import captured_connections
+from wireproof.conformance.model.trace import Kind, TraceEvent
+from wireproof.conformance.report.capture import write_capture
+
+QUERY, REPLY = bytes.fromhex("02016b"), bytes.fromhex("010500040100")
+"""Of Throttr uint16."""
+PORT = 9000
+
+
+def capture(path: Path, *pieces: tuple[Kind, bytes]) -> Path:
+    events = [TraceEvent(0, "a", Kind.OPENED)]
+    events += [TraceEvent(1000 * number, "a", kind, data) for number, (kind, data) in enumerate(pieces, 1)]
+    write_capture(path, events, PORT)
+    return path
+
+
+def said(path: Path, *words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(command, ["check-capture", str(path), *words])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+RIGHT = [(Kind.SENT, QUERY), (Kind.RECEIVED, REPLY), (Kind.SENT, QUERY), (Kind.RECEIVED, REPLY)]
+
+
+def test_what_is_spoken_is_found_out(tmp_path: Path) -> None:
+    text = said(capture(tmp_path / "right.pcapng", *RIGHT))
+
+    assert "read as throttr 7.1.0 uint16 (throttr 7.3.2 uint16 would fit as well)" in text
+    assert f"127.0.0.1:{PORT}: right" in text
+    assert "1 connections, 0 in which somebody broke the protocol" in text
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    [
+        ([*RIGHT, (Kind.RECEIVED, b"\x01")], "the server broke the protocol first, packet 8"),
+        ([*RIGHT, (Kind.SENT, b"\xff")], "the client broke the protocol first, packet 8"),
+    ],
+)
+def test_the_guilty_side_is_named_with_its_packet(pieces: list[tuple[Kind, bytes]], told: str, tmp_path: Path) -> None:
+    text = said(capture(tmp_path / "wrong.pcapng", *pieces), "--protocol", "throttr", "--variant", "uint16", code=1)
+
+    assert told in text
+    assert "THR-" in text
+
+
+def streams(path: Path) -> dict[Kind, bytes]:
+    (found,) = captured_connections(path)
+    return {kind: b"".join(one.data for one in found.events if one.kind is kind) for kind in (Kind.SENT, Kind.RECEIVED)}
+
+
+def altered(source: Path, to: Path, order: Iterable[int]) -> Path:
+    packets = rdpcap(str(source))
+    wrpcap(str(to), [packets[number] for number in order])
+    return to
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5, 6), (0, 1, 2, 5, 3, 4, 6), (0, 1, 2, 3, 3, 4, 5, 3, 6, 6, 4)])
+def test_segments_out_of_order_and_sent_twice(order: tuple[int, ...], tmp_path: Path) -> None:
+    source = capture(tmp_path / "a.pcapng", *RIGHT)
+
+    assert streams(altered(source, tmp_path / "b.pcap", order)) == {Kind.SENT: QUERY * 2, Kind.RECEIVED: REPLY * 2}
+
+
+def test_a_gap_is_told_and_nothing_behind_it_is_read(tmp_path: Path) -> None:
+    source = capture(tmp_path / "a.pcapng", *RIGHT)
+    (found,) = captured_connections(altered(source, tmp_path / "b.pcap", (0, 1, 2, 4, 5, 6)))
+
+    assert found.note == "bytes are missing in the capture"
+    assert [one.data for one in found.events if one.kind is Kind.SENT] == []
+
+
+def test_what_cannot_be_judged_is_told(tmp_path: Path) -> None:
+    source = capture(tmp_path / "a.pcapng", *RIGHT)
+    (tmp_path / "text").write_text("no capture")
+
+    assert "is no capture" in said(tmp_path / "text", code=2)
+    assert "no TCP connection to judge" in said(source, "--port", "1", code=2)
+    assert "no TCP connection to judge" in said(altered(source, tmp_path / "late.pcap", (3, 4, 5, 6)), code=2)

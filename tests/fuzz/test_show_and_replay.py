@@ -1,0 +1,63 @@
+"""`wireproof show` and `wireproof replay` take the ids that consoles, JUnit and pages print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from wireproof.cli import command
+
+CASE = "query/missing"
+PLAYED = ["test", "throttr", "simulation", "--profile", "7.3.2", "--variant", "uint8", "-k", CASE]
+
+
+def said(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(command, list(words))
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    said(*PLAYED, "--segmentation", "whole", "--evidence", "all", "--out", "runs/mine")
+    return tmp_path / "runs"
+
+
+def record(runs: Path) -> dict[str, str]:
+    (line,) = (runs / "mine" / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    return dict(json.loads(line))
+
+
+def test_a_record_is_shown_with_its_exchange(runs: Path) -> None:
+    found = record(runs)
+    text = said("show", found["record_id"])
+
+    assert f"record {found['record_id']}: pass {CASE} MUST" in text
+    assert "THR-QUERY-9: " in text
+    assert "QUERY(key=" in text
+    assert json.loads(said("show", found["record_id"], "--json"))["case"] == CASE
+
+
+def test_clauses_are_shown_too(runs: Path) -> None:
+    assert "clause THR-QUERY-9 of throttr" in said("show", "THR-QUERY-9")
+    assert "no record 0123456789ab below runs: --runs DIR" in said("show", "0123456789ab", code=2)
+
+
+def test_a_record_and_a_case_are_played_again(runs: Path) -> None:
+    found = record(runs)
+
+    assert f"GONE {found['record_id']}" in said("replay", found["record_id"])
+    assert "--profile 7.3.2 --variant uint8 -k query/missing" in said("replay", CASE)
+    assert "simulation -k query/missing" in said("replay", CASE, "simulation")
+
+
+def test_what_cannot_be_played_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert "names like it: query/missing" in said("replay", "query/missin", code=2)
+    assert "name a target" in said("replay", CASE, code=2)
+    assert "nothing to test at" in said("replay", CASE, "tcp://127.0.0.1:1", code=2)
