@@ -15,6 +15,7 @@ from wireproof.protocols.registry import MissingExtraError
 COMMANDS = {
     "test": ("wireproof.conformance.commands.test", "Test a server: play every case, judge it, write records."),
     "test-sdk": ("wireproof.conformance.commands.sdk", "Test an SDK: wireproof plays the server, judges both sides."),
+    "durability": ("wireproof.conformance.commands.durability", "Kill a server under load: what does it keep?"),
     "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
