@@ -14,7 +14,7 @@ from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.durability.conversation import conversation
 from wireproof.conformance.run.durability.promises import counted
-from wireproof.conformance.run.durability.scenarios import SCENARIOS, DurabilityRun, Finding
+from wireproof.conformance.run.durability.scenarios import SCENARIOS, DurabilityRun, Finding, carried_out
 from wireproof.conformance.run.processes import ServerProcess, StartError, parse_command
 from wireproof.conformance.suite.documents import CaseError
 from wireproof.protocols import protocol, protocol_names
@@ -83,10 +83,10 @@ def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[
     first = run.make_queues()
     if first:
         raise TargetError(first[0].detail)
-    for name, scenario in SCENARIOS.items():
+    for name in SCENARIOS:
         if given["only"] and name not in given["only"]:
             continue
-        for one in scenario(run, given["kills"]):
+        for one in carried_out(name, run, given["kills"]):
             found.append(one)
             _print(console, one)
             if one.breaches and given["first"]:

@@ -14,7 +14,7 @@ from wireproof.conformance.run.durability.load import Load, body_of
 from wireproof.conformance.run.durability.promises import Breach, Keeps, Ledger, Replayed, broken_by, damaged_in
 from wireproof.conformance.run.processes import ServerProcess, StartError
 
-__all__ = ["SCENARIOS", "DurabilityRun", "Finding"]
+__all__ = ["SCENARIOS", "DurabilityRun", "Finding", "carried_out"]
 
 HOOK_OPENS = 5.0
 """Seconds in which the hook of a server that has started is open."""
@@ -206,7 +206,7 @@ def _killed_while_starting(run: DurabilityRun, chance: random.Random) -> None:
 
 
 def waiting_in_turns(run: DurabilityRun, kills: int) -> Iterator[Finding]:
-    """Kill it while messages wait in a round-robin queue, and again once they were delivered."""
+    """Kill it while messages wait in a round-robin queue; end it in good order once they were delivered."""
     for one in (one for one in run.talk.queues if one.is_shared):
         for number in range(max(1, kills // 10)):
             bodies = [body_of(run.chance("turns", number), f"turn-{number}-{at}") for at in range(WAITING)]
@@ -215,12 +215,13 @@ def waiting_in_turns(run: DurabilityRun, kills: int) -> Iterator[Finding]:
             breaches = run.start()
             found, more = run.read(one.name, "follow")
             breaches += [*more, *_in_turn([body for _, body in found], wanted)]
-            time.sleep(SETTLED)
-            run.kill()
+            run.server.end()
             breaches += run.start()
             again, more = run.read(one.name, "follow")
             if again:
-                more.append(Breach("turns", f"{len(again)} messages came again, first id {again[0][0]}"))
+                more.append(
+                    Breach("turns", f"after a clean end {len(again)} messages came again, first id {again[0][0]}")
+                )
             run.publish(one.name, [f"next-{number}".encode()])
             following, _ = run.read(one.name, "follow")
             last = found[-1][0] if found else 0
@@ -306,10 +307,11 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[Finding]:
                 breaches.append(Breach("full", "nothing can be published once there is room again"))
         except OSError as error:
             note = f"the connection ended: {error}"
-        death = run.server.death()
-        if death is not None:
-            breaches.append(Breach("full", f"the server {death} when its disk was full"))
-        found, more = run.read(one.name, "replay") if death is None else ([], [])
+        try:
+            found, more = run.read(one.name, "replay")
+        except OSError as error:
+            why = run.server.death() or f"serves nobody: {error}"
+            found, more = [], [Breach("full", f"when its disk was full the server {why}")]
         for number, body in found:
             run.ledgers[one.name].saw(number, body)
         run.kill()
@@ -329,6 +331,14 @@ def _serves(run: DurabilityRun) -> list[Breach]:
     except OSError as error:
         return [Breach("full", f"others are not served while the disk is full: {error}")]
     return []
+
+
+def carried_out(name: str, run: DurabilityRun, kills: int) -> Iterator[Finding]:
+    """Yield what a scenario finds; a server that is gone, or answers otherwise than it must, ends it with a breach."""
+    try:
+        yield from SCENARIOS[name](run, kills)
+    except (OSError, StartError) as error:
+        yield Finding(f"{name}-ended", (Breach("starts", run.server.death() or str(error)),))
 
 
 SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[Finding]]] = {
