@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from wireproof.mutants.mutant import ClientMutant, Mutant, SeededBug
@@ -17,6 +18,7 @@ __all__ = [
     "PACKAGES",
     "client_mutants",
     "demonstration_mutants",
+    "durability_mutants",
     "mutant_client",
     "seeded_bugs",
     "server_mutants",
@@ -77,9 +79,19 @@ def server_patch(protocol: str, name: str | None) -> Any:
     known = server_mutants(protocol)
     if name not in known and name.startswith("wire:") and protocol in SERVICES:
         known = wire_mutants(protocol)
+    if name in durability_mutants(protocol):
+        known = durability_mutants(protocol)
     if name not in known:
         raise _unknown(protocol, name, known, demonstration_mutants(protocol))
     return known[name]
+
+
+def durability_mutants(protocol: str) -> Mapping[str, Mutant]:
+    """Return name -> mutants that only a death of the server shows; none where there are none."""
+    if protocol not in SERVICES or find_spec(f"{PACKAGES[protocol]}.server.durability") is None:
+        return {}
+    found: Mapping[str, Mutant] = import_module(f"{PACKAGES[protocol]}.server.durability").DURABILITY_MUTANTS
+    return found
 
 
 def mutant_client(protocol: str, name: str | None) -> type[DrivenClient]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 COMMANDS = {
     "test": ("wireproof.conformance.commands.test", "Test a server: play every case, judge it, write records."),
     "test-sdk": ("wireproof.conformance.commands.sdk", "Test an SDK: wireproof plays the server, judges both sides."),
+    "durability": ("wireproof.conformance.commands.durability", "Kill a server under load: what does it keep?"),
     "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "check-capture": (

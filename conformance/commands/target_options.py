@@ -32,8 +32,8 @@ LIMITS = {name: value for name, value in DEFAULT_PARAMETERS.items() if name != "
 OPTIONS = (
     click.option(
         "--target-command",
-        help="Start this server for the run. '{port}' and '{host}' are replaced; without '{port}' the server must "
-        "print a line 'listening ADDRESS'.",
+        help="Start this server for the run. '{port}' and '{host}' are replaced, '{data}' by a folder that it has for "
+        "itself; without '{port}' the server must print a line 'listening ADDRESS'.",
     ),
     click.option(
         "--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds the server may take to listen."

@@ -9,25 +9,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
-import resource
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import psutil
-
 from wireproof.conformance.drivers.simulation import ServiceFactory
+from wireproof.conformance.mutation.bounds import HangError, bounded, limit_memory
 from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
 from wireproof.conformance.mutation.reached_lines import ReachedLines, reached_lines
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
 
 __all__ = ["EditResult", "Sample", "Status", "draw", "run_edits"]
 
-CPU_SECONDS = 10.0
-"""Seconds of processor time after which a case on an edited server counts as one that hangs."""
-MEMORY = 1 << 30
-"""Bytes that an edited server may allocate beyond what the harness has."""
 FRESH_PLAYS = 5
 """How many cases are played against servers whose modules no recording was replayed on."""
 
@@ -96,31 +89,19 @@ _sample: Sample
 """What the workers are forked with."""
 
 
-class _HangError(BaseException):
-    """Raised in an edited server that does not come to an end."""
-
-
-def _expire(number: int, frame: object) -> None:
-    raise _HangError
-
-
 def _run(number: int) -> EditResult:
     edit = _sample.edits[number]
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + MEMORY, hard))
-    signal.signal(signal.SIGVTALRM, _expire)
+    limit_memory()
     try:
-        signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
         try:
-            factory = fresh_factory(_suite.plan.run, edit)
+            with bounded():
+                factory = fresh_factory(_suite.plan.run, edit)
         except Exception:
             return EditResult(edit, Status.STILLBORN)
         case = _first_kill(edit, factory)
         return EditResult(edit, Status.KILLED, case) if case else EditResult(edit, Status.SURVIVED)
-    except _HangError:
+    except HangError:
         return EditResult(edit, Status.HANGS)
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def _first_kill(edit: CodeEdit, factory: ServiceFactory) -> str:
@@ -132,10 +113,10 @@ def _first_kill(edit: CodeEdit, factory: ServiceFactory) -> str:
     reaching = [_suite.recordings[number] for number in _sample.lines.reaching(edit)]
     fresh_plays = FRESH_PLAYS
     for case, recording in sorted(reaching, key=lambda one: len(one[1].exchanges)):
-        signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
-        if recording.agrees(factory):
-            continue
-        played_on = fresh_factory(_suite.plan.run, edit) if fresh_plays > 0 else factory
+        with bounded():
+            if recording.agrees(factory):
+                continue
+            played_on = fresh_factory(_suite.plan.run, edit) if fresh_plays > 0 else factory
         fresh_plays -= 1
         killer, _ = _suite.first_kill([case], played_on)
         if killer:

@@ -7,7 +7,9 @@ from functools import cached_property
 
 from wireproof.conformance.drivers.simulation import ServiceFactory, Simulation
 from wireproof.conformance.model.outcome import Outcome
-from wireproof.conformance.model.verdict import Level, Verdict
+from wireproof.conformance.model.trace import Trace
+from wireproof.conformance.model.verdict import Guilty, Level, Verdict
+from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounded
 from wireproof.conformance.mutation.mutant_result import RED, CaseFinding
 from wireproof.conformance.mutation.recording import Recording, play, record
 from wireproof.conformance.run import reference_target
@@ -20,6 +22,9 @@ from wireproof.reference_server.clock import VirtualClock
 from wireproof.reference_server.service import Service
 
 __all__ = ["RecordedSuite", "ReferenceFailsError", "factory_of"]
+
+CPU_SECONDS_AGAIN = 1.0
+"""The same bound for the plays of a mutant that has hung once."""
 
 
 class ReferenceFailsError(ValueError):
@@ -67,13 +72,7 @@ class RecordedSuite:
 
     def findings(self, mutant: str) -> list[CaseFinding]:
         """Return what the cases find on the named mutant: those that it does not pass."""
-        factory = factory_of(self.plan, mutant)
-        touched = factory(VirtualClock()).touched
-        played = [
-            (case, self._outcome(case, factory))
-            for case, recording in self.recordings
-            if recording.may_differ(touched) and not recording.agrees(factory)
-        ]
+        played = self._played_again(factory_of(self.plan, mutant))
         causes = explained(
             self.plan.suite,
             [
@@ -92,8 +91,27 @@ class RecordedSuite:
                 found.append(CaseFinding(case.id, verdict, outcome.blamed, got, how))
         return found
 
+    def _played_again(self, factory: ServiceFactory) -> list[tuple[Case, Outcome]]:
+        """Play the cases whose recordings servers of `factory` do not agree with; what ends neither way hangs."""
+        touched = factory(VirtualClock()).touched
+        played = []
+        seconds = CPU_SECONDS
+        for case, recording in self.recordings:
+            if not recording.may_differ(touched):
+                continue
+            try:
+                with bounded(seconds):
+                    if recording.agrees(factory):
+                        continue
+                    outcome = self._outcome(case, factory)
+            except (HangError, MemoryError) as error:
+                outcome = _hung(case, error, seconds)
+                seconds = CPU_SECONDS_AGAIN
+            played.append((case, outcome))
+        return played
+
     def first_kill(self, cases: Iterable[Case], factory: ServiceFactory) -> tuple[str, int]:
-        """Play `cases` against servers of `factory` until one kills; a server that raises is killed.
+        """Play `cases` against servers of `factory` until one kills; a server that raises or hangs is killed.
 
         Returns the play that kills, `case|segmentation`, "" for none, and how many were played. Nothing is recorded.
         """
@@ -101,8 +119,9 @@ class RecordedSuite:
         for case in cases:
             played += 1
             try:
-                outcome = self._outcome(case, factory)
-            except Exception:
+                with bounded():
+                    outcome = self._outcome(case, factory)
+            except (Exception, HangError):
                 return _key(case), played
             if weigh(outcome, self.levels[case.id]) in RED:
                 return _key(case), played
@@ -110,6 +129,12 @@ class RecordedSuite:
 
     def _outcome(self, case: Case, factory: ServiceFactory) -> Outcome:
         return play(self.plan.player(case), Simulation(factory).perform)
+
+
+def _hung(case: Case, error: BaseException, seconds: float) -> Outcome:
+    """Return the outcome of a play that a bound ended: it blames the first clause of the case."""
+    got = f"still busy after {seconds:g} s of processor time" if isinstance(error, HangError) else "no end of memory"
+    return Outcome(Verdict.HANG, Trace(), Guilty.TARGET, case.clauses[0], expected="an answer", got=got)
 
 
 def _key(case: Case) -> str:

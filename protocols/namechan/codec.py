@@ -17,7 +17,7 @@ from wireproof.protocols.frames import (
 )
 from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.namechan.profiles import FRAMES, HOOK, LINES, SIZE
-from wireproof.protocols.namechan.replies import Outcome
+from wireproof.protocols.namechan.replies import Outcome, VersionReply
 from wireproof.protocols.namechan.requests import Blank, Version
 from wireproof.protocols.onepass import compile_onepass
 from wireproof.protocols.profile import Layout, Profile, Variant
@@ -45,6 +45,10 @@ class Codec:
         self.frames = {self.layout(one).lead: one for one in FRAMES}
         """Type byte -> the message of a frame."""
         self._bodies = {one: _body_codec(self.layout(one), profile.byte_order) for one in FRAMES}
+        self._decode_versions = {
+            one: compile_decoder(self.layout(one), profile.byte_order) for one in (Version, VersionReply)
+        }
+        self._encoders: dict[type[Message], Encoder] = {}
         self._known = frozenset(profile.messages.values())
 
     @staticmethod
@@ -74,8 +78,9 @@ class Codec:
         layout = self.layout(kind)
         if layout.is_sexp:
             return text_of(layout, message) + b"\n"
-        data: bytes = compile_encoder(layout, self.profile.byte_order)(message)
-        return data
+        if kind not in self._encoders:
+            self._encoders[kind] = compile_encoder(layout, self.profile.byte_order)
+        return self._encoders[kind](message)
 
     def spellings(self, message: Message) -> Mapping[str, bytes]:
         """Return name -> other bytes that every server reads as `message`; none where there is one form only."""
@@ -104,10 +109,10 @@ class Codec:
         return found == message and stop == len(data)
 
     def decode_version(
-        self, kind: type[Message], data: bytes, at: int, end: int, context: FrameContext
+        self, kind: type[Version | VersionReply], data: bytes, at: int, end: int, context: FrameContext
     ) -> tuple[Message | None, int]:
         """Decode the eight bytes that a side begins with."""
-        return compile_decoder(self.layout(kind), self.profile.byte_order)(data, at, end, context)
+        return self._decode_versions[kind](data, at, end, context)
 
     def decode_frame(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         """Decode a frame of a server; raises `MalformedFrameError`."""

@@ -1,7 +1,7 @@
 """What is persistent, on disk: queues, their messages, and how far a round-robin queue has come.
 
 SQLite with a write-ahead log keeps it: whole transactions or nothing after a crash, readers beside the writer, a
-full disk as an error that undoes the transaction. docs/namechan-server.md has the figures that it was chosen by.
+full disk as an error that undoes the transaction. docs/namechan-server.md says why it was chosen.
 """
 
 # Strategy

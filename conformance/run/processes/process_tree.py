@@ -113,6 +113,19 @@ class Family:
                 self._wait(POLL)
             self._leader.wait(GRACE)
 
+    def kill(self) -> None:
+        """Kill every process of the family without a word, and wait until they are gone."""
+        while self._signal(signal.SIGKILL):
+            self._wait(POLL)
+        self._leader.wait(GRACE)
+
+    def limit_files(self, size: int | None) -> None:
+        """Let no file of the family grow beyond `size` bytes, as on a full disk; None: as far as it likes."""
+        for one in self.members():
+            with suppress(psutil.Error):
+                _, hard = one.rlimit(psutil.RLIMIT_FSIZE)
+                one.rlimit(psutil.RLIMIT_FSIZE, (hard if size is None else size, hard))
+
     def _signal(self, how: signal.Signals) -> bool:
         """Send a signal to every process there is; say whether there was one."""
         members = self.members()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
@@ -33,7 +34,10 @@ class StartError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """How to start a server: words, in which `{port}` and `{host}` stand for a free port of the loopback."""
+    """How to start a server: words, in which `{port}` and `{host}` stand for a free port of the loopback.
+
+    `{data}` stands for a folder that is the same at every start.
+    """
 
     words: tuple[str, ...]
     filled: bool = True
@@ -44,11 +48,23 @@ class ServerCommand:
         """Whether its command names the port; otherwise the server prints where it listens."""
         return self.filled and any("{port}" in word for word in self.words)
 
-    def at(self, port: int) -> list[str]:
+    @property
+    def wants_data(self) -> bool:
+        """Whether its command names a folder for what it keeps."""
+        return self.filled and any("{data}" in word for word in self.words)
+
+    def at(self, port: int, data: str = "") -> list[str]:
         """Return the words to start."""
         if not self.filled:
             return list(self.words)
-        return [word.replace("{port}", str(port)).replace("{host}", LOOPBACK) for word in self.words]
+        known = {"{port}": str(port), "{host}": LOOPBACK, "{data}": data}
+        return [_filled(word, known) for word in self.words]
+
+
+def _filled(word: str, known: Mapping[str, str]) -> str:
+    for name, value in known.items():
+        word = word.replace(name, value)
+    return word
 
 
 def parse_command(text: str) -> ServerCommand:
@@ -81,6 +97,7 @@ class ServerProcess:
         self._ready_timeout = ready_timeout
         self._environment = os.environ if environment is None else environment
         self._family: Family | None = None
+        self._data = TemporaryDirectory(prefix="wireproof-data-") if command.wants_data else None
         self._why: str | None = None
         self.starts = 0
 
@@ -125,7 +142,7 @@ class ServerProcess:
         """Start it and yield until it is ready."""
         self.end()
         planned = Address("tcp", LOOPBACK, free_port()) if self._command.wants_port else None
-        words = self._command.at(planned.port if planned else 0)
+        words = self._command.at(planned.port if planned else 0, self._data.name if self._data else "")
         self.starts += 1
         self._why = None
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -176,6 +193,21 @@ class ServerProcess:
         if self._family is not None:
             self._family.end(0.0)
 
+    @property
+    def data(self) -> Path | None:
+        """The folder that stands for `{data}`; None where the command names none."""
+        return Path(self._data.name) if self._data else None
+
+    def kill(self) -> None:
+        """Kill it and everything it started with SIGKILL: it gets no chance to write anything."""
+        if self._family is not None:
+            self._family.kill()
+
+    def limit_files(self, size: int | None) -> None:
+        """Let no file of it grow beyond `size` bytes, as on a full disk; None: as far as it likes."""
+        if self._family is not None:
+            self._family.limit_files(size)
+
     def last_words(self, count: int = LAST_WORDS) -> list[str]:
         """Return the last lines it printed since it was started."""
         return self._log.last_lines(count)
@@ -199,6 +231,8 @@ class ServerProcess:
             self.end()
         finally:
             self._log.close()
+            if self._data is not None:
+                self._data.cleanup()
 
 
 @contextmanager

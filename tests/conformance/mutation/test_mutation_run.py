@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -13,9 +15,10 @@ from click.testing import CliRunner
 from tests.places import ROOT
 from wireproof.conformance.commands.mutation import command
 from wireproof.conformance.model.verdict import Level, Verdict
-from wireproof.conformance.mutation import kill_matrix_page
+from wireproof.conformance.mutation import bounds, kill_matrix_page, recorded_suite
 from wireproof.conformance.mutation.applicable import applicable, profiles_of
 from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix
+from wireproof.conformance.mutation.mutant_pool import run_mutants
 from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
 from wireproof.conformance.mutation.recorded_suite import factory_of
@@ -181,3 +184,42 @@ def test_a_complaint_may_be_a_warning(warned: tuple[str, ...], code: int, monkey
 
     assert (done.exit_code, "only 1 of 9 is right" in done.output) == (code, True)
     assert "kills no mutant" not in done.output, "of some mutants only, nothing follows for a case"
+
+
+@pytest.mark.parametrize("is_hungry", [False, True])
+def test_a_server_that_loops_without_end_is_killed(is_hungry: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It awaits nothing, so that no deadline of a play ends it."""
+    monkeypatch.setattr(recorded_suite, "CPU_SECONDS", 0.2)
+    monkeypatch.setattr(recorded_suite, "CPU_SECONDS_AGAIN", 0.02)
+    monkeypatch.setattr(bounds, "MEMORY", 64 << 20)
+    monkeypatch.setattr(recorded_suite, "factory_of", _loops_after(recorded_suite.factory_of, is_hungry))
+
+    (found,) = run_mutants(MutationRun(FEW, "7.1.0", "uint16").recorded, [LOW_BYTE], jobs=1)
+
+    assert found.error is None
+    assert {one.verdict for one in found.kills} == {Verdict.HANG}
+    assert not is_hungry or found.kills[0].got == "no end of memory"
+
+
+def _loops_after(correct: Any, is_hungry: bool) -> Any:
+    def factory_of(plan: Any, mutant: str | None) -> Any:
+        create = correct(plan, None)
+        if mutant is None:
+            return create
+
+        def looping(clock: Any) -> Any:
+            service = create(clock)
+            service.connect = loop
+            return service
+
+        return looping
+
+    def loop(*given: object) -> None:
+        held = []
+        while True:
+            with suppress(ValueError):
+                held.append(bytes(1 << 20) if is_hungry else None)
+                if not is_hungry:
+                    held.clear()
+
+    return factory_of

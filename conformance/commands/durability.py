@@ -1,0 +1,121 @@
+"""`wireproof durability`: kills a server under load, starts it again, and compares what it kept with its promises."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from wireproof.conformance.commands.target_options import ended_by_signals
+from wireproof.conformance.model.targets import TargetError
+from wireproof.conformance.run.durability.conversation import conversation
+from wireproof.conformance.run.durability.promises import counted
+from wireproof.conformance.run.durability.scenarios import SCENARIOS, DurabilityRun, Finding, carried_out
+from wireproof.conformance.run.processes import ServerProcess, StartError, parse_command
+from wireproof.conformance.suite.documents import CaseError
+from wireproof.protocols import protocol, protocol_names
+
+KEPT, BROKEN, USAGE = 0, 1, 2
+SHOWN = 3
+"""Breaches of one promise that are printed of a scenario."""
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("name", metavar="PROTOCOL", type=click.Choice(protocol_names()))
+@click.option("--target-command", required=True, help="Starts the server; {port}, {host} and {data} are replaced.")
+@click.option("--listener", required=True, help="Where queues are made and messages published; {data} is replaced.")
+@click.option("--profile", help="Profile the server speaks.  [default: the protocol's first]")
+@click.option("--kills", type=click.IntRange(1), default=10, help="How often it is killed under load.")
+@click.option("--only", multiple=True, type=click.Choice(list(SCENARIOS)), help="Only these scenarios. Repeatable.")
+@click.option("--seed", type=int, default=1, help="Which moments and bodies.")
+@click.option("--first", is_flag=True, help="Stop at the first promise that is not kept.")
+@click.option("--ready-timeout", type=click.FloatRange(0.1), default=15.0, help="Seconds it may take to listen.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write durability.json and target.log.")
+@click.pass_context
+def command(context: click.Context, /, name: str, profile: str | None, **given: Any) -> None:
+    """Kill a server of PROTOCOL with SIGKILL under load, start it again, replay, and compare with what was promised.
+
+    Then fill its disk, cut its file within the last message, and flip a bit of a message. It is not for a server that
+    runs: what {data} stands for is damaged. Exits 0 when every promise is kept, 1 when not, 2 for wrong usage.
+
+    \b
+    wireproof durability namechan --listener 'unix://{data}/hook' --kills 50 --target-command
+      'wireproof serve namechan --port {port} --data {data} --publish-command-socket {data}/hook'
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    spoken = protocol(name)
+    try:
+        talk = conversation(name, profile or spoken.default_profile, spoken.default_variant)
+        parsed = parse_command(given["target_command"])
+        if not parsed.wants_data:
+            raise TargetError("--target-command: expected {data}, the folder of what the server keeps")
+        log = _log(given["out"])
+        with ended_by_signals(), ServerProcess(parsed, log=log, ready_timeout=given["ready_timeout"]) as server:
+            run = DurabilityRun(talk, server, given["listener"], given["seed"])
+            findings = _found(run, given, console)
+    except (CaseError, TargetError, StartError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+    if given["out"] is not None:
+        (given["out"] / "durability.json").write_text(_document(name, talk.profile, run, findings), encoding="utf-8")
+    broken = counted([breach for one in findings for breach in one.breaches])
+    console.print(
+        f"durability {name} {talk.profile}: {run.kills} kills, {len(findings)} comparisons, "
+        f"{len(talk.promises) - len(broken)} of {len(talk.promises)} promises kept"
+    )
+    for promise in broken:
+        console.print(f"  {promise}: {talk.promises[promise]}", markup=False)
+    context.exit(BROKEN if broken else KEPT)
+
+
+def _log(folder: Path | None) -> Path | None:
+    if folder is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / "target.log"
+
+
+def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[Finding]:
+    found = []
+    first = run.make_queues()
+    if first:
+        raise TargetError(first[0].detail)
+    for name in SCENARIOS:
+        if given["only"] and name not in given["only"]:
+            continue
+        for one in carried_out(name, run, given["kills"]):
+            found.append(one)
+            _print(console, one)
+            if one.breaches and given["first"]:
+                return found
+        if any(breach.promise == "starts" for one in found for breach in one.breaches):
+            console.print("the server does not start any more; the other scenarios are left out")
+            break
+    return found
+
+
+def _print(console: Console, one: Finding) -> None:
+    console.print(
+        f"{one.scenario}: {'broken' if one.breaches else 'kept'}{one.note and f' ({one.note})'}", markup=False
+    )
+    for promise, breaches in counted(one.breaches).items():
+        for breach in breaches[:SHOWN]:
+            console.print(f"    {promise}: {breach.detail}", markup=False)
+        if len(breaches) > SHOWN:
+            console.print(f"    {promise}: {len(breaches) - SHOWN} more")
+
+
+def _document(name: str, profile: str, run: DurabilityRun, findings: Iterable[Finding]) -> str:
+    found = [
+        {
+            "scenario": one.scenario,
+            "note": one.note,
+            "breaches": [{"promise": breach.promise, "detail": breach.detail} for breach in one.breaches],
+        }
+        for one in findings
+    ]
+    document = {"schema": "wireproof.durability/1", "protocol": name, "profile": profile, "kills": run.kills}
+    return json.dumps({**document, "seed": run.seed, "findings": found}, indent=2) + "\n"

@@ -1,0 +1,87 @@
+"""`wireproof durability` against the reference server and its mutants, over sockets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from wireproof.conformance.commands.durability import command
+from wireproof.conformance.run.durability.conversation import conversation
+from wireproof.mutants.namechan.server.durability import DURABILITY_MUTANTS, PROMISES
+from wireproof.mutants.registry import durability_mutants, server_mutants, server_patch
+
+OPTIONS = "--port {port} --data {data} --publish-command-socket {data}/hook"
+SAMPLE = ("restart-begins-empty", "restart-last-twice")
+
+
+def durability(module: str, *arguments: str) -> Result:
+    command_line = f"{sys.executable} -m wireproof.{module} {OPTIONS}"
+    given = ["namechan", "--listener", "unix://{data}/hook", "--target-command", command_line, *arguments]
+    return CliRunner().invoke(command, given)
+
+
+def test_the_reference_server_keeps_what_it_promises(tmp_path: Path) -> None:
+    done = durability("reference_server namechan", "--kills", "4", "--only", "kill", "--out", str(tmp_path))
+
+    assert done.exit_code == 0, done.output
+    assert "4 kills, 4 comparisons" in done.output
+    document = json.loads((tmp_path / "durability.json").read_text())
+    assert [one["breaches"] for one in document["findings"]] == [[]] * 4
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_the_reference_server_keeps_it_over_many_deaths_and_damages() -> None:
+    done = durability("reference_server namechan", "--kills", "50")
+
+    assert done.exit_code == 0, done.output
+
+
+def found(name: str) -> Result:
+    return durability(f"mutants namechan --mutant {name}", "--first", "--kills", "8")
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_mutant_is_found(name: str) -> None:
+    done = found(name)
+
+    assert done.exit_code == 1, done.output
+    assert f"    {PROMISES[name]}: " in done.output
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", sorted(set(PROMISES) - set(SAMPLE)))
+def test_each_mutant_is_found(name: str) -> None:
+    done = found(name)
+
+    assert done.exit_code == 1, done.output
+
+
+def test_mutants_name_promises_and_are_served_by_name() -> None:
+    talk = conversation("namechan", "1", "standard")
+
+    assert set(PROMISES.values()) <= set(talk.promises)
+    assert durability_mutants("namechan") is DURABILITY_MUTANTS
+    assert not durability_mutants("throttr")
+    assert not set(DURABILITY_MUTANTS) & set(server_mutants("namechan"))
+    assert all(server_patch("namechan", name) is one for name, one in DURABILITY_MUTANTS.items())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words", "message"),
+    [
+        ("namechan", "x --port {port}", "expected {data}, the folder of what the server keeps"),
+        ("throttr", "x --port {port} {data}", "throttr: nothing says what its servers keep over a restart"),
+        ("namechan", "no-such-program {port} {data}", "cannot start 'no-such-program'"),
+    ],
+)
+def test_wrong_usage_is_told(protocol: str, words: str, message: str) -> None:
+    done = CliRunner().invoke(command, [protocol, "--listener", "unix://{data}/hook", "--target-command", words])
+
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.replace("│", "").split())
