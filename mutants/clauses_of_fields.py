@@ -43,7 +43,9 @@ class ClausesOfFields:
         own = [one for one in known if one["group"] in groups]
         related = [one for one in known if any(re.search(rf"\b{group}\b", one["text"]) for group in groups)]
         found = dict.fromkeys(str(one["id"]) for one in (*(it for it in naming if it in own), *own, *naming, *related))
-        wanted = [id_ for place, ids in self._related.items() if fnmatchcase(f"{message}.{field}", place) for id_ in ids]
+        wanted = [
+            id_ for place, ids in self._related.items() if fnmatchcase(f"{message}.{field}", place) for id_ in ids
+        ]
         found |= dict.fromkeys(str(one["id"]) for one in known if any(fnmatchcase(one["id"], id_) for id_ in wanted))
         return tuple(found) or tuple(str(one["id"]) for one in known[:1])
 
