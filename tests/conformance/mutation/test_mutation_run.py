@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -19,6 +22,7 @@ from wireproof.conformance.mutation.kill_matrix import Complaint, KillMatrix
 from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
 from wireproof.conformance.mutation.recorded_suite import factory_of
+from wireproof.conformance.mutation.recording import play
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.mutants.mutant import Mutant
@@ -181,3 +185,14 @@ def test_a_complaint_may_be_a_warning(warned: tuple[str, ...], code: int, monkey
 
     assert (done.exit_code, "only 1 of 9 is right" in done.output) == (code, True)
     assert "kills no mutant" not in done.output, "of some mutants only, nothing follows for a case"
+
+
+def test_a_server_that_raises_stop_iteration_makes_no_outcome() -> None:
+    def actions() -> Iterator[str]:
+        yield "open"
+
+    def perform(action: object) -> Any:
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        play(SimpleNamespace(play=actions), perform)  # type: ignore[arg-type]
