@@ -1,7 +1,8 @@
 """Which clauses speak of which field of a message: those whose text names it, first those of the message's own group.
 
 `unseen.yaml` of a protocol's mutants names what nobody can notice: `MESSAGE.field:operator`, with `*` for any of them,
-and why; `{why, profiles}` where that is so under some profiles only.
+and why; `{why, profiles}` where that is so under some profiles only. `related.yaml` names the clauses that a message
+breaks without being named by them: `MESSAGE.field` -> ids, with `*` for any of them.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ class ClausesOfFields:
     def __init__(self, protocol: str) -> None:
         self._clauses: list[Mapping[str, Any]] = list(_read(VECTORS / protocol / "clauses.yaml").get("clauses", ()))
         self._unseen: Mapping[str, str | Mapping[str, Any]] = _read(MUTANTS / protocol / "unseen.yaml")
+        self._related: Mapping[str, list[str]] = _read(MUTANTS / protocol / "related.yaml")
 
     @cache  # noqa: B019 - one for each protocol, as long as the process
-    def of(self, groups: tuple[str, ...], field: str, profiles: tuple[str, ...]) -> tuple[str, ...]:
+    def of(self, groups: tuple[str, ...], message: str, field: str, profiles: tuple[str, ...]) -> tuple[str, ...]:
         """Return the clauses of `profiles` that speak of a message asked or answered in `groups`, or of its `field`.
 
-        First those of its own groups that name the field, then the rest of them, then others that name it or a group.
+        First those of its own groups that name the field, then the rest of them, then others that name it or a group,
+        then those that `related.yaml` names.
         """
         known = [one for one in self._clauses if set(profiles) & set(one.get("profiles", profiles))]
         words = field.replace("_", " ").lower()
@@ -40,6 +43,10 @@ class ClausesOfFields:
         own = [one for one in known if one["group"] in groups]
         related = [one for one in known if any(re.search(rf"\b{group}\b", one["text"]) for group in groups)]
         found = dict.fromkeys(str(one["id"]) for one in (*(it for it in naming if it in own), *own, *naming, *related))
+        wanted = [
+            id_ for place, ids in self._related.items() if fnmatchcase(f"{message}.{field}", place) for id_ in ids
+        ]
+        found |= dict.fromkeys(str(one["id"]) for one in known if any(fnmatchcase(one["id"], id_) for id_ in wanted))
         return tuple(found) or tuple(str(one["id"]) for one in known[:1])
 
     def is_unseen(self, name: str, profile: str) -> bool:

@@ -153,7 +153,7 @@ class _Maker:
         yield self._class(
             name=f"wire:{name}",
             description=said,
-            clauses=self._clauses.of(tuple(dict.fromkeys(self._groups[message])), field, tuple(where)),
+            clauses=self._clauses.of(tuple(dict.fromkeys(self._groups[message])), message.NAME, field, tuple(where)),
             profiles=tuple(where),
             variants=() if set(variants) == self._variants else variants,
             **patch,

@@ -104,6 +104,8 @@ def _loaded(run: Run) -> ServiceFactory:
     """Return a factory that holds the modules themselves: by name, it would get those of the harness later."""
     server = import_module(SERVICES[run.protocol])
     profile = import_module("wireproof.protocols.registry").protocol(run.protocol).profiles[run.profile]
+    for message in profile.messages.values():
+        _read_layout(profile, message, run.variant)
     limits = import_module("wireproof.reference_server.service").Limits()
     registry = import_module("wireproof.reference_server.registry")
     options = registry.chosen(run.protocol, registry.options_of(run.protocol), reference_target.options(run.protocol))
@@ -113,6 +115,14 @@ def _loaded(run: Run) -> ServiceFactory:
         return server.create(profile, run.variant, clock=clock, ids=seeded_ids(1), **same)
 
     return factory
+
+
+def _read_layout(profile: Any, message: Any, variant: str) -> None:
+    """Read how a message and its parts are laid out, while names in annotations mean the classes loaded anew."""
+    for _, kind in profile.layout(message, profile.variants[variant]).fields:
+        part = getattr(kind, "row", None) or getattr(kind, "part", None)
+        if part is not None:
+            _read_layout(profile, part, variant)
 
 
 def _is_in(module: str, packages: Iterable[str]) -> bool:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from wireproof.conformance.drivers.simulation import ServiceFactory, Simulation
 from wireproof.conformance.model.actions import Action, Answer, Open, Secure, Write
@@ -58,13 +59,14 @@ class Recording:
 def play(player: Player, perform: Callable[[Action], Answer]) -> Outcome:
     """Return the outcome of a play whose actions are carried out by `perform`."""
     actions = player.play()
-    try:
-        action = next(actions)
-        while True:
-            action = actions.send(perform(action))
-    except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return outcome
+    step = partial(next, actions)
+    while True:
+        try:
+            action = step()
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            return outcome
+        step = partial(actions.send, perform(action))  # not in the `try`: a mutant may raise StopIteration, too
 
 
 def record(player: Player, factory: ServiceFactory) -> tuple[Outcome, Recording]:

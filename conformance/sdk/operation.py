@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from wireproof.conformance.sdk.driver_process import DriverProcess, NoAnswerError
-from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError
+from wireproof.conformance.sdk.driver_protocol import DriverAnswer, DriverMessageError, FailureKind
 from wireproof.conformance.sdk.recording_server import Recorded, RecordingServer
 from wireproof.conformance.sdk.reported_values import differences
 from wireproof.conformance.sdk.samples import Samples
@@ -156,6 +156,10 @@ class OperationContext:
         found = []
         for number, (reply, answer) in enumerate(zip(self._last_replies(taken, requests), answers, strict=False)):
             where = "result" if len(requests) == 1 else f"result {number + 1}"
+            if reply is None:
+                if answer.error is None or answer.error.kind != FailureKind.TIMEOUT:
+                    found.append(f"{where}: expected the error timeout: the server did not answer this request")
+                continue
             self.samples.learn(reply)
             if not self.plain.is_flag(type(reply)) and [] not in self.plain.result(reply).values():
                 self.found.add(requests[number].NAME.lower())
@@ -201,9 +205,15 @@ class OperationContext:
     def _size(self, message: Message) -> int:
         return len(self.codec.encode(message))
 
-    def _last_replies(self, taken: Recorded, requests: Sequence[Request]) -> Sequence[Reply]:
-        """Return the reply to each request; the last one where several answer what is one operation."""
-        return taken.replies[-1:] if len(requests) == 1 else taken.replies
+    def _last_replies(self, taken: Recorded, requests: Sequence[Request]) -> Sequence[Reply | None]:
+        """Return the reply to each request, None for no reply; the last one where several answer one operation."""
+        matches = self.plain.protocol.sdk.matches
+        if len(requests) == 1:
+            return taken.replies[-1:]
+        if matches is None or len(taken.messages) != len(requests):
+            return taken.replies
+        asked = [one for one in taken.messages if isinstance(one, Request)]
+        return [next((reply for reply in taken.replies if matches(one, reply)), None) for one in asked]
 
 
 def first_difference(one: bytes, other: bytes) -> int:

@@ -51,7 +51,9 @@ class NodeEntry(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class _File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     delivery: str = "after-received"
     admins: list[str] | None = None
+    denied: list[str] = []
     tokens: list[str] | None = None
+    refused_tokens: list[str] = []
     routers: dict[str, RouterEntry] = {}
     nodes: NodeEntry = NodeEntry()
 
@@ -64,8 +66,12 @@ class Config:
     """The key of the delivery of queues whose options name none."""
     admins: frozenset[bytes] | None
     """Types of clients that are administrators; None: all are."""
+    denied: frozenset[bytes]
+    """Types of clients that are none, whatever `admins` says."""
     tokens: frozenset[bytes] | None
     """Tokens of which a client must have one; None: clients need none."""
+    refused_tokens: frozenset[bytes]
+    """Tokens with which no client is accepted."""
     routers: Mapping[bytes, RouterEntry]
     nodes: NodeEntry
 
@@ -89,7 +95,9 @@ def read_config(path: str | None) -> Config:
     return Config(
         found.delivery.encode(),
         None if found.admins is None else frozenset(one.encode() for one in found.admins),
+        frozenset(one.encode() for one in found.denied),
         None if found.tokens is None else frozenset(one.encode() for one in found.tokens),
+        frozenset(one.encode() for one in found.refused_tokens),
         {name.encode(): router for name, router in found.routers.items()},
         found.nodes,
     )

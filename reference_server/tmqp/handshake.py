@@ -74,12 +74,12 @@ class Handshake:
     def _client(self, request: Hello, now: int) -> Client:
         given = dict(reversed(properties(request.payload)))
         type_ = given.get(b"client-type", b"").strip()
-        admins = self._state.config.admins
+        admins, denied = self._state.config.admins, self._state.config.denied
         return Client(
             given.get(b"client-id", b"").strip() or self._state.new_id(),
             given.get(b"client-name", b"").strip(),
             type_,
-            is_admin=bool(self._state.options["admin"]) and (admins is None or type_ in admins),
+            is_admin=bool(self._state.options["admin"]) and type_ not in denied and (admins is None or type_ in admins),
             since_ns=now,
         )
 
@@ -93,8 +93,8 @@ class Handshake:
             return 0
         if 0 < state.options["client_limit"] <= len(state.clients):
             return 0
-        tokens = state.config.tokens
-        if tokens is not None and given.get(b"client-token", b"").strip() not in tokens:
+        tokens, token = state.config.tokens, given.get(b"client-token", b"").strip()
+        if token in state.config.refused_tokens or (tokens is not None and token not in tokens):
             return ResultCode.UNAUTHORIZED
         id_ = given.get(b"client-id", b"")
         if len(id_.strip()) > LONGEST_ID:

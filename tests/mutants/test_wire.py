@@ -125,6 +125,13 @@ def test_the_bytes_differ_as_it_says(mutant: str, answers: str) -> None:
     assert _answers(mutant, asked, get=True) == bytes.fromhex(answers)
 
 
+def test_a_message_breaks_the_clauses_that_are_named_for_it() -> None:
+    found = wire_mutants("tmqp")["wire:DIRECT.target:wider"].clauses
+
+    assert {"TMQP-SEND_DIRECT-2", "TMQP-TTL-2", "TMQP-FRAME-1"} <= set(found)
+    assert "TMQP-PULL-2" not in found
+
+
 @pytest.mark.parametrize(
     ("mutant", "listed"),
     [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema_rs
@@ -22,6 +24,7 @@ from wireproof.conformance.mutation.mutant_pool import run_mutants
 from wireproof.conformance.mutation.mutant_result import CaseFinding, MutantResult
 from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
 from wireproof.conformance.mutation.recorded_suite import factory_of
+from wireproof.conformance.mutation.recording import play
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.conformance.suite.symbolic import steps_of
 from wireproof.mutants.mutant import Mutant
@@ -223,3 +226,14 @@ def _loops_after(correct: Any, is_hungry: bool) -> Any:
                     held.clear()
 
     return factory_of
+
+
+def test_a_server_that_raises_stop_iteration_makes_no_outcome() -> None:
+    def actions() -> Iterator[str]:
+        yield "open"
+
+    def perform(action: object) -> Any:
+        raise StopIteration
+
+    with pytest.raises(StopIteration):
+        play(SimpleNamespace(play=actions), perform)  # type: ignore[arg-type]

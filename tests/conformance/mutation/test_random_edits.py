@@ -24,6 +24,7 @@ from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.mutation.random_edits import EditResult, Sample, Status, draw, run_edits
 from wireproof.conformance.mutation.source_edits import edited, source_edits
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.protocols import registry
 from wireproof.reference_server.registry import served_protocols, server_packages
 
 SUITE = load_suite("throttr")
@@ -121,6 +122,17 @@ def test_the_edited_server_stays_edited_and_the_harness_does_not(run: MutationRu
     silent, right = fresh_factory(run.recorded.plan.run, edit), fresh_factory(run.recorded.plan.run, None)
 
     assert [recording.agrees(silent), recording.agrees(silent), recording.agrees(right)] == [False, False, True]
+
+
+@pytest.mark.parametrize("protocol", [one for one in served_protocols() if load_suite(one).cases])
+def test_servers_loaded_anew_answer_as_those_of_the_harness(protocol: str) -> None:
+    spoken = registry.protocol(protocol)
+    whole = MutationRun(load_suite(protocol), spoken.default_profile, spoken.default_variant, jobs=1)
+    run = whole.recorded_cases(whole.recorded.plan.cases[::15])
+
+    factory = fresh_factory(run.plan.run, None)
+
+    assert [case.id for case, recording in run.recordings if not recording.agrees(factory)] == []
 
 
 def test_the_score_leaves_out_what_is_equivalent_or_stillborn() -> None:

@@ -127,6 +127,18 @@ def test_tokens_and_limits(tmp_path: Path) -> None:
     assert line.closed
 
 
+def test_types_that_are_denied_and_tokens_that_are_refused(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("denied: [guest]\nrefused_tokens: [stolen]\n")
+    server = Server(config=config)
+    line = server.line()
+    assert line.codes(Protocol(), hello("me", **{"Client-Token": "stolen"}))[1:] == [("WELCOME", 401)]
+    assert line.closed
+    anybody, guest = server.client("a"), server.client("b", kind="guest")
+    assert anybody.codes(ListClients(id=b"1", pending_response=1)) == [("RESPONSE", 0)]
+    assert guest.codes(ListClients(id=b"1", pending_response=1)) == [("RESPONSE", 401)]
+
+
 def test_a_first_frame_that_is_no_hello(document: Server, released: Server) -> None:
     line = document.line()
     assert line.codes(Protocol(), Join(target=b"ch")) == [("PROTOCOL_REPLY", -1)]
