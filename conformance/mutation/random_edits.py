@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from wireproof.conformance.drivers.simulation import ServiceFactory
-from wireproof.conformance.mutation.bounds import HangError, bounded, limit_memory
+from wireproof.conformance.mutation.bounds import CPU_SECONDS, HangError, bounded, limit_memory
 from wireproof.conformance.mutation.fresh_server import CodeEdit, all_edits, fresh_factory
 from wireproof.conformance.mutation.reached_lines import ReachedLines, reached_lines
 from wireproof.conformance.mutation.recorded_suite import RecordedSuite
@@ -94,7 +94,7 @@ def _run(number: int) -> EditResult:
     limit_memory()
     try:
         try:
-            with bounded():
+            with bounded(CPU_SECONDS):
                 factory = fresh_factory(_suite.plan.run, edit)
         except Exception:
             return EditResult(edit, Status.STILLBORN)
@@ -113,7 +113,7 @@ def _first_kill(edit: CodeEdit, factory: ServiceFactory) -> str:
     reaching = [_suite.recordings[number] for number in _sample.lines.reaching(edit)]
     fresh_plays = FRESH_PLAYS
     for case, recording in sorted(reaching, key=lambda one: len(one[1].exchanges)):
-        with bounded():
+        with bounded(CPU_SECONDS):
             if recording.agrees(factory):
                 continue
             played_on = fresh_factory(_suite.plan.run, edit) if fresh_plays > 0 else factory

@@ -14,9 +14,10 @@ from click.testing import CliRunner, Result
 
 from wireproof.conformance.model.actions import Open, Write
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
+from wireproof.conformance.report import capture
 from wireproof.fuzz.commands import notes
 from wireproof.fuzz.commands.group import command as fuzz
-from wireproof.fuzz.findings import capture, evidence
+from wireproof.fuzz.findings import evidence
 from wireproof.fuzz.findings.evidence import write_evidence
 from wireproof.fuzz.findings.finding import FuzzFinding
 from wireproof.fuzz.findings.findings_folder import save

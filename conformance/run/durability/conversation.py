@@ -111,7 +111,10 @@ class Speaker:
         self._socket.sendall(b"".join(self.side.send(one) for one in messages))
 
     def hear(self, timeout: float | None = None) -> Message | None:
-        """Return the next message, None where none comes in `timeout` seconds; raises `OSError` at the end."""
+        """Return the next message, None where none comes in `timeout` seconds.
+
+        Raises `OSError` at the end, and `GoneError` where the server says what is not due.
+        """
         deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
         while True:
             try:

@@ -118,7 +118,7 @@ def test_each_death_is_the_crash_of_the_case_that_did_it(
     (cause,) = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["causes"]
 
     assert len(deadly) > 1
-    assert crashed | {name for name, one in found.items() if "held_back" in one["extra"]} == deadly
+    assert crashed | {name for name, one in found.items() if "held_back" in one.get("extra", {})} == deadly
     assert {name for name, one in found.items() if one["verdict"] == "pass"} == set(healthy) - deadly
     assert all(found[name]["got"].startswith(death) for name in crashed)
     assert all(words in "".join(found[name]["extra"]["process"]["last_words"]) for name in crashed)

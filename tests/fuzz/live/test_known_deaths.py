@@ -90,7 +90,7 @@ class Mortal(SimulatedTarget):
 @pytest.fixture
 def campaign() -> Iterator[Campaign]:
     with Mortal(CONTEXT) as live:
-        yield Campaign(live, seed=1, limits=CampaignLimits(runs=120, findings=2, shrink_s=0.5))
+        yield Campaign(live, seed=1, limits=CampaignLimits(runs=120, findings=4, shrink_s=2.0))
 
 
 def test_a_second_death_is_found_behind_the_first(campaign: Campaign) -> None:
