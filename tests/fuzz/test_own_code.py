@@ -117,6 +117,7 @@ def test_without_hypothesis_either_the_extra_is_named(monkeypatch: pytest.Monkey
     assert "Hypothesis is not installed: install wireproof[fuzz]" in result.output
 
 
+@pytest.mark.nightly
 def test_the_store_agrees_under_hypothesis(tmp_path: Path) -> None:
     result = run("store", "throttr", "--runs", "150", "--findings", str(tmp_path), "--engine", "hypothesis")
 

@@ -90,6 +90,7 @@ def test_the_harness_of_the_store_that_meets_a_bug_of_the_codec_keeps_the_input(
     assert found.steps
 
 
+@pytest.mark.nightly
 def test_findings_name_the_profile_and_the_variant_of_their_input(monkeypatch: pytest.MonkeyPatch) -> None:
     endpoints = parser_input.combinations("throttr")
     number = next(at for at, one in enumerate(endpoints) if one.variant != endpoints[0].variant)

@@ -144,7 +144,11 @@ def test_long_lines_are_not_wrapped_where_there_is_no_terminal(wrong: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("profile", "mutant"), [("7.3.2", "wire:WHOAMI_REPLY.lead:left-out"), ("7.1.0", "wire:WHOAMI_REPLY.end:longer")]
+    ("profile", "mutant"),
+    [
+        ("7.3.2", "wire:WHOAMI_REPLY.lead:left-out"),
+        pytest.param("7.1.0", "wire:WHOAMI_REPLY.end:longer", marks=pytest.mark.nightly),
+    ],
 )
 def test_who_answers_one_request_like_another_profile_is_tested_as_named(profile: str, mutant: str) -> None:
     with in_thread_reference(profile, "uint16", mutant) as address:

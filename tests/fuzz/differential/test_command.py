@@ -69,6 +69,7 @@ def test_a_dead_server_cannot_be_compared(tmp_path: Path) -> None:
     assert "nothing to fuzz at tcp://127.0.0.1:1: Connection refused" in result.output
 
 
+@pytest.mark.nightly
 def test_a_mutant_is_reported_by_clause_kept_and_replayed(tmp_path: Path) -> None:
     wrong = f"{REFERENCE} --fault quota-low-byte"
     result = run("simulation", "--target-command", wrong, "--runs", "25", "--findings", str(tmp_path), *SPOKEN)

@@ -53,7 +53,8 @@ def test_nothing_is_found_without_a_bug(engine: str) -> None:
 
 @pytest.mark.skipif(not coverage_guided.is_available(), reason="no atheris here")
 @pytest.mark.parametrize(
-    ("engine", "mutant"), [("parser", "header-check-short-by-one"), ("scheduler", "delivered-twice")]
+    ("engine", "mutant"),
+    [pytest.param("parser", "header-check-short-by-one", marks=pytest.mark.nightly), ("scheduler", "delivered-twice")],
 )
 def test_a_bug_is_seeded_in_the_fuzzers_process(engine: str, mutant: str) -> None:
     outcome = ENGINES[engine](Task("throttr", MUTANTS[engine, mutant], 2000, 1))
