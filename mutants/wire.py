@@ -42,7 +42,7 @@ Where = Mapping[str, tuple[str, ...]]
 @cache
 def wire_mutants(name: str) -> Mapping[str, Mutant]:
     """Return name -> wire mutants of the reference server of a protocol, as `wire:QUERY_REPLY.quota:low-byte`."""
-    made = _Maker(protocol(name), ClausesOfFields(name), import_module(f"{SERVICES[name]}.patch").Patch)
+    made = _Maker(protocol(name), ClausesOfFields(name), import_module(SERVICES[name]).Patch)
     found: dict[str, Mutant] = {}
     for message, profiles in _messages(protocol(name)).items():
         for one in (*made.of_fields(message, profiles), *made.of_bytes(message, profiles)):
@@ -93,7 +93,7 @@ class _Maker:
         self._variants = {one for profile in spoken.profiles.values() for one in profile.variants}
         self._clauses = clauses
         self._groups = _groups(spoken)
-        self._used: Mapping[type[Message], frozenset[str]] = getattr(patch, "used", {})
+        self._used: Mapping[type[Message], frozenset[str]] = patch.used
         """Message -> the fields that handlers read, or fill; all where it is missing."""
         self._class = make_dataclass("WireMutant", (), bases=(patch, Mutant), frozen=True, eq=False, kw_only=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.namechan.handlers import HookHandlers, LineHandlers
 from wireproof.reference_server.namechan.hook import HookSession
 from wireproof.reference_server.namechan.options import OPTIONS
-from wireproof.reference_server.namechan.patch import Patch
 from wireproof.reference_server.namechan.rules import RULES
 from wireproof.reference_server.namechan.session import NamechanSession
 from wireproof.reference_server.namechan.state import Handlers, State
 from wireproof.reference_server.namechan.tracing import traced
 from wireproof.reference_server.options import chosen
+from wireproof.reference_server.patch import Patch
 from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Session, Trace, Write
 
 __all__ = ["HOOK", "NamechanService", "create"]
@@ -31,14 +31,10 @@ class NamechanService(Service):
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
-        self._session = NamechanSession if patch is None else patch.session
+        self._session: Callable[..., NamechanSession] = patch.session if patch and patch.session else NamechanSession
         correct: Handlers = {**LineHandlers(state).handlers()}
         at_hook = HookHandlers(state).handlers()
-        handlers = correct.copy()
-        if patch is not None and patch.handlers is not None:
-            handlers |= {kind: one for kind, one in patch.handlers(correct.copy(), state).items() if kind in correct}
-        if patch is not None and patch.is_of_handlers:
-            self.touched = frozenset(one.NAME for one in handlers if handlers[one] is not correct.get(one))
+        handlers, self.touched = (patch or Patch()).patched_handlers(correct, state)
         self.handlers = handlers if trace is None else traced(handlers, trace)
         self._at_hook = at_hook if trace is None else traced(at_hook, trace)
 
@@ -83,5 +79,5 @@ def create(
         return NamechanService(State(profile, variant, clock, ids, limits, options), trace)
     rules = replace(RULES[profile.name], **patch.rules)
     options |= patch.options
-    state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
+    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
     return NamechanService(state, trace, patch)

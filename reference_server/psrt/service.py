@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -14,12 +14,12 @@ from wireproof.protocols.profile import Profile
 from wireproof.protocols.psrt import UnfinishedTopicError
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.options import chosen
+from wireproof.reference_server.patch import Patch
 from wireproof.reference_server.psrt.accounts import read_accounts
 from wireproof.reference_server.psrt.control_requests import ControlRequests
 from wireproof.reference_server.psrt.data_requests import DataRequests
 from wireproof.reference_server.psrt.datagram_requests import DatagramRequests, Sender, unfinished
 from wireproof.reference_server.psrt.options import OPTIONS
-from wireproof.reference_server.psrt.patch import Patch
 from wireproof.reference_server.psrt.rules import RULES
 from wireproof.reference_server.psrt.session import PsrtSession
 from wireproof.reference_server.psrt.state import Handlers, RefusedError, State
@@ -36,13 +36,9 @@ class PsrtService(Service):
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
-        self._session = PsrtSession if patch is None else patch.session
+        self._session: Callable[..., PsrtSession] = patch.session if patch and patch.session else PsrtSession
         correct = _handlers(state)
-        handlers = correct.copy()
-        if patch is not None and patch.handlers is not None:
-            handlers |= patch.handlers(correct.copy(), state)
-        if patch is not None and patch.is_of_handlers:
-            self.touched = frozenset(one.NAME for one in handlers if handlers[one] is not correct.get(one))
+        handlers, self.touched = (patch or Patch()).patched_handlers(correct, state)
         self.handlers = handlers if trace is None else traced(handlers, trace)
         self._names = count(1)
 
@@ -110,7 +106,7 @@ def create(
         return PsrtService(State(profile, variant, clock, ids, limits, options), trace)
     rules = replace(RULES[profile.name], **patch.rules)
     options |= patch.options
-    state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
+    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
     return PsrtService(state, trace, patch)
 
 

@@ -1,8 +1,8 @@
 """The semantics of a Throttr server under each profile: events in, bytes out, time as an argument."""
 
+from wireproof.reference_server.patch import Patch
 from wireproof.reference_server.throttr.model import ThrottrModel
 from wireproof.reference_server.throttr.oracle import DocumentModel
-from wireproof.reference_server.throttr.patch import Patch
 from wireproof.reference_server.throttr.rules import RULES, Rules
 from wireproof.reference_server.throttr.service import ThrottrService, create
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr.requests import Event, Publish
 from wireproof.reference_server.clock import Clock
+from wireproof.reference_server.patch import HandlerPatch, Patch
 from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
 from wireproof.reference_server.throttr.channel_requests import ChannelRequests
 from wireproof.reference_server.throttr.dispatch import Dispatch
 from wireproof.reference_server.throttr.listings import Listings
-from wireproof.reference_server.throttr.patch import HandlerPatch, Patch
 from wireproof.reference_server.throttr.record_requests import RecordRequests
 from wireproof.reference_server.throttr.rules import RULES
 from wireproof.reference_server.throttr.server_requests import ServerRequests
@@ -29,7 +29,7 @@ class ThrottrService(Service):
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
-        self._session = ThrottrSession if patch is None else patch.session
+        self._session: Callable[..., ThrottrSession] = patch.session if patch and patch.session else ThrottrSession
         handlers, touched = _all_handlers(state, None if patch is None else patch.handlers)
         if patch is not None and patch.is_of_handlers:
             self.touched = touched
@@ -74,7 +74,7 @@ def create(
     if patch is None:
         return ThrottrService(State(profile, variant, clock, ids, limits), trace)
     rules = replace(RULES[profile.name], **patch.rules)
-    state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, rules)
+    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, rules)
     return ThrottrService(state, trace, patch)
 
 

@@ -1,14 +1,12 @@
-"""The interface of mutants: the parts of a TMQP server that a patch replaces."""
+"""What of a TMQP server's messages its handlers read: mutants of other fields would show nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
 from wireproof.protocols.messages import Message
-from wireproof.protocols.profile import Profile
 from wireproof.protocols.tmqp.replies import Confirmation, Notification, Response, Welcome
 from wireproof.protocols.tmqp.requests import (
     Acknowledge,
@@ -38,14 +36,9 @@ from wireproof.protocols.tmqp.requests import (
     Terminate,
     UpdateQueue,
 )
-from wireproof.reference_server.tmqp.session import TmqpSession
-from wireproof.reference_server.tmqp.state import Handlers, State
+from wireproof.reference_server import patch
 
-__all__ = ["HandlerPatch", "Patch", "ProfilePatch"]
-
-HandlerPatch = Callable[[Handlers, State], Handlers]
-"""(correct handlers, state) -> the handlers to replace."""
-ProfilePatch = Callable[[Profile], Profile]
+__all__ = ["Patch"]
 
 _ANSWERED = frozenset({"one_delivery", "high_priority", "pending_response", "pending_ack", "id"})
 _OF_CHANNELS = (DeleteChannel, ChannelInfo, ListConsumers, Join, Leave, ListChannels, ListQueues, ListClients)
@@ -72,34 +65,8 @@ USED: Mapping[type[Message], frozenset[str]] = {
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Patch:
-    """Replacements of parts of a server; every other part stays correct."""
+class Patch(patch.Patch):
+    """Replacements of parts of a TMQP server."""
 
     used: ClassVar[Mapping[type[Message], frozenset[str]]] = USED
-    """Message -> the fields that handlers read, or fill; what a session looks at before is not among them."""
-
-    profile: ProfilePatch | None = None
-    """Returns another wire layout."""
-    rules: Mapping[str, Any] = field(default_factory=dict)
-    """Other values of `Rules`."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Other values of the server's options; they override the given ones."""
-    state: type[State] = State
-    handlers: HandlerPatch | None = None
-    session: type[TmqpSession] = TmqpSession
-
-    @property
-    def is_of_handlers(self) -> bool:
-        """Whether nothing but handlers is patched."""
-        patched = (self.profile, self.rules, self.options, self.state, self.session)
-        return self.handlers is not None and patched == (None, {}, {}, State, TmqpSession)
-
-    def patched_profile(self, profile: Profile) -> Profile:
-        """Return the profile that the server speaks instead of `profile`; the same object at each call."""
-        return profile if self.profile is None else _patched(self, profile)
-
-
-@cache
-def _patched(patch: Patch, profile: Profile) -> Profile:
-    assert patch.profile is not None
-    return patch.profile(profile)
+    """What a session looks at before the handlers is not among them."""

@@ -33,13 +33,9 @@ class TmqpService(Service):
 
     def __init__(self, state: State, trace: Trace | None = None, patch: Patch | None = None) -> None:
         self.state = state
-        self._session = TmqpSession if patch is None else patch.session
+        self._session: Callable[..., TmqpSession] = patch.session if patch and patch.session else TmqpSession
         correct = _handlers(state)
-        handlers = correct.copy()
-        if patch is not None and patch.handlers is not None:
-            handlers |= patch.handlers(correct.copy(), state)
-        if patch is not None and patch.is_of_handlers:
-            self.touched = frozenset(one.NAME for one in handlers if handlers[one] is not correct.get(one))
+        handlers, self.touched = (patch or Patch()).patched_handlers(correct, state)
         self.handlers = handlers if trace is None else traced(handlers, trace)
         self._names = count(1)
 
@@ -88,7 +84,7 @@ def create(
         return TmqpService(State(profile, variant, clock, ids, limits, options), trace)
     rules = replace(RULES[profile.name], **patch.rules)
     options |= patch.options
-    state = patch.state(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
+    state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
     return TmqpService(state, trace, patch)
 
 

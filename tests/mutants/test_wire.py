@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Annotated, Any, ClassVar
 
@@ -23,6 +21,7 @@ from wireproof.protocols.tmqp.replies import Confirmation, Response
 from wireproof.protocols.tmqp.requests import Join
 from wireproof.reference_server import registry as servers
 from wireproof.reference_server.clock import VirtualClock
+from wireproof.reference_server.patch import Patch
 from wireproof.reference_server.registry import create_service
 from wireproof.reference_server.service import Peer
 
@@ -183,14 +182,6 @@ class DriverReport(Reply, frozen=True, gc=False):
     number: Annotated[int, U16]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ToyPatch:
-    """The seam of its reference server."""
-
-    profile: Callable[[Profile], Profile] | None = None
-    handlers: Callable[..., dict[Any, Any]] | None = None
-
-
 class ToyCodec:
     """Writes the one reply of the toy."""
 
@@ -211,11 +202,11 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> ToyCodec:
     """A protocol with one request, one reply and a reference server, that `mutants` knows nothing of."""
     alone = Variant("alone", {})
     profile = Profile("1", "<", {"alone": alone}, {Ask: b"\5", DriverReport: b"\7"}, {Ask: (DriverReport,)})
-    package, patch = ModuleType("toy_protocol"), ModuleType("toy_server.patch")
+    package, server = ModuleType("toy_protocol"), ModuleType("toy_server")
     package.PROTOCOL = SimpleNamespace(name="toy", profiles={"1": profile}, push_name="PUSH")  # type: ignore[attr-defined]
-    patch.Patch = ToyPatch  # type: ignore[attr-defined]
-    for name, module in (("toy_protocol", package), ("toy_server", ModuleType("toy_server")), (patch.__name__, patch)):
-        monkeypatch.setitem(sys.modules, name, module)
+    server.Patch = Patch  # type: ignore[attr-defined]
+    for module in (package, server):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(protocols.PACKAGES, "toy", "toy_protocol")
     monkeypatch.setitem(servers.SERVICES, "toy", "toy_server")
     return ToyCodec(profile, alone)

@@ -8,7 +8,7 @@ from typing import Any
 from wireproof.mutants.edits import Edit
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.server import clauses_of, patched
-from wireproof.reference_server.psrt.patch import Patch
+from wireproof.reference_server.patch import Patch
 
 __all__ = ["ServerMutant", "mutant"]
 
