@@ -31,7 +31,7 @@ __all__ = ["CodeEdit", "all_edits", "fresh_factory", "source_path"]
 
 CODECS, SERVERS = "wireproof.protocols", "wireproof.reference_server"
 """The packages that are loaded anew: both, or that of the servers alone for an edit there."""
-NOT_ANSWERING = frozenset({"model", "patch", "tracing"})
+NOT_ANSWERING = frozenset({"model", "patch"})
 """Modules of a server that no answer depends on: its sequential model, the seam for mutants, log lines."""
 
 

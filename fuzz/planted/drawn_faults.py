@@ -32,7 +32,7 @@ SHARED = {
     TRANSPORT: ("streams", "datagrams", "deadline", "tls", "server"),
 }  # fmt: skip
 """Part -> its modules, in the package of all codecs or in that of all servers."""
-NOT_ANSWERING = frozenset({"masks", "model", "options", "patch", "tracing"})
+NOT_ANSWERING = frozenset({"masks", "model", "options", "patch"})
 """Modules of a protocol that no answer of a server depends on."""
 SESSION = frozenset({"session", "dispatch"})
 """Modules of a server that are its sessions."""

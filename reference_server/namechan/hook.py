@@ -9,7 +9,7 @@ from wireproof.protocols.messages import Request
 from wireproof.protocols.namechan import HookServer
 from wireproof.protocols.namechan.replies import Outcome
 from wireproof.reference_server.namechan.session import NamechanSession
-from wireproof.reference_server.namechan.state import Done
+from wireproof.reference_server.namechan.state import Done, State
 
 __all__ = ["HookSession"]
 
@@ -19,13 +19,14 @@ class HookSession(NamechanSession):
 
     connection: HookServer
 
-    def _connection(self) -> HookServer:
-        self._outcomes: deque[list[str]] = deque()
-        """For each request that is not answered: why it failed, or "", once that is known."""
-        return HookServer(self.state.codec, max_frame=self.state.options["max_line"])
+    @staticmethod
+    def _connection(state: State) -> HookServer:
+        return HookServer(state.codec, max_frame=state.options["max_line"])
 
     def _begin(self) -> None:
         """Wait as long as the harness does: there are no pings."""
+        self._outcomes: deque[list[str]] = deque()
+        """For each request that is not answered: why it failed, or "", once that is known."""
 
     def take(self, request: Request) -> None:
         """Handle one request."""

@@ -15,10 +15,10 @@ from wireproof.reference_server.namechan.options import OPTIONS
 from wireproof.reference_server.namechan.rules import RULES
 from wireproof.reference_server.namechan.session import NamechanSession
 from wireproof.reference_server.namechan.state import Handlers, State
-from wireproof.reference_server.namechan.tracing import traced
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.patch import Patch
 from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Session, Trace, Write
+from wireproof.reference_server.tracing import traced
 
 __all__ = ["HOOK", "NamechanService", "create"]
 
@@ -35,8 +35,8 @@ class NamechanService(Service):
         correct: Handlers = {**LineHandlers(state).handlers()}
         at_hook = HookHandlers(state).handlers()
         handlers, self.touched = (patch or Patch()).patched_handlers(correct, state)
-        self.handlers = handlers if trace is None else traced(handlers, trace)
-        self._at_hook = at_hook if trace is None else traced(at_hook, trace)
+        self.handlers = handlers if trace is None else traced(handlers, trace, name=_name)
+        self._at_hook = at_hook if trace is None else traced(at_hook, trace, name=_name)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
         """Return the session of a new connection."""
@@ -81,3 +81,7 @@ def create(
     options |= patch.options
     state = (patch.state or State)(patch.patched_profile(profile), variant, clock, ids, limits, options, rules)
     return NamechanService(state, trace, patch)
+
+
+def _name(session: NamechanSession) -> str:
+    return session.name.decode(errors="replace")

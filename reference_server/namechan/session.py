@@ -18,8 +18,9 @@ from wireproof.protocols.namechan import NamechanServer
 from wireproof.protocols.namechan.replies import Error, Ping
 from wireproof.protocols.namechan.requests import Blank, Connect, Version
 from wireproof.reference_server.deadline import Deadline
-from wireproof.reference_server.namechan.state import Answer, Handlers, State
-from wireproof.reference_server.service import Close, Peer, Session, Write
+from wireproof.reference_server.namechan.state import Handlers, State
+from wireproof.reference_server.service import Close, Peer, Write
+from wireproof.reference_server.stream_session import StreamSession
 
 if TYPE_CHECKING:
     from wireproof.reference_server.namechan.queue import Subscription
@@ -35,13 +36,12 @@ EARLY = 0.02
 SECOND = 1_000_000_000
 
 
-class NamechanSession(Session):
+class NamechanSession(StreamSession[State, NamechanServer]):
     """The server's side of one connection."""
 
     def __init__(self, state: State, handlers: Handlers, name: bytes, peer: Peer, write: Write, close: Close) -> None:
-        self.state, self.peer, self.name = state, peer, name
-        self._handlers, self._write, self._close = handlers, write, close
-        self.connection = self._connection()
+        super().__init__(state, self._connection(state), peer, write, close)
+        self.name, self._handlers = name, handlers
         self.version = 0
         """The version of the handshake; 0 before it."""
         self.is_connected = False
@@ -49,19 +49,14 @@ class NamechanSession(Session):
         self.subscriptions: dict[bytes, Subscription] = {}
         self.waiting: list[Callable[[], object]] = []
         """What is to be done once the client reads again."""
-        self._out: list[bytes] = []
-        self._size = 0
-        self.is_slow = False
-        """The client does not read what it is sent."""
-        self.closed = False
-        self._ended = self._finishing = self._is_busy = False
         self._deadline = Deadline(state.clock, self.missed)
         self._heard = self._pinged = state.clock.monotonic_ns()
         state.sessions[self] = None
         self._begin()
 
-    def _connection(self) -> NamechanServer:
-        return NamechanServer(self.state.codec, max_frame=self.state.options["max_line"])
+    @staticmethod
+    def _connection(state: State) -> NamechanServer:
+        return NamechanServer(state.codec, max_frame=state.options["max_line"])
 
     def _begin(self) -> None:
         self._deadline.set(self._heard + round(self.state.options["handshake_timeout"] * SECOND))
@@ -72,12 +67,6 @@ class NamechanSession(Session):
             return
         self.connection.receive_data(data)
         self._work()
-
-    def eof_received(self) -> None:
-        """Handle the end of the stream: the client ends."""
-        self._ended = True
-        if not (self.is_slow or self._is_busy):
-            self.end()
 
     def connection_lost(self) -> None:
         """Drop the state of a connection that is gone; may be called twice."""
@@ -91,10 +80,6 @@ class NamechanSession(Session):
         for name in list(self.subscriptions):
             self.state.queues[name].unsubscribe(self)
         self.state.flush()
-
-    def pause_writing(self) -> None:
-        """Stop handling and writing: the write buffer is full."""
-        self.is_slow = True
 
     def resume_writing(self) -> None:
         """Continue: the write buffer has room."""
@@ -111,46 +96,12 @@ class NamechanSession(Session):
         self._heard = self._pinged = self.state.clock.monotonic_ns()
         self._set_deadline()
 
-    def push(self, frame: bytes) -> None:
-        """Queue a frame; it is written once the current requests are handled.
-
-        A reader behind which too many bytes wait is closed; a single frame may have any size.
-        """
-        if self.closed:
-            return
-        if self._out and self._size + len(frame) > self.state.limits.push_limit:
-            self.flush()
-            if self._out:
-                log.warning("%s: too much waits for a client, closing it", self.peer)
-                self.end()
-                return
-        if not self._out:
-            self.state.touched.append(self)
-        self._out.append(frame)
-        self._size += len(frame)
-        if self._size > self.state.limits.high_water:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the queued frames, unless the write buffer is full."""
-        if self._out and not (self.is_slow or self.closed):
-            data = b"".join(self._out)
-            self._out.clear()
-            self._size = 0
-            self._write(data)
-
     def take(self, request: Request) -> None:
         """Handle one request; the first line must be a Connect (N6)."""
         if not (self.is_connected or isinstance(request, Version | Connect | Blank)):
             self.answer(self.fatal(f"expected a Connect first, got {request.NAME}"))
             return
         self.answer(self._handlers[type(request)](request, self, self.state.clock.monotonic_ns()))
-
-    def answer(self, answer: Answer) -> None:
-        """Queue the answers to a request."""
-        for one in answer if isinstance(answer, tuple) else (answer,):
-            if one:
-                self.push(one if isinstance(one, bytes) else self.connection.send(one))
 
     def refuse(self, what: str, why: str) -> None:
         """Say why a request without an answer failed; nothing where it did not."""
@@ -161,18 +112,6 @@ class NamechanSession(Session):
         """Return what is said before the connection closes."""
         self.finish(why)
         return Error(why.encode(errors="replace"))
-
-    def finish(self, why: str) -> None:
-        """Close once the queued frames are written, and log `why`."""
-        log.info("%s: %s, closing", self.peer, why)
-        self._finishing = True
-
-    def end(self) -> None:
-        """Close; answer nothing more."""
-        if not self.closed:
-            self.flush()
-            self.connection_lost()
-            self._close()
 
     def missed(self) -> None:
         """Ping; drop a client that is silent, or did not send its version in time."""
@@ -220,20 +159,3 @@ class NamechanSession(Session):
             left -= 1
         self.state.flush()
         self._follow(is_over=bool(left))
-
-    def _follow(self, *, is_over: bool) -> None:
-        """Go on in the next turn, or close if that was decided."""
-        if self._finishing:
-            self.end()
-        elif self.closed or self.is_slow:
-            return
-        elif not is_over:
-            self._is_busy = True
-            self.state.later(self._go_on)
-        elif self._ended:
-            self.end()
-
-    def _go_on(self) -> None:
-        self._is_busy = False
-        if not self.closed:
-            self._work()

@@ -8,10 +8,13 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+import msgspec
+
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.messages import Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.psrt import UnfinishedTopicError
+from wireproof.protocols.psrt.requests import Datagram, Login
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.patch import Patch
@@ -23,8 +26,8 @@ from wireproof.reference_server.psrt.options import OPTIONS
 from wireproof.reference_server.psrt.rules import RULES
 from wireproof.reference_server.psrt.session import PsrtSession
 from wireproof.reference_server.psrt.state import Handlers, RefusedError, State
-from wireproof.reference_server.psrt.tracing import traced
 from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
+from wireproof.reference_server.tracing import traced
 
 __all__ = ["PsrtService", "create"]
 
@@ -39,7 +42,7 @@ class PsrtService(Service):
         self._session: Callable[..., PsrtSession] = patch.session if patch and patch.session else PsrtSession
         correct = _handlers(state)
         handlers, self.touched = (patch or Patch()).patched_handlers(correct, state)
-        self.handlers = handlers if trace is None else traced(handlers, trace)
+        self.handlers = handlers if trace is None else traced(handlers, trace, name=_name, hidden=_hidden)
         self._names = count(1)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> PsrtSession:
@@ -116,3 +119,12 @@ def _handlers(state: State) -> Handlers:
         **DataRequests(state).handlers(),
         **DatagramRequests(state).handlers(),
     }
+
+
+def _name(asker: PsrtSession | Sender) -> str:
+    return asker.name if isinstance(asker, PsrtSession) else "udp"
+
+
+def _hidden(request: Request) -> Request:
+    is_secret = isinstance(request, Login | Datagram) and request.password
+    return msgspec.structs.replace(request, password=b"***") if is_secret else request

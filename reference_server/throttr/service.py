@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.messages import Request
 from wireproof.protocols.profile import Profile
+from wireproof.protocols.throttr import Codec
 from wireproof.protocols.throttr.requests import Event, Publish
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.patch import HandlerPatch, Patch
@@ -19,7 +23,7 @@ from wireproof.reference_server.throttr.rules import RULES
 from wireproof.reference_server.throttr.server_requests import ServerRequests
 from wireproof.reference_server.throttr.session import ThrottrSession
 from wireproof.reference_server.throttr.state import Handler, Handlers, State
-from wireproof.reference_server.throttr.tracing import traced
+from wireproof.reference_server.tracing import traced
 
 __all__ = ["ThrottrService", "create"]
 
@@ -37,7 +41,7 @@ class ThrottrService(Service):
         if patch is not None or trace is not None:
             calls = {}
         if trace is not None:
-            handlers = traced(handlers, state.codec, trace)
+            handlers = traced(handlers, trace, name=_name, decoded=partial(_decoded, state.codec))
         self._dispatch = Dispatch(state.codec, handlers, calls)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> ThrottrSession:
@@ -106,3 +110,14 @@ def _after_own_pushes(handler: Handler) -> Handler:
         return session.take_own() + answer
 
     return handle
+
+
+def _name(session: ThrottrSession) -> str:
+    return session.id.hex()[:8]
+
+
+def _decoded(codec: Codec, request: Request, answer: bytes) -> object:
+    """Return the reply that an answer is; the bytes of a publication's or an EVENT's."""
+    if isinstance(request, Event | Publish):
+        return answer.hex(" ")
+    return codec.replies[type(request)](answer, 0, len(answer), FrameContext(1 << 62, request=request))[0]

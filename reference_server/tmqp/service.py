@@ -7,7 +7,11 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+import msgspec
+
+from wireproof.protocols.messages import Request
 from wireproof.protocols.profile import Profile
+from wireproof.protocols.tmqp.requests import Hello
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.service import DIALLED, Close, Ids, Limits, Peer, Service, Session, Trace, Write
@@ -23,7 +27,7 @@ from wireproof.reference_server.tmqp.routing import Routing
 from wireproof.reference_server.tmqp.rules import RULES
 from wireproof.reference_server.tmqp.session import TmqpSession
 from wireproof.reference_server.tmqp.state import Handlers, State
-from wireproof.reference_server.tmqp.tracing import traced
+from wireproof.reference_server.tracing import traced
 
 __all__ = ["TmqpService", "create"]
 
@@ -36,7 +40,7 @@ class TmqpService(Service):
         self._session: Callable[..., TmqpSession] = patch.session if patch and patch.session else TmqpSession
         correct = _handlers(state)
         handlers, self.touched = (patch or Patch()).patched_handlers(correct, state)
-        self.handlers = handlers if trace is None else traced(handlers, trace)
+        self.handlers = handlers if trace is None else traced(handlers, trace, hidden=_hidden)
         self._names = count(1)
 
     def connect(self, peer: Peer, write: Write, close: Close) -> Session:
@@ -91,3 +95,8 @@ def create(
 def _handlers(state: State) -> Handlers:
     parts = (Handshake, Operations, QueueOperations, Messaging, Direct, Routing)
     return {kind: handler for part in parts for kind, handler in part(state).handlers().items()}
+
+
+def _hidden(request: Request) -> Request:
+    is_secret = isinstance(request, Hello) and b"token" in request.payload.lower()
+    return msgspec.structs.replace(request, payload=b"***") if is_secret else request

@@ -18,10 +18,11 @@ from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import ProtocolReply, ServerPing
 from wireproof.protocols.tmqp.requests import Acknowledge, Hello, Produce, Respond, Route, SendDirect
 from wireproof.reference_server.deadline import Deadline
-from wireproof.reference_server.service import Close, Peer, Session, Write
+from wireproof.reference_server.service import Close, Peer, Write
+from wireproof.reference_server.stream_session import StreamSession
 from wireproof.reference_server.tmqp.channels import Channels
 from wireproof.reference_server.tmqp.client import Client
-from wireproof.reference_server.tmqp.state import Answer, Handlers, RefusedError, State
+from wireproof.reference_server.tmqp.state import Handlers, RefusedError, State
 
 __all__ = ["TmqpSession"]
 
@@ -35,22 +36,17 @@ TLS_RECORD = 0x16
 """What a TLS handshake begins with, and no other client."""
 
 
-class TmqpSession(Session):
+class TmqpSession(StreamSession[State, TmqpServer]):
     """The server's side of one connection."""
 
     def __init__(self, state: State, handlers: Handlers, name: str, peer: Peer, write: Write, close: Close) -> None:
-        self.state, self.peer, self.name = state, peer, name
-        self._handlers, self._write, self._close = handlers, write, close
-        self.connection = TmqpServer(state.codec, max_frame=state.limits.max_frame)
+        super().__init__(state, TmqpServer(state.codec, max_frame=state.limits.max_frame), peer, write, close)
+        self.name, self._handlers = name, handlers
         self.client: Client | None = None
         """The client whose hello was accepted here."""
         self.version = VERSION
         """What the client spoke first."""
-        self._out: list[bytes] = []
-        self._size = 0
-        self._begun = self._waits = self._ended = self._finishing = self._is_ignored = self._is_busy = False
-        self._is_pinged = False
-        self.closed = False
+        self._begun = self._is_ignored = self._is_pinged = False
         self._deadline = Deadline(state.clock, self.missed)
         self._deadline.set(state.clock.monotonic_ns() + self._ns("request_timeout"))
         state.sessions[self] = None
@@ -76,12 +72,6 @@ class TmqpSession(Session):
         self.connection.receive_data(data)
         self._work()
 
-    def eof_received(self) -> None:
-        """Handle the end of the stream: the client ends."""
-        self._ended = True
-        if not (self._waits or self._is_busy):
-            self.end()
-
     def connection_lost(self) -> None:
         """Drop the state of a connection that is gone; may be called twice."""
         if self.closed:
@@ -102,16 +92,6 @@ class TmqpSession(Session):
             channels.events.of_client(b"ClientDisconnected", client)
         self.state.flush()
 
-    def pause_writing(self) -> None:
-        """Stop handling and writing: the write buffer is full."""
-        self._waits = True
-
-    def resume_writing(self) -> None:
-        """Continue: the write buffer has room."""
-        self._waits = False
-        self.flush()
-        self._work()
-
     def greeting(self) -> tuple[Reply, ...]:
         """Return the eight bytes, if they were not sent yet (E6)."""
         return () if self.state.rules.answers_protocol_at_once else (ProtocolReply(self.version),)
@@ -127,34 +107,6 @@ class TmqpSession(Session):
         """Wait for the next frame of the client; after silence it is pinged."""
         self._is_pinged = False
         self._deadline.set(self.state.clock.monotonic_ns() + self._ns("ping_interval"))
-
-    def push(self, frame: bytes) -> None:
-        """Queue a frame; it is written once the current requests are handled.
-
-        A reader behind which too many bytes wait is closed; a single frame may have any size.
-        """
-        if self.closed:
-            return
-        if self._out and self._size + len(frame) > self.state.limits.push_limit:
-            self.flush()
-            if self._out:
-                log.warning("%s: too much waits for a client, closing it", self.peer)
-                self.end()
-                return
-        if not self._out:
-            self.state.touched.append(self)
-        self._out.append(frame)
-        self._size += len(frame)
-        if self._size > self.state.limits.high_water:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the queued frames, unless the write buffer is full."""
-        if self._out and not (self._waits or self.closed):
-            data = b"".join(self._out)
-            self._out.clear()
-            self._size = 0
-            self._write(data)
 
     def take(self, request: Request) -> None:
         """Handle one request: what is dead is dropped, who lies about itself is disconnected (E36)."""
@@ -177,24 +129,6 @@ class TmqpSession(Session):
     def relay(self, request: RequestFrame, client: Client) -> None:
         """Send a message of a client to the masters of this server."""
         self.state.relay(request, client.id)
-
-    def answer(self, answer: Answer) -> None:
-        """Queue the answers to a request."""
-        for one in answer if isinstance(answer, tuple) else (answer,):
-            if one:
-                self.push(one if isinstance(one, bytes) else self.connection.send(one))
-
-    def finish(self, why: str) -> None:
-        """Close once the queued frames are written, and log `why`."""
-        log.info("%s: %s, closing", self.peer, why)
-        self._finishing = True
-
-    def end(self) -> None:
-        """Close; answer nothing more."""
-        if not self.closed:
-            self.flush()
-            self.connection_lost()
-            self._close()
 
     def missed(self) -> None:
         """Ping a client that is silent; close a connection whose deadline passed."""
@@ -230,7 +164,7 @@ class TmqpSession(Session):
         if self._is_busy:
             return
         left, most = TURN, self.state.spent + DELIVERIES
-        while left and self.state.spent < most and not (self._waits or self._finishing or self.closed):
+        while left and self.state.spent < most and not (self.is_slow or self._finishing or self.closed):
             try:
                 request = self.connection.next_event()
             except RemoteProtocolError as error:
@@ -243,23 +177,6 @@ class TmqpSession(Session):
             left -= 1
         self.state.flush()
         self._follow(is_over=bool(left) and self.state.spent < most)
-
-    def _follow(self, *, is_over: bool) -> None:
-        """Go on in the next turn, or close if that was decided."""
-        if self._finishing:
-            self.end()
-        elif self.closed or self._waits:
-            return
-        elif not is_over:
-            self._is_busy = True
-            self.state.later(self._go_on)
-        elif self._ended:
-            self.end()
-
-    def _go_on(self) -> None:
-        self._is_busy = False
-        if not self.closed:
-            self._work()
 
     def _ns(self, option: str) -> int:
         return round(float(self.state.options[option]) * 1e9)

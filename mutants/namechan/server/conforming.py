@@ -30,7 +30,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("spacious-records", "Records have spaces and line ends.",
           edit("_record_codec", "return layout.lead + text_of(layout, message)", 'return layout.lead + b" " + text_of(layout, message).replace(b"((id", b"( ( id\\n ") + b"\\n"')),
     legal("written-byte-by-byte", "Frames are written byte by byte.",
-          edit("NamechanSession.flush", "self._write(data)", "[self._write(data[at : at + 1]) for at in range(len(data))]")),
+          edit("StreamSession.flush", "self._write(data)", "[self._write(data[at : at + 1]) for at in range(len(data))]")),
     legal("other-errors", "Errors have another text.",
           edit("_error", 'return Error(b"%s: %s" % (what.encode(), topic[:100]))', 'return Error("nön".encode())')),
     legal("small-chunks", "Replays are read by one message at a time.",

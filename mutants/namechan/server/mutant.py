@@ -13,11 +13,13 @@ from wireproof.reference_server.patch import Patch
 __all__ = ["ServerMutant", "mutant"]
 
 SERVER = "wireproof.reference_server.namechan"
-CODEC = (
+SHARED = (
     "wireproof.protocols.namechan",
     "wireproof.protocols.sexp",
     "wireproof.protocols.sexp_messages",
+    "wireproof.reference_server.stream_session",
 )
+"""What the server needs beside its own modules, and an edit may change."""
 HANDLERS = {f"{SERVER}.handlers": lambda module, state, found: module.LineHandlers(state)}
 
 
@@ -28,5 +30,5 @@ class ServerMutant(Patch, Mutant):
 
 def mutant(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
     """Return a mutant that breaks `clauses`: words without their `NCH-`, the plainest first."""
-    made = patched(SERVER, CODEC, edits, HANDLERS, "NamechanSession", patches)
+    made = patched(SERVER, SHARED, edits, HANDLERS, "NamechanSession", patches)
     return ServerMutant(name=name, description=description, clauses=clauses_of("NCH", clauses), **made)

@@ -26,7 +26,7 @@ CONFORMING: tuple[ServerMutant, ...] = (
     legal("bad-requests-are-400", "Bad names are answered 400.",
           edit("Operations.create_channel", "ResultCode.UNACCEPTABLE", "ResultCode.BAD_REQUEST"), profiles=("doc",)),
     legal("written-byte-by-byte", "Frames are written byte by byte.",
-          edit("TmqpSession.flush", "self._write(data)", "[self._write(data[at : at + 1]) for at in range(len(data))]")),
+          edit("StreamSession.flush", "self._write(data)", "[self._write(data[at : at + 1]) for at in range(len(data))]")),
     legal("pascal-states", "States are told as in events.",
           edit("QueueOperations._described", "status_name(settings.status).lower()", "status_name(settings.status)")),
     legal("more-in-json", "JSON bodies have unknown members.",

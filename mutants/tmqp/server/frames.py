@@ -77,5 +77,5 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("payload-cut", "What is relayed has at most 65535 bytes of payload.", "FRAME-3 SEND_DIRECT-1", edit("relayed", "request.payload", "request.payload[:65535]")),
     mutant("ids-cut", "What is relayed has at most 128 bytes of id.", "FRAME-6", edit("relayed", "request.id", "request.id[:128]")),
     mutant("many-forgotten", "Of the requests in one segment 200 are answered.", "ROBUSTNESS-3 RESPONSE-3",
-           edit("TmqpSession._follow", "elif not is_over:", "elif not is_over and False:")),
+           edit("StreamSession._follow", "elif not is_over:", "elif not is_over and False:")),
 )  # fmt: skip

@@ -13,6 +13,8 @@ from wireproof.reference_server.tmqp.patch import Patch
 __all__ = ["ServerMutant", "mutant"]
 
 SERVER = "wireproof.reference_server.tmqp"
+SHARED = ("wireproof.protocols.tmqp", "wireproof.reference_server.stream_session")
+"""What the server needs beside its own modules, and an edit may change."""
 HANDLERS = {
     f"{SERVER}.handshake": lambda module, state, found: module.Handshake(state),
     f"{SERVER}.operations": lambda module, state, found: module.Operations(state),
@@ -30,5 +32,5 @@ class ServerMutant(Patch, Mutant):
 
 def mutant(name: str, description: str, clauses: str, *edits: Edit, **patches: Any) -> ServerMutant:
     """Return a mutant that breaks `clauses`: words without their `TMQP-`, the plainest first."""
-    made = patched(SERVER, "wireproof.protocols.tmqp", edits, HANDLERS, "TmqpSession", patches)
+    made = patched(SERVER, SHARED, edits, HANDLERS, "TmqpSession", patches)
     return ServerMutant(name=name, description=description, clauses=clauses_of("TMQP", clauses), **made)
