@@ -20,6 +20,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Handshake.protocol", "request.version != VERSION and not self._state.rules.takes_old_version", "False")),
     mutant("refuses-with-words", "Other eight bytes are answered by those of the server.", "PROTOCOL-2",
            edit("TmqpSession._work", "self.finish(str(error))", "self.push(VERSION)", "self.finish(str(error))")),
+    mutant("too-large-waits", "A frame that announces more than the server takes leaves the connection open.", "FRAME-9",
+           edit("TmqpSession._work", "self.finish(str(error))", 'if error.code != "frame_too_large": self.finish(str(error))')),
     mutant("sizes-in-one-form", "A size that is not in its shortest form closes the connection.", "FRAME-4",
            first("TmqpSession.data_received", "if any(size + b'd' in data for size in "
                  r"(b'\xfd\5\0', b'\xfe\5\0\0\0', b'\xff\5' + bytes(7))): return self.end()")),
