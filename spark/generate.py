@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from wireproof.spark.job import RefusedError
 from wireproof.spark.jvm import JavaNotFoundError
-from wireproof.spark.starting import session_for
+from wireproof.spark.starting import RefusedError, session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

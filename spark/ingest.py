@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.inputs import is_incomplete, record_files
-from wireproof.spark.job import SMALL_INPUT, RefusedError
+from wireproof.spark.inputs import is_incomplete
 from wireproof.spark.jvm import JavaNotFoundError
-from wireproof.spark.starting import session_for
+from wireproof.spark.starting import SMALL_INPUT, RefusedError, input_files, session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("wireproof ingest: name a RUN, or --compact, --vacuum or --rebuild", file=sys.stderr)
         return REFUSED
     try:
-        files = _files(options.runs) if options.runs and not options.follow else []
+        files = input_files(options.runs) if options.runs and not options.follow else []
         size = sum(file.stat().st_size for file in files)
         small = bool(files) and size < SMALL_INPUT and not (options.rebuild or options.compact)
         with session_for("ingest", options.master, small=small) as session:
@@ -67,16 +66,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--interval", type=float, default=10.0, metavar="S", help="with --follow: seconds (default 10)")
     parser.add_argument("--for", type=float, dest="seconds", metavar="S", help="with --follow: end after S seconds")
     return parser
-
-
-def _files(roots: Sequence[Path]) -> list[Path]:
-    try:
-        files = record_files(roots)
-    except FileNotFoundError as missing:
-        raise RefusedError(f"{missing} does not exist") from missing
-    if not files:
-        raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
-    return files
 
 
 def _work(session: SparkSession, files: Sequence[Path], options: argparse.Namespace) -> None:

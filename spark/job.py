@@ -7,9 +7,7 @@ Exit codes: 0 written; 2 nothing written: no input, no Java, an unwritable folde
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
-import os
 import re
 import sys
 import time
@@ -18,8 +16,9 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.inputs import is_damaged, is_incomplete, path_of, record_files
-from wireproof.spark.jvm import JavaNotFoundError, prepare_java
+from wireproof.spark.inputs import is_damaged, is_incomplete, path_of
+from wireproof.spark.jvm import JavaNotFoundError
+from wireproof.spark.starting import SMALL_INPUT, RefusedError, check_packages, input_files, session_with_log
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,17 +26,11 @@ if TYPE_CHECKING:
     from wireproof.spark.matrix import Collected, Json, Rows
 
 EVIDENCE_PER_CELL = 20
-SMALL_INPUT = 64 << 20
-"""Bytes below which starting Spark costs more than the work."""
 GLOB = re.compile(r"[\\\[\]{}*?]")
 """Characters that Spark interprets as a pattern; files with them are read one by one, since a list would be read twice.
 """
 DONE, REFUSED = 0, 2
 UNDECIDED = "what was played last or judged provisionally is missing (pending.jsonl has it)"
-
-
-class RefusedError(Exception):
-    """Raised when the job cannot do its work; the message says what to change."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,55 +61,16 @@ def fold(roots: Sequence[Path], out: Path, master: str | None = None) -> Json:
 
     Raises `RefusedError` or `JavaNotFoundError`; then no matrix was written.
     """
-    for package in ("pyspark", "jinja2"):
-        if importlib.util.find_spec(package) is None:
-            raise RefusedError(f"{package} is not installed: python -m pip install 'wireproof[spark]'")
-    files = _input_files(roots)
+    check_packages()
+    files = input_files(roots)
     try:
         (out / "parquet").mkdir(parents=True, exist_ok=True)
         (out / "spark.log").write_bytes(b"")
     except OSError as error:
         raise RefusedError(f"cannot write to {out}: {error.strerror}") from error
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
-    from pyspark.errors import PySparkException
-
-    session = _session(master, out / "spark.log", small=sum(file.stat().st_size for file in files) < SMALL_INPUT)
-    try:
+    is_small = sum(file.stat().st_size for file in files) < SMALL_INPUT
+    with session_with_log(out / "spark.log", master, small=is_small) as session:
         return fold_with(session, files, out)
-    except (Py4JError, PySparkException) as error:
-        (out / "spark.log").write_text(str(error), encoding="utf-8", errors="replace")
-        raise RefusedError(f"Spark failed; see {out / 'spark.log'}") from error
-    finally:
-        _close(session)
-
-
-def _input_files(roots: Sequence[Path]) -> list[Path]:
-    try:
-        files = record_files(roots)
-    except FileNotFoundError as missing:
-        raise RefusedError(f"{missing} does not exist") from missing
-    if not files:
-        raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
-    return files
-
-
-def _session(master: str | None, log: Path, *, small: bool) -> SparkSession:
-    from wireproof.spark.session import open_session, stderr_into, under_spark_submit
-
-    if under_spark_submit():
-        return open_session(master, small=small)
-    prepare_java(os.environ)
-    try:
-        with stderr_into(log):
-            return open_session(master, small=small)
-    except Exception as error:  # py4j and pyspark raise many kinds; none helps a reader of the console
-        raise RefusedError(f"Spark does not start on {master or 'local[*]'}; see {log}") from error
-
-
-def _close(session: SparkSession) -> None:
-    from wireproof.spark.session import close_session
-
-    close_session(session)
 
 
 def fold_with(session: SparkSession, files: Sequence[Path], out: Path) -> Json:

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.job import RefusedError
 from wireproof.spark.jvm import JavaNotFoundError
-from wireproof.spark.starting import session_for
+from wireproof.spark.starting import RefusedError, session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,37 +1,73 @@
-"""Starts and ends the session of a command, and turns what Spark raises into one line."""
+"""What every command of the job begins with: input files, a session, and one line for whatever Spark raises."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wireproof.spark.job import RefusedError
+from wireproof.spark.inputs import record_files
 from wireproof.spark.jvm import prepare_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SMALL_INPUT = 64 << 20
+"""Bytes below which starting Spark costs more than the work."""
 
-@contextmanager
-def session_for(command: str, master: str | None, *, small: bool = False) -> Iterator[SparkSession]:
-    """Yield a session; end it afterwards.
 
-    Raises `JavaNotFoundError`, and `RefusedError` for whatever Spark raises inside; the log that it names stays.
-    """
+class RefusedError(Exception):
+    """Raised when a command cannot do its work; the message says what to change."""
+
+
+def check_packages() -> None:
+    """Raise `RefusedError` for a package that is not installed."""
     for package in ("pyspark", "jinja2"):
         if importlib.util.find_spec(package) is None:
             raise RefusedError(f"{package} is not installed: python -m pip install 'wireproof[spark]'")
+
+
+def input_files(roots: Sequence[Path]) -> list[Path]:
+    """Return the record files below `roots`. Raises `RefusedError` if there are none."""
+    try:
+        files = record_files(roots)
+    except FileNotFoundError as missing:
+        raise RefusedError(f"{missing} does not exist") from missing
+    if not files:
+        raise RefusedError(f"no records.jsonl or *.jsonl.gz below {', '.join(map(str, roots))}")
+    return files
+
+
+@contextmanager
+def session_for(command: str, master: str | None, *, small: bool = False) -> Iterator[SparkSession]:
+    """Yield a session whose log is a temporary file, which stays after an error that names it; end it afterwards.
+
+    Raises `JavaNotFoundError`, and `RefusedError` for whatever Spark raises inside and a package that is missing.
+    """
+    check_packages()
+    handle, name = tempfile.mkstemp(prefix=f"wireproof-{command}-", suffix=".log")
+    os.close(handle)
+    with session_with_log(Path(name), master, small=small) as session:
+        yield session
+    Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def session_with_log(log: Path, master: str | None, *, small: bool = False) -> Iterator[SparkSession]:
+    """Yield a session that writes to `log`; end it afterwards.
+
+    Raises `JavaNotFoundError`, and `RefusedError` for whatever Spark raises inside and a package that is missing.
+    """
+    check_packages()
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # ships no types
     from pyspark.errors import PySparkException
 
-    handle, name = tempfile.mkstemp(prefix=f"wireproof-{command}-", suffix=".log")
-    os.close(handle)
-    log = Path(name)
+    from wireproof.spark.session import close_session
+
     session = _started(master, log, small=small)
     try:
         yield session
@@ -40,8 +76,7 @@ def session_for(command: str, master: str | None, *, small: bool = False) -> Ite
             stream.write(str(error))
         raise RefusedError(f"Spark failed ({_first_line(error)}); see {log}") from error
     finally:
-        _ended(session)
-    log.unlink(missing_ok=True)
+        close_session(session)
 
 
 def _first_line(error: Exception) -> str:
@@ -61,9 +96,3 @@ def _started(master: str | None, log: Path, *, small: bool) -> SparkSession:
             return open_session(master, small=small)
     except Exception as error:  # py4j and pyspark raise many kinds; none helps a reader of the console
         raise RefusedError(f"Spark does not start on {master or 'local[*]'}; see {log}") from error
-
-
-def _ended(session: SparkSession) -> None:
-    from wireproof.spark.session import close_session
-
-    close_session(session)

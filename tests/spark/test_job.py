@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,7 @@ MATRIX_SCHEMA = ROOT / "reports" / "schema" / "matrix.schema.json"
 @pytest.fixture
 def main(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """The command inside the session of these tests."""
-    monkeypatch.setattr(job, "_session", lambda master, log, small: spark)
-    monkeypatch.setattr(job, "_close", lambda session: None)
+    monkeypatch.setattr(job, "session_with_log", lambda log, master, small: nullcontext(spark))
     return lambda *arguments: job.main([str(argument) for argument in arguments])
 
 
