@@ -8,8 +8,10 @@ never runs before its instant, and never inside the `call_at` that registered it
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from heapq import heappop, heappush
 from typing import Protocol
 
@@ -41,6 +43,9 @@ class Clock(Protocol):
     def call_at(self, when_ns: int, callback: Callback) -> Timer:
         """Run `callback` once `monotonic_ns() >= when_ns`; if that is past, in the next iteration of the loop."""
 
+    def call_after(self, work: Callback, callback: Callback) -> None:
+        """Run slow `work` in a thread where time is real, and `callback` after it, where `call_at` runs callbacks."""
+
 
 class LoopClock:
     """Real time on `loop`. Callbacks run up to about 1 ms late, never early."""
@@ -48,6 +53,7 @@ class LoopClock:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Neither arm a timer nor start the loop."""
         self._loop = loop
+        self._workers: ThreadPoolExecutor | None = None
 
     monotonic_ns = staticmethod(time.monotonic_ns)
     wall_ns = staticmethod(time.time_ns)
@@ -55,6 +61,18 @@ class LoopClock:
     def call_at(self, when_ns: int, callback: Callback) -> Timer:
         """Run `callback` at `when_ns`, any int; see `Clock.call_at`."""
         return _LoopTimer(self._loop, when_ns, callback)
+
+    def call_after(self, work: Callback, callback: Callback) -> None:
+        """Run `work` in one of few threads, so that a core is left for the loop; see `Clock.call_after`."""
+        if self._workers is None:
+            self._workers = ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1), "slow-work")
+        done = self._loop.run_in_executor(self._workers, work)
+        done.add_done_callback(lambda finished: finished.cancelled() or (finished.result(), callback()))
+
+    def close(self) -> None:
+        """Begin no more of the work that waits."""
+        if self._workers is not None:
+            self._workers.shutdown(wait=False, cancel_futures=True)
 
 
 class _LoopTimer:
@@ -108,6 +126,11 @@ class VirtualClock:
         self._registered += 1
         heappush(self._timers, (max(when_ns, self._now_ns), self._registered, timer))
         return timer
+
+    def call_after(self, work: Callback, callback: Callback) -> None:
+        """Do both at once: here work takes no time."""
+        work()
+        callback()
 
     def advance(self, ns: int) -> None:
         """Advance by `ns` (see `advance_to`); 0 runs what is due now. Raises ValueError if `ns` is negative."""

@@ -6,11 +6,15 @@ import asyncio
 import logging
 from typing import cast
 
-from wireproof.reference_server.service import Peer, Service
+from wireproof.reference_server.clock import LoopClock
+from wireproof.reference_server.service import Peer, Service, SlowWork
 
 __all__ = ["DatagramProtocol"]
 
 log = logging.getLogger(__name__)
+
+MOST_WAITING = 256
+"""Datagrams that wait for slow work."""
 
 
 class DatagramProtocol(asyncio.DatagramProtocol):
@@ -24,13 +28,30 @@ class DatagramProtocol(asyncio.DatagramProtocol):
     def __init__(self, service: Service) -> None:
         self._service = service
         self._is_full = False
+        self._waiting = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Store the transport, which sends the answers."""
+        self._clock = LoopClock(asyncio.get_running_loop())
         self.transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        """Answer the datagram; the answer is lost, as UDP allows, while the socket's buffer is full."""
+        """Answer the datagram, after slow work if it needs any; too many of these are lost, as UDP allows."""
+        slow = self._service.slow_work(data)
+        if slow is None:
+            self._answer(data, addr)
+        elif self._waiting < MOST_WAITING:
+            self._waiting += 1
+            self._clock.call_after(slow.work, lambda: self._go_on(slow, data, addr))
+
+    def _go_on(self, slow: SlowWork, data: bytes, addr: tuple[str, int]) -> None:
+        self._waiting -= 1
+        slow.keep()
+        if not self.transport.is_closing():
+            self._answer(data, addr)
+
+    def _answer(self, data: bytes, addr: tuple[str, int]) -> None:
+        """Answer a datagram; the answer is lost while the socket's buffer is full."""
         answer = self._service.datagram(Peer("udp", addr[0], addr[1]), data)
         if answer is not None and not self._is_full:
             self.transport.sendto(answer, addr)

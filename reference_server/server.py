@@ -68,11 +68,13 @@ async def serve(
     for signum in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signum, stop.set)
     files = raise_file_limit()
-    service = make_service(LoopClock(loop))
+    clock = LoopClock(loop)
+    service = make_service(clock)
     if service.can_reload:
         loop.add_signal_handler(signal.SIGHUP, service.reload)
     connections = StreamConnections(service, limits, limits.max_connections or max(files - SPARE_FILES, 1), context)
     async with AsyncExitStack() as listening:
+        listening.callback(clock.close)
         listening.callback(service.close)
         addresses = await _listen_inet(endpoints, connections, listening)
         if endpoints.unix is not None:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 __all__ = ["DIALLED", "Ids", "Limits", "Peer", "Service", "Session", "Trace", "Write", "seeded_ids"]
 
@@ -92,6 +92,15 @@ class Session(ABC):
         """The write buffer has room: continue where `pause_writing` stopped."""
 
 
+class SlowWork(NamedTuple):
+    """What takes long."""
+
+    work: Callable[[], object]
+    """Done in a thread."""
+    keep: Callable[[], object]
+    """Called by the loop afterwards."""
+
+
 class Service(ABC):
     """One server instance of a protocol: the state all its connections share."""
 
@@ -104,6 +113,10 @@ class Service(ABC):
 
     def datagram(self, peer: Peer, data: bytes) -> bytes | None:
         """Return the answer to one datagram; None if there is none."""
+        return None
+
+    def slow_work(self, data: bytes) -> SlowWork | None:
+        """Return what would take `datagram` long and may be done before it; None where nothing does."""
         return None
 
     @property

@@ -17,13 +17,32 @@ from typing import Any
 from wireproof.reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
 from wireproof.reference_server.psrt.rights import ALL, Rights
 
-__all__ = ["Accounts", "read_accounts"]
+__all__ = ["Accounts", "PasswordCheck", "read_accounts"]
 
 NOBODY = "_"
 Content = tuple[Path, str]
 """A file and its text."""
 MOST_PASSWORD = 72
 """Bytes of a password that bcrypt uses."""
+MOST_WRONG = 64
+"""Wrong passwords that are remembered, the latest ones."""
+
+
+@dataclass
+class PasswordCheck:
+    """Whether a password is the one of a hash: what takes long, and may be done in a thread."""
+
+    login: str
+    password: bytes
+    stored: bytes
+    digest: bytes
+    is_right: bool = False
+
+    def run(self) -> None:
+        """Find out."""
+        import bcrypt
+
+        self.is_right = bcrypt.checkpw(self.password[:MOST_PASSWORD], self.stored)
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,8 @@ class Accounts:
     """Login -> 32 bytes."""
     _right: dict[str, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Login -> keyed digest of the last correct password, a cache because bcrypt is slow on purpose."""
+    _wrong: dict[bytes, None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Keyed digests of the latest wrong passwords."""
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), init=False, repr=False, compare=False)
 
     def login(self, login: str, password: str) -> Rights | None:
@@ -52,19 +73,35 @@ class Accounts:
         key, rights = self.keys.get(login or NOBODY), self.acl.get(login or NOBODY)
         return None if key is None or rights is None else (key, rights)
 
+    def slow_check(self, login: bytes, password: bytes) -> PasswordCheck | None:
+        """Return the check that `login` would take long for; None where it answers at once."""
+        name = login.decode(errors="replace")
+        stored = self.users.get(name)
+        if stored is None or b"\0" in password:
+            return None
+        digest = hmac.digest(self._secret, stored + password, hashlib.sha256)
+        if self._right.get(name) == digest or digest in self._wrong:
+            return None
+        return PasswordCheck(name, password, stored, digest)
+
+    def keep(self, check: PasswordCheck) -> None:
+        """Remember what a check has found."""
+        if check.is_right:
+            self._right[check.login] = check.digest
+            return
+        self._wrong[check.digest] = None
+        if len(self._wrong) > MOST_WRONG:
+            del self._wrong[next(iter(self._wrong))]
+
     def _is_right(self, login: str, password: bytes) -> bool:
+        check = self.slow_check(login.encode(), password)
+        if check is not None:
+            check.run()
+            self.keep(check)
         stored = self.users.get(login)
         if stored is None or b"\0" in password:
             return False
-        digest = hmac.digest(self._secret, stored + password, hashlib.sha256)
-        if self._right.get(login) == digest:
-            return True
-        import bcrypt
-
-        if not bcrypt.checkpw(password[:MOST_PASSWORD], stored):
-            return False
-        self._right[login] = digest
-        return True
+        return self._right.get(login) == hmac.digest(self._secret, stored + password, hashlib.sha256)
 
 
 def read_accounts(options: Mapping[str, Any]) -> Accounts:

@@ -26,7 +26,7 @@ from wireproof.reference_server.psrt.options import OPTIONS
 from wireproof.reference_server.psrt.rules import RULES
 from wireproof.reference_server.psrt.session import PsrtSession
 from wireproof.reference_server.psrt.state import Handlers, RefusedError, State
-from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, Trace, Write
+from wireproof.reference_server.service import Close, Ids, Limits, Peer, Service, SlowWork, Trace, Write
 from wireproof.reference_server.tracing import traced
 
 __all__ = ["PsrtService", "create"]
@@ -51,22 +51,37 @@ class PsrtService(Service):
 
     def datagram(self, peer: Peer, data: bytes) -> bytes | None:
         """Return the answer to one datagram; None if there is none."""
-        if self.state.rules.long_datagrams_are_cut:
-            data = data[: self.state.options["udp_frame_size"]]
         try:
-            request: Request = self.state.codec.decode_datagram(data)
-        except UnfinishedTopicError as error:
-            request = unfinished(error)
+            request = self._read(data)
         except MalformedFrameError as error:
             log.debug("%s: %s", peer, error)
             return None
         try:
             handler = self.handlers[type(request)]
-            answer = handler(request, Sender(peer, len(data)), self.state.clock.monotonic_ns())
+            answer = handler(request, Sender(peer, len(self._cut(data))), self.state.clock.monotonic_ns())
         except RefusedError as refusal:
             log.debug("%s: %s: %s", peer, request.NAME, refusal)
             return None
         return (answer if isinstance(answer, bytes) else self.state.codec.encode(answer)) or None
+
+    def slow_work(self, data: bytes) -> SlowWork | None:
+        """Return the check of the password in a datagram."""
+        try:
+            request = self._read(data)
+        except MalformedFrameError:
+            return None
+        accounts = self.state.accounts
+        check = accounts.slow_check(request.login, request.password) if isinstance(request, Datagram) else None
+        return None if check is None else SlowWork(check.run, lambda: accounts.keep(check))
+
+    def _read(self, data: bytes) -> Request:
+        try:
+            return self.state.codec.decode_datagram(self._cut(data))
+        except UnfinishedTopicError as error:
+            return unfinished(error)
+
+    def _cut(self, data: bytes) -> bytes:
+        return data[: self.state.options["udp_frame_size"]] if self.state.rules.long_datagrams_are_cut else data
 
     @property
     def can_reload(self) -> bool:

@@ -69,7 +69,7 @@ class PsrtSession(Session):
         self._handshake = LocalOpening() if peer.family == "unix" else None
         self._first = b""
         self._out: list[bytes] = []
-        self._waits = self._ended = self._finishing = self._begun = self.closed = False
+        self._waits = self._ended = self._finishing = self._begun = self._is_checking = self.closed = False
         self._deadline = Deadline(state.clock, self.too_late)
         state.sessions[self] = None
         self.expect()
@@ -139,7 +139,7 @@ class PsrtSession(Session):
     def _follow_end(self) -> None:
         """Close if the peer's stream has ended and everything is answered; P16 decides for an attached data socket."""
         is_noticed = self.feed is None or self.state.rules.end_frees_token
-        if self._ended and is_noticed and not self._waits:
+        if self._ended and is_noticed and not (self._waits or self._is_checking):
             self.end()
 
     def met(self, first: bytes) -> ControlServer | DataServer:
@@ -161,7 +161,7 @@ class PsrtSession(Session):
     def _work(self) -> None:
         """Answer what was received, as far as the peer reads it."""
         assert self.connection is not None
-        while not (self._waits or self._finishing or self.closed or self.feed is not None):
+        while not (self._waits or self._is_checking or self._finishing or self.closed or self.feed is not None):
             try:
                 request = self.connection.next_event()
             except RemoteProtocolError as error:
@@ -170,6 +170,8 @@ class PsrtSession(Session):
             if not isinstance(request, Request):
                 assert request is NEED_DATA or isinstance(request, EndOfStream)
                 break
+            if not self._is_checked(request):
+                break
             self.take(request)
         self.flush()
         self.state.flush()
@@ -177,6 +179,27 @@ class PsrtSession(Session):
             self.end()
         elif not self.closed:
             self._watch()
+
+    def _is_checked(self, request: Request) -> bool:
+        """Return whether a request can be answered now; a password is checked beside the loop, and the rest waits."""
+        if not isinstance(request, Login) or self.peer.family == "unix":
+            return True
+        accounts = self.state.accounts
+        check = accounts.slow_check(request.login, request.password)
+        if check is None:
+            return True
+        self._is_checking = True
+
+        def go_on() -> None:
+            accounts.keep(check)
+            self._is_checking = False
+            if not self.closed and self._is_checked(request):
+                self.take(request)
+                self._work()
+                self._follow_end()
+
+        self.state.clock.call_after(lambda: None if self.closed else check.run(), go_on)
+        return False
 
     def take(self, request: Request) -> None:
         """Answer one request."""

@@ -11,7 +11,7 @@ import pytest
 from tests.reference_server.psrt.account_files import KEYS, hashed, write
 from tests.reference_server.psrt.simulated import Server
 from wireproof.reference_server.psrt.account_files import acl_of, keys_of, read_text, users_of
-from wireproof.reference_server.psrt.accounts import Accounts, read_accounts
+from wireproof.reference_server.psrt.accounts import MOST_WRONG, Accounts, read_accounts
 from wireproof.reference_server.psrt.rights import ALL
 
 NO_FILES = {"users": None, "acl": None, "keys": None, "anonymous": True}
@@ -53,7 +53,9 @@ def test_who_logs_in_needs_the_password_and_an_entry(
     assert (accounts.login(login, password) is not None) is is_known
 
 
-def test_a_password_found_right_is_not_hashed_again(accounts: Accounts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_not_hashed_again_while_it_is_remembered(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hashings = []
     correct = bcrypt.checkpw
     monkeypatch.setattr(bcrypt, "checkpw", lambda *given: hashings.append(1) or correct(*given))
@@ -61,7 +63,12 @@ def test_a_password_found_right_is_not_hashed_again(accounts: Accounts, monkeypa
         assert accounts.login("user1", "secret") is not None
         assert accounts.login("user1", "wrong") is None
 
-    assert len(hashings) == 4
+    assert len(hashings) == 2
+    for number in range(MOST_WRONG):
+        assert accounts.login("user1", f"wrong{number}") is None
+    assert accounts.login("user1", "secret") is not None
+    assert accounts.login("user1", "wrong") is None
+    assert len(hashings) == 2 + MOST_WRONG + 1
 
 
 def test_a_long_password_is_cut_as_htpasswd_cuts_it(tmp_path: Path) -> None:

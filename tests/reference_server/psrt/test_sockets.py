@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import bcrypt
 import pytest
 
 from tests.reference_server.parrot import client_context
+from tests.reference_server.psrt import account_files
 from tests.reference_server.psrt.simulated import (
     ANONYMOUS,
     DATA_HELLO,
@@ -19,6 +22,7 @@ from tests.reference_server.psrt.simulated import (
     OK,
     SAID_DATA_HELLO,
     SAID_HELLO,
+    login,
     publish,
     pushed,
     sized,
@@ -126,6 +130,59 @@ def test_a_control_socket_inside_tls_and_a_data_socket_outside(serving: Serve, t
             assert inside.recv(1) == b""
 
     serving(play, tls=files)
+
+
+def test_passwords_that_are_checked_delay_nobody(
+    serving: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, correct = threading.Event(), threading.Event(), bcrypt.checkpw
+
+    def slow(password: bytes, stored: bytes) -> bool:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        return correct(password, stored)
+
+    def play(addresses: list[str]) -> None:
+        good, _ = logged_in(addresses[0])
+        with good, connected(addresses[0]) as other, connected(addresses[0]) as bad, connected(addresses[1]) as udp:
+            other.sendall(HELLO + login(b"user1", b"secret") + subscribe("a"))
+            bad.sendall(HELLO + login(b"lim", b"wrong"))
+            udp.send(bytes.fromhex("eeaa010000") + b"user1\0wrong\0" + bytes.fromhex("017f74006d"))
+            assert begun.wait(PATIENCE)
+            assert ask(good, subscribe("b"), 1) == OK
+            assert read(other, 4) == read(bad, 4) == SAID_HELLO
+            go_on.set()
+            assert len(read(other, 32)) == 32
+            assert read(other, 1) == OK
+            assert bad.recv(1) == b""
+            assert udp.recv(100) == bytes.fromhex("eeaa0100fe")
+
+    monkeypatch.setattr(bcrypt, "checkpw", slow)
+    serving(play, udp=True, **account_files.write(tmp_path))
+
+
+def test_a_server_that_stops_checks_no_more_passwords(
+    serving: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, checked = threading.Event(), threading.Event(), []
+
+    def slow(password: bytes, stored: bytes) -> bool:
+        begun.set()
+        checked.append(password)
+        return not go_on.wait(0.5)
+
+    def play(addresses: list[str]) -> None:
+        with ExitStack() as stack:
+            for number in range(50):
+                sock = stack.enter_context(connected(addresses[0]))
+                sock.sendall(HELLO + login(b"user1", b"wrong%d" % number))
+                assert read(sock, 4) == SAID_HELLO
+            assert begun.wait(PATIENCE)
+
+    monkeypatch.setattr(bcrypt, "checkpw", slow)
+    serving(play, **account_files.write(tmp_path))
+    go_on.set()
+    assert len(checked) < 50
 
 
 def test_a_datagram_reaches_a_data_socket(serving: Serve) -> None:
