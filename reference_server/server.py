@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import socket
+import ssl
 import stat
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
@@ -21,7 +22,7 @@ from wireproof.reference_server.datagrams import DatagramProtocol
 from wireproof.reference_server.log_limiter import LogLimiter
 from wireproof.reference_server.service import DIALLED, Limits, Service
 from wireproof.reference_server.streams import StreamConnections
-from wireproof.reference_server.tls import server_context
+from wireproof.reference_server.tls import CertificateError, reload_certificate, server_context
 
 __all__ = ["BindError", "Endpoints", "serve"]
 
@@ -59,8 +60,8 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; call `ready` with each address once all of them listen.
 
-    SIGHUP makes a service reload its files if it can. Raises BindError if an address cannot be used, and
-    CertificateError if the certificate cannot.
+    SIGHUP makes the server read its certificate and the service's files again. Raises BindError if an address cannot
+    be used, and CertificateError if the certificate cannot.
     """
     context = server_context(*endpoints.tls) if endpoints.tls is not None else None
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
@@ -70,8 +71,8 @@ async def serve(
     files = raise_file_limit()
     clock = LoopClock(loop)
     service = make_service(clock)
-    if service.can_reload:
-        loop.add_signal_handler(signal.SIGHUP, service.reload)
+    if service.can_reload or context is not None:
+        loop.add_signal_handler(signal.SIGHUP, _reload, service, context, endpoints.tls)
     connections = StreamConnections(service, limits, limits.max_connections or max(files - SPARE_FILES, 1), context)
     async with AsyncExitStack() as listening:
         listening.callback(clock.close)
@@ -89,6 +90,16 @@ async def serve(
     connections.cut()
     await asyncio.sleep(0)
     log.info("stopped")
+
+
+def _reload(service: Service, context: ssl.SSLContext | None, files: tuple[Path, Path] | None) -> None:
+    if context is not None and files is not None:
+        try:
+            reload_certificate(context, *files)
+        except CertificateError as error:
+            log.error("the certificate is not reloaded: %s", error)
+    if service.can_reload:
+        service.reload()
 
 
 class AcceptErrors:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["CertificateError", "ServerTls", "TlsError", "server_context"]
+__all__ = ["CertificateError", "ServerTls", "TlsError", "reload_certificate", "server_context"]
 
 PIECE = 64 * 1024
 """Plaintext bytes read from the TLS library in one call."""
@@ -31,6 +31,15 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
         why = error.strerror or str(error)
         raise CertificateError(f"cannot use the certificate {certificate} with the key {key}: {why}") from error
     return context
+
+
+def reload_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Use what the files hold now for handshakes to come. Raises CertificateError, and changes nothing, if that fails.
+
+    A context of its own tries the pair first: one half of a pair that does not fit would stay in the one in use.
+    """
+    server_context(certificate, key)
+    context.load_cert_chain(certificate, key)
 
 
 class ServerTls:

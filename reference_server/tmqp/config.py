@@ -13,7 +13,7 @@ import yaml
 
 from wireproof.reference_server.tmqp.settings import DELIVERIES
 
-__all__ = ["BindingEntry", "Config", "NodeEntry", "RouterEntry", "read_config"]
+__all__ = ["BindingEntry", "Config", "NodeEntry", "RouterEntry", "fresh_config", "read_config"]
 
 Priority = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
 ContentType = Annotated[int, msgspec.Meta(ge=0, le=0xFFFF)]
@@ -78,7 +78,15 @@ class Config:
 
 @cache
 def read_config(path: str | None) -> Config:
-    """Return what a file says, without one the defaults. Raises ValueError for a file that cannot be used."""
+    """Return what a file says, without one the defaults, cached: simulation makes thousands of servers.
+
+    Raises ValueError for a file that cannot be used.
+    """
+    return fresh_config(path)
+
+
+def fresh_config(path: str | None) -> Config:
+    """Return what a file says now. Raises ValueError for a file that cannot be used."""
     try:
         node = yaml.safe_load(Path(path).read_text("utf-8")) if path else None
         found = msgspec.convert(node or {}, _File)

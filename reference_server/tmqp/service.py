@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
@@ -15,6 +16,7 @@ from wireproof.protocols.tmqp.requests import Hello
 from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.service import DIALLED, Close, Ids, Limits, Peer, Service, Session, Trace, Write
+from wireproof.reference_server.tmqp.config import fresh_config
 from wireproof.reference_server.tmqp.direct import Direct
 from wireproof.reference_server.tmqp.handshake import Handshake
 from wireproof.reference_server.tmqp.messaging import Messaging
@@ -30,6 +32,8 @@ from wireproof.reference_server.tmqp.state import Handlers, State
 from wireproof.reference_server.tracing import traced
 
 __all__ = ["TmqpService", "create"]
+
+log = logging.getLogger(__name__)
 
 
 class TmqpService(Service):
@@ -60,6 +64,21 @@ class TmqpService(Service):
         """The masters."""
         found = (address.rpartition(":") for address in self.state.config.nodes.masters)
         return [(host, int(port)) for host, _, port in found]
+
+    @property
+    def can_reload(self) -> bool:
+        """Whether the server has a config file."""
+        return self.state.options["config"] is not None
+
+    def reload(self) -> None:
+        """Read the config file again; log an error and keep the old content if it is invalid.
+
+        Who may do what counts for clients that connect later; routers, nodes and deliveries stay as they are.
+        """
+        try:
+            self.state.config = fresh_config(self.state.options["config"])
+        except ValueError as error:
+            log.error("the config is not reloaded: %s", error)
 
     def close(self) -> None:
         """End every session and drop the state."""

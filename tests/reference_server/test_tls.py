@@ -9,7 +9,7 @@ import pytest
 
 from tests.reference_server.parrot import client_context
 from wireproof.reference_server.certificates import self_signed
-from wireproof.reference_server.tls import CertificateError, ServerTls, TlsError, server_context
+from wireproof.reference_server.tls import CertificateError, ServerTls, TlsError, reload_certificate, server_context
 
 
 class Client:
@@ -108,3 +108,17 @@ def test_files_that_are_no_certificate_are_named(tmp_path: Path) -> None:
         server_context(tmp_path / "bad", tmp_path / "missing")
     with pytest.raises(CertificateError, match=f"certificate {tmp_path}/bad with the key {tmp_path}/bad: "):
         server_context(tmp_path / "bad", tmp_path / "bad")
+
+
+def test_a_certificate_is_read_again_and_one_that_does_not_fit_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    first, second = self_signed(tmp_path / "a"), self_signed(tmp_path / "b")
+    context = server_context(*first)
+    reload_certificate(context, *second)
+
+    with pytest.raises(CertificateError, match="cannot use the certificate"):
+        reload_certificate(context, first[0], second[1])
+
+    client = Client(client_context(second[0]))
+    assert met(client, ServerTls(context, client.incoming.write)) == b""

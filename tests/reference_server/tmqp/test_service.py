@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.reference_server.tmqp.simulated import Server, produce
-from wireproof.protocols.tmqp import DOC
+from wireproof.protocols.tmqp import DOC, ResultCode
 from wireproof.protocols.tmqp.replies import Pong
-from wireproof.protocols.tmqp.requests import Ping
+from wireproof.protocols.tmqp.requests import ListChannels, Ping
 from wireproof.reference_server.tmqp import Patch
 
 
@@ -69,3 +69,26 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, detail: str) -> No
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="No such file"):
         Server(config=tmp_path / "none")
+
+
+def test_a_config_that_is_read_again_counts_for_who_comes_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("admins: []")
+    server = Server(config=str(file))
+    early = server.client("early")
+    file.write_text("admins: null")
+    server.service.reload()
+    late = server.client("late")
+
+    assert server.service.can_reload
+    assert not Server().service.can_reload
+    asked = ListChannels(pending_response=1, id=b"l")
+    assert early.send(asked)[0].content_type == ResultCode.UNAUTHORIZED
+    assert late.send(asked)[0].content_type == ResultCode.OK
+
+    file.write_text("{")
+    server.service.reload()
+    assert "the config is not reloaded: " in caplog.text
+    assert server.client("later").send(asked)[0].content_type == ResultCode.OK
