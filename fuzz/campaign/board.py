@@ -29,6 +29,10 @@ class EngineRow:
     corpus: int = 0
     findings: int = 0
 
+    def end(self) -> None:
+        """Say that the engine is done, or that its time was over before it had begun."""
+        self.state = "done" if self.executions else "done: too little time, nothing executed"
+
     def cells(self) -> tuple[str, ...]:
         """Return the cells of its table row."""
         numbers = (self.executions, self.per_second, self.coverage, self.states, self.corpus, self.findings)

@@ -96,7 +96,7 @@ def fuzz_own_code(
             report=report,
         )
     report(result.progress)
-    row.state = "done"
+    row.end()
     if not result.found:
         return None
     row.findings += 1
@@ -132,7 +132,7 @@ def fuzz_server(
             keep(one)
     finally:
         _keep_scripts(folder, campaign.novel)
-    row.state = "done"
+    row.end()
     return campaign.stopped
 
 

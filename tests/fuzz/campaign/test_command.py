@@ -235,6 +235,16 @@ def test_a_board_is_drawn_as_a_table() -> None:
     assert all(word in text for word in ("exec/s", "coverage", "states", "1234", "56", "0/9"))
 
 
+def test_an_engine_that_executed_nothing_says_so() -> None:
+    rows = Board.of([("parser", 9), ("store", 9)], lambda board, row: None, 1.0).rows
+    rows[0].executions = 1
+    for row in rows:
+        row.end()
+
+    assert rows[0].line().startswith("parser done: 1 executions")
+    assert rows[1].line().startswith("store done: too little time, nothing executed: 0 executions")
+
+
 def test_on_a_terminal_the_board_is_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = io.StringIO()
     monkeypatch.setattr(module, "Console", lambda **options: Console(file=file, force_terminal=True, width=120))
