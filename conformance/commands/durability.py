@@ -14,7 +14,7 @@ from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.run.durability.conversation import conversation
 from wireproof.conformance.run.durability.promises import counted
-from wireproof.conformance.run.durability.scenarios import SCENARIOS, DurabilityRun, Finding, carried_out
+from wireproof.conformance.run.durability.scenarios import SCENARIOS, DurabilityRun, ScenarioResult, carried_out
 from wireproof.conformance.run.processes import ServerProcess, StartError, parse_command
 from wireproof.conformance.suite.documents import CaseError
 from wireproof.protocols import protocol, protocol_names
@@ -78,7 +78,7 @@ def _log(folder: Path | None) -> Path | None:
     return folder / "target.log"
 
 
-def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[Finding]:
+def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[ScenarioResult]:
     found = []
     first = run.make_queues()
     if first:
@@ -97,7 +97,7 @@ def _found(run: DurabilityRun, given: dict[str, Any], console: Console) -> list[
     return found
 
 
-def _print(console: Console, one: Finding) -> None:
+def _print(console: Console, one: ScenarioResult) -> None:
     console.print(
         f"{one.scenario}: {'broken' if one.breaches else 'kept'}{one.note and f' ({one.note})'}", markup=False
     )
@@ -108,7 +108,7 @@ def _print(console: Console, one: Finding) -> None:
             console.print(f"    {promise}: {len(breaches) - SHOWN} more")
 
 
-def _document(name: str, profile: str, run: DurabilityRun, findings: Iterable[Finding]) -> str:
+def _document(name: str, profile: str, run: DurabilityRun, findings: Iterable[ScenarioResult]) -> str:
     found = [
         {
             "scenario": one.scenario,

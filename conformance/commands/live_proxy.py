@@ -8,7 +8,7 @@ from contextlib import suppress
 import click
 
 from wireproof.conformance.commands.target_options import ended_by_signals
-from wireproof.conformance.interop.live_proxy import LiveProxy, Tally, listening
+from wireproof.conformance.interop.live_proxy import LiveProxy, SeenTraffic, listening
 from wireproof.conformance.model.targets import Address, TargetError, parse_address
 from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import Violation
@@ -77,7 +77,7 @@ async def _serve(proxy: LiveProxy, at: Address, to: Address, name: str, spoken: 
                 await asyncio.Event().wait()
 
 
-def _closing(tally: Tally) -> str:
+def _closing(tally: SeenTraffic) -> str:
     more = f", {tally.unread} too large to judge" if tally.unread else ""
     more += f", {tally.refused} not taken by the server" if tally.refused else ""
     return f"{tally.connections} connections: {tally.client} broken by the client, {tally.server} by the server{more}"

@@ -18,7 +18,7 @@ from wireproof.conformance.model.verdict import Guilty
 from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.monitor.monitor import Monitor
 
-__all__ = ["LiveProxy", "Tally", "listening"]
+__all__ = ["LiveProxy", "SeenTraffic", "listening"]
 
 CHUNK = 1 << 16
 MOST = 16 << 20
@@ -29,7 +29,7 @@ Tell = Callable[[str, Violation], None]
 
 
 @dataclass
-class Tally:
+class SeenTraffic:
     """What was seen so far."""
 
     connections: int = 0
@@ -71,7 +71,7 @@ class LiveProxy:
         """`tell` takes the name of a connection and its first violation, at once."""
         self._server, self._make_monitor, self._tell = server, make_monitor, tell
         self._tasks: set[asyncio.Task[None]] = set()
-        self.tally = Tally()
+        self.tally = SeenTraffic()
 
     def found(self, name: str, first: Violation) -> None:
         """Count a violation and tell of it."""

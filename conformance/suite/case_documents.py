@@ -17,7 +17,7 @@ import msgspec
 
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.suite.case import Case, Frame
-from wireproof.conformance.suite.case_files import CaseEntry, CaseFile, Entry, FrameEntry
+from wireproof.conformance.suite.case_files import CaseEntry, CaseFile, FileEntry, FrameEntry
 from wireproof.conformance.suite.case_forms import FORMS
 from wireproof.conformance.suite.case_reader import CaseReader, Form, Problem, keys_of
 from wireproof.conformance.suite.case_reader import Path as Place
@@ -144,21 +144,21 @@ def document_of(
     return CaseDocument(tuple(making.cases()), tuple(making.frames())), reader.problems
 
 
-def _entry(kind: type[Entry], context: Context) -> Form:
+def _entry(kind: type[FileEntry], context: Context) -> Form:
     """Return the form of a case or frame, whose messages are those of its own profiles."""
 
     def read(reader: CaseReader, node: Node, path: Place) -> msgspec.Struct:
         assert isinstance(node, dict)
         reader.vocabulary = vocabulary(context.protocol, context.profiles(node))
         found = reader.fields(kind, node, path)
-        assert isinstance(found, Entry)
+        assert isinstance(found, FileEntry)
         _look_at_names(reader, found, node, path, context)
         return found
 
     return Form(read)
 
 
-def _look_at_names(reader: CaseReader, entry: Entry, node: dict[str, Node], path: Place, context: Context) -> None:
+def _look_at_names(reader: CaseReader, entry: FileEntry, node: dict[str, Node], path: Place, context: Context) -> None:
     """Keep a problem for each name that an entry uses and nothing gives."""
     names = UsedNames(protocol(context.protocol), context.profiles(node), entry.foreach or {}, reader.wrong)
     hints = keys_of(type(entry))
@@ -276,7 +276,7 @@ class _Making:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def _check_clauses(self, entry: Entry, path: Place) -> None:
+    def _check_clauses(self, entry: FileEntry, path: Place) -> None:
         """Note the clauses that an entry or its steps name and that do not exist."""
         steps = (
             ((("steps",), one) for one in _cited(entry.steps)) if isinstance(entry, CaseEntry | SdkCaseEntry) else ()
@@ -288,7 +288,7 @@ class _Making:
         if len(set(entry.clauses)) != len(entry.clauses):
             self._wrong((*path, "clauses"), "a clause twice")
 
-    def _profiles(self, entry: Entry, path: Place) -> tuple[str, ...]:
+    def _profiles(self, entry: FileEntry, path: Place) -> tuple[str, ...]:
         """Return the profiles of an entry: those of its first clause unless it names its own."""
         first = self.context.clauses.get(entry.clauses[0])
         levels = first.levels if first else {}
@@ -323,7 +323,7 @@ def _cited(found: object) -> Iterator[str]:
             yield from _cited(one)
 
 
-def _combinations(entry: Entry) -> Iterator[tuple[str, dict[str, Scalar]]]:
+def _combinations(entry: FileEntry) -> Iterator[tuple[str, dict[str, Scalar]]]:
     """Yield (suffix of the id, variables) for each combination of `foreach`."""
     foreach = entry.foreach or {}
     for values in product(*foreach.values()):

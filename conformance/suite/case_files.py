@@ -36,7 +36,7 @@ class Found(Part, frozen=True):
     seed: int
 
 
-class Entry(Part, frozen=True, kw_only=True):
+class FileEntry(Part, frozen=True, kw_only=True):
     """What cases, cases for SDKs and frames have in common."""
 
     clauses: Annotated[Names, Meta(description="The first is blamed unless a step names another.")]
@@ -45,7 +45,7 @@ class Entry(Part, frozen=True, kw_only=True):
     foreach: Foreach | None = None
 
 
-class CaseEntry(Entry, frozen=True, kw_only=True):
+class CaseEntry(FileEntry, frozen=True, kw_only=True):
     """One case for servers."""
 
     id: Id
@@ -72,7 +72,7 @@ class CaseEntry(Entry, frozen=True, kw_only=True):
     found: Found | None = None
 
 
-class FrameEntry(Entry, frozen=True, kw_only=True):
+class FrameEntry(FileEntry, frozen=True, kw_only=True):
     """One frame: a message to encode and decode, or bytes and the error they must give."""
 
     id: Id

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from wireproof.conformance.suite.case_files import Entry, LevelName, Names, NoFault, SdkId, Title
+from wireproof.conformance.suite.case_files import FileEntry, LevelName, Names, NoFault, SdkId, Title
 from wireproof.conformance.suite.steps import Part
 from wireproof.conformance.suite.values import Choice, Number, Range, Typed, Value
 
@@ -288,7 +288,7 @@ def blamed_by(step: AnySdkStep) -> tuple[str, ...]:
     return (*([step.clause] if step.clause else []), *fields)
 
 
-class SdkCaseEntry(Entry, frozen=True, kw_only=True):
+class SdkCaseEntry(FileEntry, frozen=True, kw_only=True):
     """One case for SDKs."""
 
     id: SdkId

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.run.durability.conversation import Conversation, Speaker, TestedQueue
-from wireproof.conformance.run.durability.promises import Breach, Ledger
+from wireproof.conformance.run.durability.promises import BrokenPromise, Ledger
 
 __all__ = ["JOIN", "PUBLISHERS", "Load"]
 
@@ -50,7 +50,7 @@ class Load:
         self.first_acknowledged = threading.Event()
         self.replaying = threading.Event()
         """Somebody has got the first message of a replay."""
-        self.breaches: list[Breach] = []
+        self.breaches: list[BrokenPromise] = []
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
 
@@ -120,7 +120,7 @@ class Load:
                     if (last or is_replayed) and one[0] != last + 1:
                         kind = "a replay" if is_replayed else "what came live"
                         detail = f"in {kind} of {queue.name.decode()} id {one[0]} came behind {last}"
-                        self.breaches.append(Breach("once" if one[0] <= last else "ids", detail))
+                        self.breaches.append(BrokenPromise("once" if one[0] <= last else "ids", detail))
                     self._ledgers[queue.name].saw(*one)
                 last = one[0]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Breach", "Keeps", "Ledger", "Replayed", "broken_by", "damaged_in"]
+__all__ = ["BrokenPromise", "Keeps", "Ledger", "Replayed", "broken_by", "damaged_in"]
 
 Replayed = Sequence[tuple[int, bytes]]
 """(message id, body), in the order in which they came."""
@@ -22,7 +22,7 @@ class Keeps(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
+class BrokenPromise:
     """One promise that was not kept."""
 
     promise: str
@@ -53,42 +53,48 @@ class Ledger:
         self.differing.clear()
 
 
-def broken_by(ledger: Ledger, found: Replayed, keeps: Keeps) -> list[Breach]:
+def broken_by(ledger: Ledger, found: Replayed, keeps: Keeps) -> list[BrokenPromise]:
     """Return the promises that a replay from the beginning breaks."""
     breaches = damaged_in(ledger, found)
     numbers = [number for number, _ in found]
     if numbers != list(range(1, len(found) + 1)):
         at = next(at for at, number in enumerate(numbers, 1) if number != at)
-        breaches.append(Breach("ids", f"expected id {at} as the next one, got {numbers[at - 1]}"))
+        breaches.append(BrokenPromise("ids", f"expected id {at} as the next one, got {numbers[at - 1]}"))
     if keeps is Keeps.SEEN:
         there = dict(found)
         bodies = set(there.values())
-        breaches += [Breach("ids", one) for one in ledger.differing]
+        breaches += [BrokenPromise("ids", one) for one in ledger.differing]
         for number, body in ledger.seen.items():
             if number not in there:
-                breaches.append(Breach("seen", f"message {number}, {_shown(body)}, was seen and is not replayed"))
+                breaches.append(
+                    BrokenPromise("seen", f"message {number}, {_shown(body)}, was seen and is not replayed")
+                )
             elif there[number] != body:
-                breaches.append(Breach("seen", f"message {number} was {_shown(body)}, now {_shown(there[number])}"))
+                breaches.append(
+                    BrokenPromise("seen", f"message {number} was {_shown(body)}, now {_shown(there[number])}")
+                )
         lost = [body for body in ledger.acknowledged if body not in bodies]
-        breaches += [Breach("acknowledged", f"{_shown(one)} was acknowledged and is not replayed") for one in lost]
+        breaches += [
+            BrokenPromise("acknowledged", f"{_shown(one)} was acknowledged and is not replayed") for one in lost
+        ]
     return breaches
 
 
-def damaged_in(ledger: Ledger, found: Replayed) -> list[Breach]:
+def damaged_in(ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
     """Return what no server may deliver, whatever befell its files: bodies that nobody published, or again."""
     breaches, known = [], set[bytes]()
     for number, body in found:
         if body not in ledger.published:
-            breaches.append(Breach("whole", f"message {number}, {_shown(body)}, was never published so"))
+            breaches.append(BrokenPromise("whole", f"message {number}, {_shown(body)}, was never published so"))
         elif body in known:
-            breaches.append(Breach("once", f"message {number}, {_shown(body)}, is replayed twice"))
+            breaches.append(BrokenPromise("once", f"message {number}, {_shown(body)}, is replayed twice"))
         known.add(body)
     return breaches
 
 
-def counted(breaches: Sequence[Breach]) -> Mapping[str, list[Breach]]:
+def counted(breaches: Sequence[BrokenPromise]) -> Mapping[str, list[BrokenPromise]]:
     """Return promise -> the breaches of it."""
-    found: dict[str, list[Breach]] = {}
+    found: dict[str, list[BrokenPromise]] = {}
     for one in breaches:
         found.setdefault(one.promise, []).append(one)
     return found

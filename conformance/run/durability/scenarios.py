@@ -11,10 +11,10 @@ from pathlib import Path
 from wireproof.conformance.model.targets import Address, parse_address
 from wireproof.conformance.run.durability.conversation import Conversation, Speaker, TestedQueue
 from wireproof.conformance.run.durability.load import Load, body_of
-from wireproof.conformance.run.durability.promises import Breach, Keeps, Ledger, Replayed, broken_by, damaged_in
+from wireproof.conformance.run.durability.promises import BrokenPromise, Keeps, Ledger, Replayed, broken_by, damaged_in
 from wireproof.conformance.run.processes import ServerProcess, StartError
 
-__all__ = ["SCENARIOS", "DurabilityRun", "Finding", "carried_out"]
+__all__ = ["SCENARIOS", "DurabilityRun", "ScenarioResult", "carried_out"]
 
 HOOK_OPENS = 5.0
 """Seconds in which the hook of a server that has started is open."""
@@ -31,11 +31,11 @@ TOO_MUCH = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ScenarioResult:
     """What one scenario found."""
 
     scenario: str
-    breaches: tuple[Breach, ...]
+    breaches: tuple[BrokenPromise, ...]
     note: str = ""
 
 
@@ -77,17 +77,17 @@ class DurabilityRun:
         """Return a generator of its own for one purpose."""
         return random.Random(f"{self.seed} {what}")
 
-    def start(self) -> list[Breach]:
+    def start(self) -> list[BrokenPromise]:
         """Start the server, again, and make the queues; they may be there."""
         try:
             self.server.start("for durability")
             return self.make_queues()
         except StartError as error:
-            return [Breach("starts", str(error))]
+            return [BrokenPromise("starts", str(error))]
         except OSError as error:
-            return [Breach("queues", f"queues cannot be made: {error}")]
+            return [BrokenPromise("queues", f"queues cannot be made: {error}")]
 
-    def make_queues(self) -> list[Breach]:
+    def make_queues(self) -> list[BrokenPromise]:
         """Make the queues; those that are there with the same settings are kept."""
         breaches = []
         with self.open_hook() as speaker:
@@ -96,7 +96,7 @@ class DurabilityRun:
                 speaker.say(self.talk.message("create", queue=one.name, **one.settings))
                 said = speaker.hear()
                 if said is None or not self.talk.is_ok(said):
-                    breaches.append(Breach("queues", f"{one.name.decode()} cannot be made: {said}"))
+                    breaches.append(BrokenPromise("queues", f"{one.name.decode()} cannot be made: {said}"))
         return breaches
 
     def kill(self) -> None:
@@ -117,7 +117,7 @@ class DurabilityRun:
                     done.append(body)
         return done
 
-    def read(self, queue: bytes, how: str, quiet: float = QUIET) -> tuple[Replayed, list[Breach]]:
+    def read(self, queue: bytes, how: str, quiet: float = QUIET) -> tuple[Replayed, list[BrokenPromise]]:
         """Subscribe and read until nothing comes; compare the topic id with that of earlier lives."""
         found, breaches = [], []
         told = self.talk.document["subscribed"]
@@ -129,14 +129,16 @@ class DurabilityRun:
                     is_told = True
                     topic = getattr(said, told["id"])
                     if self.topics.setdefault(queue, topic) != topic:
-                        breaches.append(Breach("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}"))
+                        breaches.append(
+                            BrokenPromise("topics", f"{queue.decode()} was {self.topics[queue]}, now {topic}")
+                        )
                 elif (one := self.talk.delivered(said)) is not None:
                     found.append(one)
             if not is_told:
-                breaches.append(Breach("queues", f"nobody can subscribe {queue.decode()} any more"))
+                breaches.append(BrokenPromise("queues", f"nobody can subscribe {queue.decode()} any more"))
         return found, breaches
 
-    def compared(self, judge: Callable[[TestedQueue, Ledger, Replayed], list[Breach]]) -> list[Breach]:
+    def compared(self, judge: Callable[[TestedQueue, Ledger, Replayed], list[BrokenPromise]]) -> list[BrokenPromise]:
         """Replay every queue that can be, judge it, and take what was replayed as known."""
         breaches = []
         for one in self.talk.queues:
@@ -145,7 +147,7 @@ class DurabilityRun:
             try:
                 found, more = self.read(one.name, "replay")
             except OSError as error:
-                breaches.append(Breach("starts", f"{one.name.decode()} cannot be replayed: {error}"))
+                breaches.append(BrokenPromise("starts", f"{one.name.decode()} cannot be replayed: {error}"))
                 continue
             breaches += [*more, *judge(one, self.ledgers[one.name], found)]
             self.ledgers[one.name].replayed(found)
@@ -158,15 +160,15 @@ class DurabilityRun:
             one.acknowledged.clear()
 
 
-def _promised(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[Breach]:
+def _promised(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
     return broken_by(ledger, found, queue.keeps)
 
 
-def _undamaged(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[Breach]:
+def _undamaged(queue: TestedQueue, ledger: Ledger, found: Replayed) -> list[BrokenPromise]:
     return damaged_in(ledger, found)
 
 
-def killed_under_load(run: DurabilityRun, kills: int) -> Iterator[Finding]:
+def killed_under_load(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Kill it `kills` times, at moments that are chosen or drawn, and compare each time."""
     for number in range(kills):
         chance = run.chance("kill", number)
@@ -190,7 +192,7 @@ def killed_under_load(run: DurabilityRun, kills: int) -> Iterator[Finding]:
         breaches = [*load.breaches, *run.start()]
         if not any(one.promise == "starts" for one in breaches):
             breaches += run.compared(_promised)
-        yield Finding(f"kill-{number + 1}-{moment}", tuple(breaches))
+        yield ScenarioResult(f"kill-{number + 1}-{moment}", tuple(breaches))
         if any(one.promise == "starts" for one in breaches):
             return
 
@@ -205,7 +207,7 @@ def _killed_while_starting(run: DurabilityRun, chance: random.Random) -> None:
     run.kill()
 
 
-def waiting_in_turns(run: DurabilityRun, kills: int) -> Iterator[Finding]:
+def waiting_in_turns(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Kill it while messages wait in a round-robin queue; end it in good order once they were delivered."""
     for one in (one for one in run.talk.queues if one.is_shared):
         for number in range(max(1, kills // 10)):
@@ -220,25 +222,27 @@ def waiting_in_turns(run: DurabilityRun, kills: int) -> Iterator[Finding]:
             again, more = run.read(one.name, "follow")
             if again:
                 more.append(
-                    Breach("turns", f"after a clean end {len(again)} messages came again, first id {again[0][0]}")
+                    BrokenPromise(
+                        "turns", f"after a clean end {len(again)} messages came again, first id {again[0][0]}"
+                    )
                 )
             run.publish(one.name, [f"next-{number}".encode()])
             following, _ = run.read(one.name, "follow")
             last = found[-1][0] if found else 0
             if [number for number, _ in following] != [last + 1]:
-                more.append(Breach("ids", f"expected id {last + 1} behind {last}, got {following[:1]}"))
+                more.append(BrokenPromise("ids", f"expected id {last + 1} behind {last}, got {following[:1]}"))
             time.sleep(SETTLED)
-            yield Finding(f"turns-{number + 1}", tuple(breaches + more))
+            yield ScenarioResult(f"turns-{number + 1}", tuple(breaches + more))
 
 
-def _in_turn(found: list[bytes], wanted: list[bytes]) -> list[Breach]:
+def _in_turn(found: list[bytes], wanted: list[bytes]) -> list[BrokenPromise]:
     if found == wanted:
         return []
     lost = len([one for one in wanted if one not in found])
-    return [Breach("turns", f"{len(wanted)} messages waited, {len(found)} came, {lost} of them are lost")]
+    return [BrokenPromise("turns", f"{len(wanted)} messages waited, {len(found)} came, {lost} of them are lost")]
 
 
-def torn_tail(run: DurabilityRun, kills: int) -> Iterator[Finding]:
+def torn_tail(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Kill it and cut the file that holds the last message within that message."""
     for one in (one for one in run.talk.queues if not one.is_shared):
         run.forget()
@@ -248,7 +252,9 @@ def torn_tail(run: DurabilityRun, kills: int) -> Iterator[Finding]:
         run.kill()
         place = _last_place(run.data, bodies[-1])
         if place is None:
-            yield Finding(f"torn-{one.name.decode()}", tuple(run.start()), "no file holds the last message as it is")
+            yield ScenarioResult(
+                f"torn-{one.name.decode()}", tuple(run.start()), "no file holds the last message as it is"
+            )
             continue
         file, at = place
         with file.open("r+b") as stream:
@@ -261,11 +267,11 @@ def torn_tail(run: DurabilityRun, kills: int) -> Iterator[Finding]:
             lost = [body for body in done[:-1] if body not in kept]
             if lost and one.keeps is Keeps.SEEN:
                 detail = f"of {len(done) - 1} messages before the torn one {len(lost)} are lost"
-                breaches.append(Breach("torn", detail))
-        yield Finding(f"torn-{one.name.decode()}", tuple(breaches), f"cut {file.name} at {at}")
+                breaches.append(BrokenPromise("torn", detail))
+        yield ScenarioResult(f"torn-{one.name.decode()}", tuple(breaches), f"cut {file.name} at {at}")
 
 
-def bit_flipped(run: DurabilityRun, kills: int) -> Iterator[Finding]:
+def bit_flipped(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Flip a bit of a message wherever files hold it: it is dropped, or the server says why it does not start."""
     for how in ("killed", "ended"):
         run.forget()
@@ -283,13 +289,13 @@ def bit_flipped(run: DurabilityRun, kills: int) -> Iterator[Finding]:
             try:
                 run.server.start("after a flipped bit")
             except StartError as error:
-                yield Finding(f"flip-{how}-{one.name.decode()}", (), f"{note}; it does not start: {error}")
+                yield ScenarioResult(f"flip-{how}-{one.name.decode()}", (), f"{note}; it does not start: {error}")
                 return
             breaches = run.make_queues() + run.compared(_undamaged)
-            yield Finding(f"flip-{how}-{one.name.decode()}", tuple(breaches), note)
+            yield ScenarioResult(f"flip-{how}-{one.name.decode()}", tuple(breaches), note)
 
 
-def full_disk(run: DurabilityRun, kills: int) -> Iterator[Finding]:
+def full_disk(run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Let no file grow any more while messages are published; then let it, kill the server, and compare."""
     run.forget()
     for one in (one for one in run.talk.queues if not one.is_shared):
@@ -304,14 +310,14 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[Finding]:
                 breaches += _serves(run)
             run.server.limit_files(None)
             if not run.publish(one.name, [b"room-" + one.name]):
-                breaches.append(Breach("full", "nothing can be published once there is room again"))
+                breaches.append(BrokenPromise("full", "nothing can be published once there is room again"))
         except OSError as error:
             note = f"the connection ended: {error}"
         try:
             found, more = run.read(one.name, "replay")
         except OSError as error:
             why = run.server.death() or f"serves nobody: {error}"
-            found, more = [], [Breach("full", f"when its disk was full the server {why}")]
+            found, more = [], [BrokenPromise("full", f"when its disk was full the server {why}")]
         for number, body in found:
             run.ledgers[one.name].saw(number, body)
         run.kill()
@@ -321,27 +327,27 @@ def full_disk(run: DurabilityRun, kills: int) -> Iterator[Finding]:
                 breach for breach in broken_by(ledger, found, queue.keeps) if breach.promise != "ids"
             ]
         )
-        yield Finding(f"full-{one.name.decode()}", tuple(breaches + judged), note)
+        yield ScenarioResult(f"full-{one.name.decode()}", tuple(breaches + judged), note)
 
 
-def _serves(run: DurabilityRun) -> list[Breach]:
+def _serves(run: DurabilityRun) -> list[BrokenPromise]:
     try:
         for one in run.talk.queues:
             run.read(one.name, "follow", 0.1)
     except OSError as error:
-        return [Breach("full", f"others are not served while the disk is full: {error}")]
+        return [BrokenPromise("full", f"others are not served while the disk is full: {error}")]
     return []
 
 
-def carried_out(name: str, run: DurabilityRun, kills: int) -> Iterator[Finding]:
+def carried_out(name: str, run: DurabilityRun, kills: int) -> Iterator[ScenarioResult]:
     """Yield what a scenario finds; a server that is gone, or answers otherwise than it must, ends it with a breach."""
     try:
         yield from SCENARIOS[name](run, kills)
     except (OSError, StartError) as error:
-        yield Finding(f"{name}-ended", (Breach("starts", run.server.death() or str(error)),))
+        yield ScenarioResult(f"{name}-ended", (BrokenPromise("starts", run.server.death() or str(error)),))
 
 
-SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[Finding]]] = {
+SCENARIOS: dict[str, Callable[[DurabilityRun, int], Iterator[ScenarioResult]]] = {
     "kill": killed_under_load,
     "turns": waiting_in_turns,
     "full": full_disk,

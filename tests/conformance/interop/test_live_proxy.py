@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.conformance import servers
 from wireproof.cli import command
 from wireproof.conformance.interop import live_proxy
-from wireproof.conformance.interop.live_proxy import LiveProxy, Tally, listening
+from wireproof.conformance.interop.live_proxy import LiveProxy, SeenTraffic, listening
 from wireproof.conformance.model.targets import Address
 from wireproof.conformance.model.violation import Violation
 from wireproof.conformance.monitor.monitor import Monitor
@@ -22,11 +22,11 @@ HERE = Address("tcp", "127.0.0.1", 0)
 QUERY = bytes.fromhex("02016b")
 
 
-def talked(say: Callable[[int], Awaitable[bytes]]) -> tuple[bytes, Tally, list[Violation]]:
+def talked(say: Callable[[int], Awaitable[bytes]]) -> tuple[bytes, SeenTraffic, list[Violation]]:
     """Let a client say something through a proxy to the reference server; return what came and what was seen."""
     told = list[Violation]()
 
-    async def main() -> tuple[bytes, Tally]:
+    async def main() -> tuple[bytes, SeenTraffic]:
         async with servers.reference("7.1.0", "uint16") as address, asyncio.timeout(PATIENCE):
             known = protocol("throttr")
             proxy = LiveProxy(address, lambda: Monitor(known, "7.1.0", "uint16"), lambda _, one: told.append(one))
