@@ -39,7 +39,6 @@ PROTOCOL = Protocol(
             requests=LINES,
             anytime=(Ping,),
             has_spellings=True,
-            keeps_alive=True,
         ),
         "hook": Link(
             client=HookClient,
@@ -54,7 +53,12 @@ PROTOCOL = Protocol(
     masked=frozenset({"text"}),
     named_by=frozenset({"topic"}),
     push_name="MESSAGE",
-    sdk=SdkTraits(own=frozenset({Version, Connect, Ack, Blank, Ping}), canonical=canonical),
+    sdk=SdkTraits(
+        own=frozenset({Version, Connect, Ack, Blank, Ping}),
+        connect_fields={"client_id": "bytes", "timeout": "seconds"},
+        samples={"replay": Replay.FROM_CURRENT, "MESSAGE.id": 1, "MESSAGE.topic": 1},
+        canonical=canonical,
+    ),
 )
 
 __all__ = [

@@ -160,8 +160,12 @@ class ServerSide:
             self.messages.append((end, message))
         if not self.link.answers_in_order:
             self._due.extend([due] if self._answers and due.reply else [])
-        elif self.link.transport == "stream":
+        elif self.link.transport == "stream" and self._is_answered(kind):
             self._due.append(due if self._answers and due.reply else _Due(request=None if due.reply else message))
+
+    def _is_answered(self, request: type[Request]) -> bool:
+        """Say whether a request gets a reply."""
+        return request in self._parting or self._codec.profile.replies.get(request) != ()
 
     def _write(self, data: bytes) -> int:
         """Follow what is written on a stream; return how many replies it completed."""
