@@ -17,7 +17,7 @@ from wireproof.protocols.messages import Push, Reply, Request
 from wireproof.protocols.namechan import PROTOCOL, Codec, NamechanClient, Replay
 from wireproof.protocols.namechan.enums import UNSUPPORTED, VERSION
 from wireproof.protocols.namechan.replies import Error, Message, Subscribed, Unsubscribed, VersionReply
-from wireproof.protocols.namechan.requests import Connect, Publish, Subscribe, Unsubscribe, Version
+from wireproof.protocols.namechan.requests import Connect, Publish, Subscribe, Unsubscribe
 from wireproof.reference_client.checks import check
 from wireproof.reference_client.errors import (
     BadReplyError,
@@ -259,16 +259,14 @@ class Client:
     async def _prepare(self, link: Link) -> None:
         """Say the version and who connects, and subscribe again what was subscribed."""
         assert isinstance(link, TopicLink)
-        (greeting,) = link.ask([Version()])
-        reply = await greeting
+        self._names = link.names
+        link.on_error = self._failed
+        reply = await link.greet(self._way.client_id)
         assert isinstance(reply, VersionReply)
         if reply.version == UNSUPPORTED:
             raise RefusedError(f"the server does not speak version {VERSION}", reply)
         if reply.version != VERSION:
             raise BadReplyError(f"expected version {VERSION} or {UNSUPPORTED}, got {reply.version}")
-        self._names = link.names
-        link.on_error = self._failed
-        link.tell([Connect(id=self._way.client_id)])
         again = [self._continued(one) for one in self._kept.values()]
         for request, answer in zip(again, link.ask(again), strict=True):
             found = await answer

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from wireproof.protocols.connection import Client
-from wireproof.protocols.messages import Message, Push
-from wireproof.protocols.namechan.replies import Error, Ping, Subscribed, Unsubscribed
-from wireproof.protocols.namechan.requests import Ack
+from wireproof.protocols.messages import Message, Push, Reply
+from wireproof.protocols.namechan.enums import VERSION
+from wireproof.protocols.namechan.replies import Error, Ping, Subscribed, Unsubscribed, VersionReply
+from wireproof.protocols.namechan.requests import Ack, Connect, Version
 from wireproof.reference_client.errors import BadReplyError
 from wireproof.reference_client.link import OnEnd, OnPush
 from wireproof.reference_client.matched_link import MatchedLink
@@ -31,24 +33,39 @@ class TopicLink(WatchedLink, MatchedLink):
         self.on_error: Callable[[Error], object] = _nothing
         """Called with each Error that answers no request."""
         self._last_words = ""
+        self._first_line: Connect | None = None
+
+    def greet(self, client_id: bytes) -> asyncio.Future[Reply]:
+        """Say the version, and who connects as soon as the server speaks it: a Ping may come behind its answer.
+
+        Return a future of that answer. Raises ClosedError if the connection has ended.
+        """
+        self._first_line = Connect(id=client_id)
+        (answer,) = self.ask([Version()])
+        return answer
 
     def _answer(self, reply: Message) -> None:
-        request = self._codec.answered
-        if request is None:
-            assert isinstance(reply, Error)
-            self._last_words = error_text(reply)
-            self.on_error(reply)
-            return
-        if isinstance(reply, Subscribed | Unsubscribed):
-            asked: bytes = request.topic  # type: ignore[attr-defined]
-            if reply.topic != asked:
-                self.fail(BadReplyError(f"{request.NAME} of {asked!r}: the server answered for {reply.topic!r}"))
+        match reply:
+            case Error() if self._codec.answered is None:
+                self._last_words = error_text(reply)
+                self.on_error(reply)
                 return
-            if isinstance(reply, Subscribed):
-                self.names[reply.id] = reply.topic
-            else:
-                self.names.pop(reply.id, None)
+            case VersionReply(version=version) if version == VERSION and self._first_line is not None:
+                self.tell([self._first_line])
+            case Subscribed() | Unsubscribed():
+                self._named(reply)
         super()._answer(reply)
+
+    def _named(self, reply: Subscribed | Unsubscribed) -> None:
+        """Note which topic has an id; fail where it is not the one that was asked for."""
+        request = self._codec.answered
+        asked = getattr(request, "topic", b"")
+        if request is None or reply.topic != asked:
+            self.fail(BadReplyError(f"{reply.NAME}: expected the topic {asked!r}, got {reply.topic!r}"))
+        elif isinstance(reply, Subscribed):
+            self.names[reply.id] = reply.topic
+        else:
+            self.names.pop(reply.id, None)
 
     def _pushed(self, push: Push) -> None:
         if isinstance(push, Ping):

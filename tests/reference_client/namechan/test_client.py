@@ -228,6 +228,23 @@ async def test_each_ping_is_answered_with_its_time() -> None:
     ]
 
 
+@pytest.mark.parametrize("at", range(1, 17))
+@in_a_loop
+async def test_a_ping_behind_the_version_is_answered_behind_the_connect(at: int) -> None:
+    both = bytes.fromhex(VERSION + frame(1, bytes(4)))
+    heard = Heard()
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await saying(VERSION, both[:at].hex(), both[at:].hex(), then="go on")(reader, writer)
+        heard(await reader.readline())
+        heard(await reader.readline())
+
+    async with scripted(script) as port, connected(port):
+        await heard.until(lambda: len(heard) == 2)
+
+    assert list(heard) == [b'(Connect 1 "")\n', b'(Ack "1970-01-01 00:00:00.000000Z")\n']
+
+
 @in_a_loop
 async def test_a_client_that_only_listens_stays_connected() -> None:
     async with served(ping_interval=0.05) as port, connected(port) as (client, heard):
@@ -284,7 +301,7 @@ async def test_both_forms_of_subscribed_are_read_byte_by_byte(form: bytes) -> No
     ("answer", "kind", "why"),
     [
         (frame(9, b"x"), BadReplyError, "expected a type from 0 to 4, got 09"),
-        (subscribed(b"other"), BadReplyError, "SUBSCRIBE of b'a': the server answered for b'other'"),
+        (subscribed(b"other"), BadReplyError, "SUBSCRIBED: expected the topic b'a', got b'other'"),
         (frame(4, b"((id 3)(topic a))"), BadReplyError, "UNSUBSCRIBED where the answer to SUBSCRIBE is due"),
         (frame(3, b"((id 3)(topic"), BadReplyError, "SUBSCRIBE"),
         (frame(0, b"no") + "00", RefusedError, "SUBSCRIBE: the server answered: no"),
