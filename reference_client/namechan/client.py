@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from wireproof.protocols.messages import Push, Reply, Request
 from wireproof.protocols.namechan import PROTOCOL, Codec, NamechanClient, Replay
 from wireproof.protocols.namechan.enums import UNSUPPORTED, VERSION
@@ -160,11 +162,12 @@ class Client:
         return answer
 
     async def unsubscribe(self, topic: bytes) -> Unsubscribed:
-        """Unsubscribe a topic. Raises the errors of `ask`; RefusedError if it is not subscribed."""
+        """Unsubscribe a topic; its iterators end. Raises the errors of `ask`; RefusedError if it is not subscribed."""
         answer = await self.ask(Unsubscribe(topic))
         assert isinstance(answer, Unsubscribed)
         self._kept.pop(topic, None)
         self._last.pop(topic, None)
+        self._feeds.leave(topic)
         return answer
 
     async def publish(self, topic: bytes, body: bytes, *, wait: float = 0.0) -> None:
@@ -210,7 +213,7 @@ class Client:
         async with self._deadline(request):
             link = await self._connection.link()
             await link.drained()
-            (answer,) = link.ask([request])
+            (answer,) = link.ask([replace(request)])
             reply = await answer
         if isinstance(reply, Error):
             raise _refused(request, reply)

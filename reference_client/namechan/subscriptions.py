@@ -69,6 +69,12 @@ class TopicFeeds:
             if one.topic == topic:
                 one.take(message)
 
+    def leave(self, topic: bytes) -> None:
+        """End the iterators of a topic, after the messages that they hold."""
+        for one in [one for one in self._open if one.topic == topic]:
+            del self._open[one]
+            one.finish(None)
+
     def finish(self, why: ClientError | None) -> None:
         """End every iterator after the messages that it holds, with `why` as error if there is one."""
         self._over = why or ClosedError("the client was closed")

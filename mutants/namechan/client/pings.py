@@ -52,7 +52,7 @@ MUTANTS = (
                 "for one in self.names.values(): self.tell([Subscribe(one)])")),
     mutant("errors-kept", "An Error that answers nothing is the answer to the next request.", "21",
            edit("TopicLink._answer", TOLD, "self.kept = reply"),
-           edit("Client.ask", "(answer,) = link.ask([request])\n            reply = await answer", "(answer,) = link.ask([request])",
+           edit("Client.ask", "(answer,) = link.ask([replace(request)])\n            reply = await answer", "(answer,) = link.ask([replace(request)])",
                 "reply = link.__dict__.pop('kept', None) or await answer")),
     mutant("unasked-errors-close", "An Error that answers nothing ends the connection.", "21 11",
            edit("TopicLink._answer", TOLD, "self.fail(BadReplyError('what is this?'))")),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.reference_client.peers import LOOPBACK, Script, in_a_loop, one_by_one, reference_server, saying, scripted
+from wireproof.protocols.namechan.requests import Subscribe
 from wireproof.reference_client.namechan import (
     BadReplyError,
     BadRequestError,
@@ -56,9 +58,9 @@ class Heard(list[Any]):
                 await asyncio.sleep(0.002)
 
 
-def served(**options: Any) -> Any:
+def served(port: int = 0, **options: Any) -> Any:
     more = {"queue": QUEUES, **options}
-    return reference_server("1+publish", "standard", protocol="namechan", options=more)
+    return reference_server("1+publish", "standard", protocol="namechan", port=port, options=more)
 
 
 @asynccontextmanager
@@ -414,3 +416,49 @@ async def test_an_iteration_ends_with_the_loss() -> None:
             await anext(subscription)
         with pytest.raises(ClosedError):
             await client.subscription(b"b").begin()
+
+
+@in_a_loop
+async def test_an_iteration_ends_when_its_topic_is_unsubscribed() -> None:
+    async with served() as port, connected(port) as (client, heard):
+        messages = client.subscription(b"news")
+        await messages.begin()
+        await client.publish(b"news", b"x")
+        await heard.until(lambda: len(heard) == 1)
+        await client.unsubscribe(b"news")
+
+        assert [one.body async for one in messages] == [b"x"]
+
+
+@in_a_loop
+async def test_one_request_may_be_asked_several_times_at_once() -> None:
+    request = Subscribe(b"news")
+    async with served() as port, connected(port) as (client, _):
+        answers = await asyncio.gather(*(client.ask(request) for _ in range(3)))
+
+    assert len(set(answers)) == 1
+
+
+@in_a_loop
+async def test_a_replay_goes_on_over_a_restart_without_gap_and_double(tmp_path: Path) -> None:
+    kept: dict[str, Any] = {"data": str(tmp_path)}
+    how = Reconnect(attempts=50, first_delay=0.01, longest_delay=0.05)
+    found: list[int] = []
+    async with served(**kept) as port, connected(port) as (publisher, _):
+        for number in range(40):
+            await publisher.publish(b"prices", b"%d" % number)
+        await publisher.publish(b"prices", b"", wait=0.05)
+        listening = Client.connect(LOOPBACK, port, reconnect=how, timeout=LATEST)
+        client = await listening
+        messages = client.subscription(b"prices", replay=Replay.FROM_BEGINNING)
+        found += [(await anext(messages)).id for _ in range(17)]
+    async with reference_server(
+        "1+publish", "standard", protocol="namechan", port=port, options={"queue": QUEUES, **kept}
+    ):
+        async with connected(port) as (publisher, _):
+            for number in range(40):
+                await publisher.publish(b"prices", b"%d" % number)
+            found += [(await anext(messages)).id for _ in range(64)]
+        await client.close()
+
+    assert found == list(range(1, 82))
