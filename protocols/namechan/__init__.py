@@ -39,6 +39,7 @@ PROTOCOL = Protocol(
             requests=LINES,
             anytime=(Ping,),
             has_spellings=True,
+            blank=(Blank,),
         ),
         "hook": Link(
             client=HookClient,
