@@ -61,6 +61,9 @@ class Link:
     keeps_alive: bool = False
     """Whether clients send the no-op request by themselves, at any time, so that the connection is not closed."""
 
+    blank: tuple[type[Request], ...] = ()
+    """Requests that say nothing and are not answered: clients may send them at any time."""
+
     @property
     def has_noop(self) -> bool:
         """Say whether there is a request that changes nothing."""

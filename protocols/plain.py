@@ -21,6 +21,8 @@ __all__ = ["STATUS", "Plain", "PlainError", "plain_bytes"]
 
 RESERVED = frozenset({"id", "do", "connection", "event", "push"})
 """Names that a line has for itself beside the fields of a message; a field of that name gets a `_` behind it there."""
+BYTES_KEYS = frozenset({"hex", "text"})
+"""The keys of bytes; a field of such a name gets a `_` behind it everywhere, lest its object is taken for bytes."""
 SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 STATUS = "status"
 """What a reply that is one flag is called."""
@@ -55,7 +57,7 @@ class Plain:
             raise PlainError(f"unknown variant {variant!r}: expected {' or '.join(self.profile.variants)}")
         self.variant = self.profile.variants[variant]
         self.protocol = protocol
-        hidden = protocol.sdk.own | frozenset(protocol.sdk.continued.values())
+        hidden = protocol.own_messages
         self.operations: dict[str, type[Request]] = {
             one.NAME.lower(): one for one in self.profile.replies if one not in hidden
         }
@@ -79,12 +81,16 @@ class Plain:
                     rows = self._rows_field(part)
                     found[rows] = [self.fields(row) for one in value for row in getattr(one, rows)]
                 case _:
-                    found[name] = self._value(type(message), name, kind, value)
+                    found[_named(name)] = self._value(type(message), name, kind, value)
         return found
 
     def name_beside(self, name: str) -> str:
         """Return the name of a field as it stands in a line beside the line's own (see `RESERVED`)."""
         return _beside(name)
+
+    def name_within(self, name: str) -> str:
+        """Return the name of a field as it stands in an object of its own, such as a result (see `BYTES_KEYS`)."""
+        return _named(name)
 
     def beside(self, message: Message) -> dict[str, Any]:
         """Return the fields of a request or push as they stand in a line beside its own (see `RESERVED`)."""
@@ -114,7 +120,7 @@ class Plain:
         """Return the name of the one field that the reply to `operation` consists of, as `result` calls it."""
         reply = self.profile.replies[self.operations[operation]][-1]
         ((name, kind),) = self.reported_fields(reply)
-        return self._rows_field(kind.part) if isinstance(kind, Repeated) else name
+        return self._rows_field(kind.part) if isinstance(kind, Repeated) else _named(name)
 
     def number(self, name: str, value: int, message: type[Message] | None = None) -> str:
         """Return a number of the field `name`: its name where it has one (in `message`), its digits otherwise."""
@@ -200,10 +206,13 @@ class Plain:
 
     def _row(self, where: str, row: type[Message], given: Mapping[str, object]) -> Message:
         kinds = dict(self.reported_fields(row))
-        if given.keys() != kinds.keys():
+        if given.keys() != {_named(name) for name in kinds}:
             raise PlainError(f"{where}: expected {', '.join(kinds)}, got {', '.join(given) or 'nothing'}")
         return row(
-            **{name: self._parsed(f"{where}.{name}", row, name, kind, given[name]) for name, kind in kinds.items()}
+            **{
+                name: self._parsed(f"{where}.{name}", row, name, kind, given[_named(name)])
+                for name, kind in kinds.items()
+            }
         )
 
     def _rows_field(self, part: type[Message]) -> str:
@@ -224,7 +233,11 @@ def _given(where: str, kind: str | tuple[str, ...], value: object) -> Any:
 
 
 def _beside(name: str) -> str:
-    return f"{name}_" if name in RESERVED else name
+    return f"{name}_" if name in RESERVED else _named(name)
+
+
+def _named(name: str) -> str:
+    return f"{name}_" if name in BYTES_KEYS else name
 
 
 def _shown(value: object) -> str:

@@ -76,6 +76,18 @@ class Protocol:
     """What its SDKs do by themselves."""
 
     @property
+    def own_messages(self) -> frozenset[type[Message]]:
+        """Messages that nobody asks an SDK for: what it does by itself, and what is asked at a listener for others."""
+        asked = {request for link in self.client_links.values() for request in link.requests}
+        others = {request for link in self.links.values() if link.listener for request in link.requests}
+        return self.sdk.own | frozenset(self.sdk.continued.values()) | (others - asked)
+
+    @property
+    def client_links(self) -> Mapping[str, Link]:
+        """The links that clients open: those of a server's own port."""
+        return {name: link for name, link in self.links.items() if not link.listener}
+
+    @property
     def link(self) -> Link:
         """The link that is meant where nothing is said."""
         return next(iter(self.links.values()))

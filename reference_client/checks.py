@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from wireproof.protocols.fields import BYTES, Blob, Kind, Lines, Raw, Rest, Split, Terminated, UInt
+from wireproof.protocols.fields import (
+    Atom,
+    Blob,
+    Kind,
+    Lines,
+    Raw,
+    Rest,
+    Split,
+    Terminated,
+    UInt,
+    Word,
+    is_bytes,
+    is_number,
+)
 from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Layout, lines_size
 from wireproof.reference_client.errors import BadRequestError, TooLongError, TooWideError
@@ -25,20 +38,21 @@ def check(request: Message, layout: Layout) -> None:
 
 
 def _check(where: str, kind: Kind, value: object) -> None:
-    if isinstance(kind, UInt):
+    if is_number(kind):
         _check_number(where, kind, value)
     elif isinstance(kind, Raw):
         if type(value) is not bytes or len(value) != kind.size:
             raise BadRequestError(f"{where}: expected {kind.size} bytes, got {_shown(value)}")
-    elif isinstance(kind, BYTES):
+    elif is_bytes(kind):
         _check_bytes(where, kind, value)
     elif isinstance(kind, Lines):
         _check_lines(where, kind, value)
 
 
-def _check_number(where: str, kind: UInt, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise BadRequestError(f"{where}: expected an integer from 0 to {kind.maximum}, got {_shown(value)}")
+def _check_number(where: str, kind: UInt | Atom | Word, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < kind.minimum:
+        detail = f"{where}: expected an integer from {kind.minimum} to {kind.maximum}, got {_shown(value)}"
+        raise BadRequestError(detail)
     if value > kind.maximum:
         raise TooWideError(f"{where}: expected at most {kind.maximum}, got {_shown(value)}")
 

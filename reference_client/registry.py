@@ -12,6 +12,7 @@ from wireproof.reference_client.server_connection import Reconnect
 __all__ = ["CLIENTS", "Batching", "DrivenBatch", "DrivenClient", "client_class", "driven_protocols"]
 
 CLIENTS = {
+    "namechan": "wireproof.reference_client.namechan",
     "psrt": "wireproof.reference_client.psrt",
     "throttr": "wireproof.reference_client.throttr",
     "tmqp": "wireproof.reference_client.tmqp",

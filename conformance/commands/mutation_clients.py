@@ -43,13 +43,17 @@ def run_clients(
         alarms = client_results(run, chosen, report)
     for message in alarms:
         console.print(f"false alarm: the reference client fails {message}", markup=False)
-    killed = sum(bool(one.killer) for one in results)
+    mutants_ran = [one for one in results if not one.mutant.is_legal]
+    legal = [one for one in results if one.mutant.is_legal]
+    failed = len(alarms) + sum(not one.is_right for one in legal)
     how = f"sampled 1 in {sample}, " if sample > 1 else ""
+    beside = f", {len(legal)} conforming variants" if legal else ""
     console.print(
-        f"{run.profile} {run.variant}: {how}{killed} of {len(results)} mutants of the client killed, each by a case "
-        f"that blames a clause it breaks; {len(alarms)} false alarms; {time.monotonic() - began:.1f} s"
+        f"{run.profile} {run.variant}: {how}{sum(bool(one.killer) for one in mutants_ran)} of {len(mutants_ran)} "
+        f"mutants of the client killed, each by a case that blames a clause it breaks{beside}; "
+        f"{failed} false alarms; {time.monotonic() - began:.1f} s"
     )
-    return killed == len(results) and not alarms
+    return all(one.is_right for one in results) and not alarms
 
 
 def _chosen(run: ClientMutationRun, mutants: Sequence[str], groups: Sequence[str], sample: int) -> list[ClientMutant]:
@@ -68,7 +72,10 @@ def _chosen(run: ClientMutationRun, mutants: Sequence[str], groups: Sequence[str
 
 def _print_result(console: Console, result: ClientMutantResult, *, details: bool) -> None:
     mutant = result.mutant
-    if not result.killer:
+    if mutant.is_legal:
+        for one in result.others:
+            console.print(f"false alarm: the conforming variant {mutant.name} fails {one[:300]}", markup=False)
+    elif not result.killer:
         console.print(f"survives: {mutant.name} ({mutant.description}) [{', '.join(mutant.clauses)}]", markup=False)
         for one in result.others[:3]:
             console.print(f"    blamed elsewhere: {one[:300]}", markup=False)

@@ -33,7 +33,7 @@ __all__ = ["ClientMutantResult", "ClientMutationRun", "InProcessTransport"]
 TIMEOUT = 1.0
 """Seconds for an answer of a mutant: one in this process needs a thousandth of it."""
 PATIENCE = 10.0
-"""Seconds for an answer of the reference client, which must fail nothing on a loaded machine either."""
+"""Seconds for an answer of what must fail nothing on a loaded machine either: the reference client, its variants."""
 LONGEST_LINE = 1 << 28
 
 
@@ -103,8 +103,13 @@ class ClientMutantResult:
     """The first case that failed it for a clause it breaks."""
     blamed: str = ""
     others: tuple[str, ...] = ()
-    """Cases that failed it for another clause, before."""
+    """Cases that failed it for another clause, before; for a conforming variant, those that failed it."""
     played: int = 0
+
+    @property
+    def is_right(self) -> bool:
+        """Whether a mutant was killed, and a conforming variant was not failed."""
+        return not self.others if self.mutant.is_legal else bool(self.killer)
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,10 @@ class ClientMutationRun:
         return found
 
     def result(self, mutant: ClientMutant) -> ClientMutantResult:
-        """Play until a case kills `mutant` for a clause it breaks; the cases of its clauses come first."""
+        """Play until a case kills `mutant` for a clause it breaks; the cases of its clauses come first.
+
+        A conforming variant is played until a case fails it.
+        """
         cases = [one for one in applicable(self.suite, self.profile, self.variant) if not one.slow]
         cases.sort(key=lambda case: _distance(case, mutant))
         others: list[str] = []
@@ -151,7 +159,7 @@ class ClientMutationRun:
                 killed.extend((record["case"], blamed))
             else:
                 others.append(f"{record['case']} [{blamed}]: expected {record['expected']}, got {record['got']}")
-            return bool(killed)
+            return bool(killed) or (mutant.is_legal and bool(others))
 
         with redirect_stderr(StringIO()):
             asyncio.run(self._play(cases, mutant, report))
@@ -177,7 +185,7 @@ class ClientMutationRun:
     ) -> None:
         name = mutant.name if mutant else None
         run = Run(self.protocol, self.profile, self.variant, name or "reference", name or "reference", role="client")
-        timeout = TIMEOUT if mutant else PATIENCE
+        timeout = PATIENCE if mutant is None or mutant.is_legal else TIMEOUT
         async with DriverProcess(self._wires(mutant), deadline=timeout) as driver:
             await driver.start()
             await play_cases(SdkPlan(run, self.suite, cases, timeout), driver, report)

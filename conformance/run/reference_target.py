@@ -15,7 +15,7 @@ from wireproof.reference_server.clock import Clock
 from wireproof.reference_server.registry import create_service, options_of
 from wireproof.reference_server.service import Service, seeded_ids
 
-__all__ = ["features", "listeners", "options", "service", "serving_arguments"]
+__all__ = ["driver_check_options", "features", "listeners", "options", "service", "serving_arguments"]
 
 
 @cache
@@ -47,6 +47,12 @@ def options(protocol: str) -> dict[str, Any]:
         raise CaseError(f"{protocol}: its server has no option {unknown[0]!r}; it has {there}")
     folder = vectors_root() / protocol
     return {name: str(folder / value) if known[name].kind == "file" else value for name, value in wanted.items()}
+
+
+def driver_check_options(protocol: str) -> Mapping[str, Any]:
+    """Return the options of the server that drivers are checked against."""
+    found: Mapping[str, Any] = _document(protocol).get("driver_check", {})
+    return found
 
 
 def listeners(protocol: str, scratch: Path) -> dict[str, Path]:

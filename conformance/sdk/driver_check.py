@@ -156,7 +156,7 @@ def _strangers(name: str, got: Sequence[str], known: Sequence[str]) -> list[str]
 
 
 def _operations(spoken: Protocol, profiles: Sequence[Profile]) -> list[str]:
-    hidden = spoken.sdk.own | frozenset(spoken.sdk.continued.values())
+    hidden = spoken.own_messages
     return [request.NAME.lower() for one in profiles for request in one.replies if request not in hidden]
 
 

@@ -153,7 +153,13 @@ class OperationContext:
         if wrong:
             failed = next((one.error for one in answers if one.error), None)
             return [*wrong, *([f"it reports: {failed.kind}: {failed.detail}"] if failed else [])]
-        found = []
+        found = [
+            f"result: expected {{}} of {one.NAME}, which is not answered, got the error {answer.error.kind}"
+            for one, answer in zip(requests, answers, strict=True)
+            if answer.error is not None and not self._is_answered(one)
+        ]
+        answers = [answer for one, answer in zip(requests, answers, strict=True) if self._is_answered(one)]
+        requests = [one for one in requests if self._is_answered(one)]
         for number, (reply, answer) in enumerate(zip(self._last_replies(taken, requests), answers, strict=False)):
             where = "result" if len(requests) == 1 else f"result {number + 1}"
             if reply is None:
@@ -172,6 +178,9 @@ class OperationContext:
                 found += differences(self.plain.result(reply), answer.result, where)
         return found + ([f"the server answered {hexed(taken.went)}"] if found else [])
 
+    def _is_answered(self, request: Request) -> bool:
+        return self.plain.profile.replies[type(request)] != ()
+
     def unlike(self, requests: Sequence[Request]) -> list[str]:
         """Return how what the SDK sent differs from the bytes of `requests`."""
         return self._unlike(self.take(), requests)
@@ -188,7 +197,7 @@ class OperationContext:
         spoken = self.plain.protocol
         behind = [self.samples.of(rest) for one in requests if (rest := spoken.sdk.continued.get(type(one)))]
         for expected in ([*requests], [*requests, *behind]):
-            if len(taken.messages) == len(expected) and len(taken.came) == sum(map(self._size, taken.messages)):
+            if len(taken.messages) == len(expected) and taken.is_whole:
                 pairs = zip(taken.messages, expected, strict=True)
                 if all(self._same(one, other) for one, other in pairs):
                     return True
@@ -201,9 +210,6 @@ class OperationContext:
             chosen = sdk.chosen_fields.get(type(asked), ())
             asked = replace(asked, **{name: getattr(opened, name) for name in chosen})
         return sdk.canonical(opened) == sdk.canonical(asked)
-
-    def _size(self, message: Message) -> int:
-        return len(self.codec.encode(message))
 
     def _last_replies(self, taken: Recorded, requests: Sequence[Request]) -> Sequence[Reply | None]:
         """Return the reply to each request, None for no reply; the last one where several answer one operation."""

@@ -163,7 +163,7 @@ def _fields(plain: Plain, message: type[Message], before: str = "", *, beside: b
             case Rows(row, _):
                 yield from _fields(plain, row, f"{before}{name}.")
             case _:
-                shown = plain.name_beside(name) if beside else name
+                shown = plain.name_beside(name) if beside else plain.name_within(name)
                 yield DriverField(before + shown, *_kind(plain, message, name, kind))
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from wireproof.conformance.run.reference_target import driver_check_options
 from wireproof.conformance.sdk.play.server_side import ServerSide
 from wireproof.protocols import Message, Reply, Role
 from wireproof.protocols import protocol as codec_of
@@ -39,11 +40,14 @@ class Recorded:
     """What the server sent."""
     replies: tuple[Reply, ...] = ()
     """What of it answers what came."""
+    is_whole: bool = True
+    """Whether all that came is messages."""
 
     def __add__(self, other: Recorded) -> Recorded:
         """Return what is in both."""
         went, replies = self.went + other.went, self.replies + other.replies
-        return Recorded(self.came + other.came, self.messages + other.messages, went, replies)
+        is_whole = self.is_whole and other.is_whole
+        return Recorded(self.came + other.came, self.messages + other.messages, went, replies, is_whole)
 
 
 class RecordedConnection:
@@ -91,11 +95,12 @@ class RecordedConnection:
         self._went.clear()
         self._count = 0
         if self._server_side is None:
-            return Recorded(self._first, went=went)
+            return Recorded(self._first, went=went, is_whole=not self._first)
         messages = tuple(one for _, one in self._server_side.messages)
         replies = tuple(self._server_side.replies)
         self._server_side.replies.clear()
-        return Recorded(self._server_side.take(), messages, went, replies)
+        is_whole = self._server_side.is_whole
+        return Recorded(self._server_side.take(), messages, went, replies, is_whole)
 
 
 class RecordedDatagrams:
@@ -111,7 +116,8 @@ class RecordedDatagrams:
         dissection.feed(Role.CLIENT, data)
         dissection.feed(Role.SERVER, answer or b"")
         replies = tuple(one for one in dissection.of_server.messages if isinstance(one, Reply))
-        self._taken += Recorded(data, tuple(dissection.requests), answer or b"", replies)
+        requests, is_whole = tuple(dissection.requests), dissection.of_client.is_whole
+        self._taken += Recorded(data, requests, answer or b"", replies, is_whole)
 
     def take(self) -> Recorded:
         """Return what crossed since the last look."""
@@ -202,7 +208,13 @@ async def _datagrams(stage: RecordingServer) -> AsyncIterator[None]:
 async def recording_server(protocol: str, profile: str, variant: str) -> AsyncIterator[RecordingServer]:
     """Serve on a free port of the loopback; raises ValueError for a profile or variant that is not known."""
     loop = asyncio.get_running_loop()
-    service = create_service(protocol, profile=profile, variant=variant, clock=LoopClock(loop))
+    service = create_service(
+        protocol,
+        profile=profile,
+        variant=variant,
+        clock=LoopClock(loop),
+        options=driver_check_options(protocol),
+    )
     spoken = codec_of(protocol)
     stage = RecordingServer(service, spoken, spoken.codec(spoken.profiles[profile], variant))
     connections = StreamConnections(stage, Limits(), 1000)

@@ -1,4 +1,4 @@
-"""namechan, version 1: name channels, requests as s-expressions, answers as binary frames; errata N1 to N24."""
+"""namechan, version 1: name channels, requests as s-expressions, answers as binary frames; errata N1 to N25."""
 
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import Message as AnyMessage
@@ -39,7 +39,7 @@ PROTOCOL = Protocol(
             requests=LINES,
             anytime=(Ping,),
             has_spellings=True,
-            keeps_alive=True,
+            blank=(Blank,),
         ),
         "hook": Link(
             client=HookClient,
@@ -54,7 +54,12 @@ PROTOCOL = Protocol(
     masked=frozenset({"text"}),
     named_by=frozenset({"topic"}),
     push_name="MESSAGE",
-    sdk=SdkTraits(own=frozenset({Version, Connect, Ack, Blank, Ping}), canonical=canonical),
+    sdk=SdkTraits(
+        own=frozenset({Version, Connect, Ack, Blank, Ping}),
+        connect_fields={"client_id": "bytes", "timeout": "seconds"},
+        samples={"replay": Replay.FROM_CURRENT, "MESSAGE.id": 1, "MESSAGE.topic": 1},
+        canonical=canonical,
+    ),
 )
 
 __all__ = [

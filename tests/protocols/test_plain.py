@@ -8,6 +8,7 @@ import pytest
 
 from wireproof.protocols import Message, protocol
 from wireproof.protocols.fields import UInt
+from wireproof.protocols.namechan.replies import Error
 from wireproof.protocols.plain import Plain, PlainError, plain_bytes
 from wireproof.protocols.psrt import PROTOCOL as PSRT
 from wireproof.protocols.psrt.replies import DatagramReply, Response
@@ -260,3 +261,14 @@ def test_a_reply_that_holds_another_one_says_so() -> None:
     assert NEW.has_nested(EventReply)
     assert not NEW.has_nested(QueryReply)
     assert (NEW.name_beside("push"), NEW.name_beside("key")) == ("push_", "key")
+
+
+def test_a_field_named_as_the_keys_of_bytes_are_is_written_otherwise() -> None:
+    plain = Plain(protocol("namechan"), "1", "standard")
+
+    assert plain.result(Error(b"no")) == {"text_": {"hex": "6e6f"}}
+
+
+def test_what_is_asked_at_a_listener_for_others_is_no_operation() -> None:
+    assert list(Plain(protocol("namechan"), "1", "standard").operations) == ["subscribe", "unsubscribe"]
+    assert "publish" in Plain(protocol("namechan"), "1+publish", "standard").operations

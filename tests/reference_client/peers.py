@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import Any
@@ -38,10 +38,11 @@ async def reference_server(
     protocol: str = "throttr",
     port: int = 0,
     tls: ssl.SSLContext | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[int]:
     """Serve in this process; yield the port."""
     loop = asyncio.get_running_loop()
-    service = create_service(protocol, profile=profile, variant=variant, clock=LoopClock(loop))
+    service = create_service(protocol, profile=profile, variant=variant, clock=LoopClock(loop), options=options)
     connections = StreamConnections(service, Limits(), 100)
     server = await loop.create_server(connections.protocol, LOOPBACK, port, ssl=tls)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 import yaml
 
 from tests.places import ROOT
-from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.sdk.play.sdk_run import load_sdk_suite
+from wireproof.conformance.suite.cases import Suite, load_suite
 from wireproof.conformance.suite.declared import load_features, load_parameters
 from wireproof.reference_server.registry import options_of
 
@@ -47,14 +49,17 @@ def test_clauses_cite_only_errata_of_the_page() -> None:
     assert {one for clause in CLAUSES for one in clause.get("errata", [])} <= set(ERRATA)
 
 
-def test_every_clause_a_server_can_break_has_a_case_in_each_of_its_profiles() -> None:
-    suite = load_suite("namechan")
+@pytest.mark.parametrize(("load", "client"), [(load_suite, False), (load_sdk_suite, True)])
+def test_every_clause_that_can_be_broken_has_a_case_in_each_of_its_profiles(
+    load: Callable[[str], Suite], client: bool
+) -> None:
+    suite = load("namechan")
     judged = {(clause, profile) for case in suite.cases for clause in case.clauses for profile in case.profiles}
     without = [
         (one.id, profile)
         for one in suite.clauses.values()
         for profile in one.levels
-        if (one.id, profile) not in judged and not one.no_fault
+        if (one.id, profile) not in judged and not one.no_fault and (one.group == "CLIENT") is client
     ]
 
     assert without == []

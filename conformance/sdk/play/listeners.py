@@ -124,7 +124,7 @@ class Listener:
         """Whether what an SDK asks is answered: it has not said yet that it is connected."""
         self.by_hand = False
         """Whether the case answers from the first byte on."""
-        links = host.spoken.links
+        links = host.spoken.client_links
         self._streams = [one for one, link in links.items() if link.transport == "stream"]
         self._datagrams = next((one for one, link in links.items() if link.transport == "datagram"), None)
         self._usual = next(iter(links))

@@ -146,7 +146,8 @@ class ReplyScript:
         return ReplyPiece(self.codec.encode(message), message, borders, is_pushed=isinstance(message, Push))
 
     def _push(self, fields: Mapping[str, Value]) -> Message:
-        kind = self.codec.profile.pushes[0]
+        own = self._symbols.protocol.sdk.own
+        kind = next(one for one in self.codec.profile.pushes if one not in own)
         known = {name for name, _ in self.codec.layout(kind).fields}
         return self._symbols.build(kind, {name: one for name, one in fields.items() if name in known}, "push")
 
@@ -157,9 +158,9 @@ class ReplyScript:
 def marks(codec: Codec, message: Message, start: int = 0) -> list[int]:
     """Return the offsets at which a field of `message` begins or ends, those within its tables too."""
     layout: Layout = codec.layout(type(message))
-    at = start + len(layout.lead)
-    found = [at] if layout.lead else []
-    if layout.is_packed:
+    at = start + layout.size + len(layout.lead)
+    found = [one for one in (start + layout.size, at) if one > start]
+    if layout.is_packed or layout.is_sexp:
         return sorted({start + each for one in layout.places(message) for each in (one.start, one.stop)} - {start})
     if any(isinstance(kind, TRAILING) for _, kind in layout.fields):
         return found + [start + each for one in layout.places(message) for each in (one.start, one.stop)][1:]

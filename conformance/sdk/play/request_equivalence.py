@@ -64,7 +64,7 @@ class RequestEquivalence:
 
     def _free(self, asked: Message, ignored: Sequence[str]) -> set[str]:
         """Return the fields of a request that may have any value."""
-        return {*ignored, *self._spoken.sdk.chosen_fields.get(type(asked), ())}
+        return {*(one for one in ignored if hasattr(asked, one)), *self._spoken.sdk.chosen_fields.get(type(asked), ())}
 
     def repeated(self, name: str, messages: Sequence[Message]) -> bytes | None:
         """Return a value of the field `name` that was sent before; None when there is none."""

@@ -208,7 +208,7 @@ class SdkPlayer:
                 return
             if not judged:
                 continue
-            for link in self.operations.spoken.links:
+            for link in self.operations.spoken.client_links:
                 yield from self._nothing_more(self.operations.line(name, link))
             events = yield from act.asked(act.Leftovers(name))
             if events and not held.free:

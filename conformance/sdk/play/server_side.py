@@ -35,7 +35,7 @@ class ServerSide:
     def __init__(self, link: Link, codec: Codec) -> None:
         self.link = link
         self.messages: list[tuple[int, Message]] = []
-        """(offset after it in the stream, message) of what came and was not taken yet."""
+        """(offset after it in the stream, without what is left out; message) of what came and was not taken yet."""
         self.replies: list[Reply] = []
         """What was written as a reply, those to what the SDK asks by itself left out."""
         self.pings = 0
@@ -54,7 +54,9 @@ class ServerSide:
             self._ping, self._pong = link.noop(b"")
         self._raw = bytearray()
         self._gone = 0
-        """Offset in the stream of the first byte not taken, those left out before it counted."""
+        """Offset in the stream, without what is left out, of the first byte not taken."""
+        self._left_out = 0
+        """Bytes that are left out."""
         self._due: deque[_Due] = deque()
         """One for each request without a reply."""
         self._answers = True
@@ -67,9 +69,8 @@ class ServerSide:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything that came and was not taken is messages."""
-        last = self.messages[-1][0] if self.messages else self._gone
-        return self._dissection.of_client.error is None and last == self._gone + len(self._raw)
+        """Whether everything that came is messages."""
+        return self._dissection.of_client.is_whole
 
     @property
     def _blind(self) -> bool:
@@ -125,7 +126,7 @@ class ServerSide:
         """Go on inside TLS; return what came already and is the first of it. Raises `LocalProtocolError`."""
         self._dissection.start_tls()
         early = self.take()
-        self._gone = self._dissection.of_client.read
+        self._gone = self._dissection.of_client.read - self._left_out
         return early
 
     def _follow(self, sender: Role, data: bytes) -> int:
@@ -151,17 +152,23 @@ class ServerSide:
         if message == self._ping:
             self.pings += 1
             due = _Due(self._pong)
-        if due.reply is not None or is_last:
-            self.parted = self.parted or due.reply is None
-            at = start - self._gone
+        is_blank = kind in self.link.blank
+        self.pings += is_blank
+        if due.reply is not None or is_last or is_blank:
+            self.parted = self.parted or (is_last and due.reply is None)
+            at = start - self._left_out - self._gone
             del self._raw[at : at + end - start]
-            self._gone += end - start
+            self._left_out += end - start
         else:
-            self.messages.append((end, message))
+            self.messages.append((end - self._left_out, message))
         if not self.link.answers_in_order:
             self._due.extend([due] if self._answers and due.reply else [])
-        elif self.link.transport == "stream":
+        elif self.link.transport == "stream" and self._is_answered(kind):
             self._due.append(due if self._answers and due.reply else _Due(request=None if due.reply else message))
+
+    def _is_answered(self, request: type[Request]) -> bool:
+        """Say whether a request gets a reply."""
+        return request in self._parting or self._codec.profile.replies.get(request) != ()
 
     def _write(self, data: bytes) -> int:
         """Follow what is written on a stream; return how many replies it completed."""

@@ -68,6 +68,25 @@ def test_what_conforms_and_what_is_blamed_elsewhere_survives(monkeypatch: pytest
     assert "0 of 2 mutants of the client killed" in result.output
 
 
+def test_a_conforming_variant_must_fail_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    swapped = client_mutants("throttr")["got-quota-and-ttl-swapped"]
+    known = {
+        "conforming": mutant("conforming", "Nothing.", "", client=Client),
+        "not-conforming": mutant("not-conforming", "Swaps.", "", client=swapped.client),
+    }
+    for where in ("wireproof.mutants.registry", "wireproof.conformance.mutation.clients"):
+        monkeypatch.setattr(f"{where}.client_mutants", lambda protocol: known)
+    arguments = ["throttr", "--role", "client", "--variant", "uint32", "--mutant"]
+
+    right = CliRunner().invoke(command, [*arguments, "conforming"])
+    wrong = CliRunner().invoke(command, [*arguments, "not-conforming"])
+
+    assert (right.exit_code, wrong.exit_code) == (0, 1)
+    assert "0 of 0 mutants of the client killed" in right.output
+    assert "1 conforming variants; 0 false alarms" in right.output
+    assert "false alarm: the conforming variant not-conforming fails sdk-query/reply.whole" in wrong.output
+
+
 def test_one_that_is_killed_exits_0_and_one_that_is_unknown_is_a_usage_error() -> None:
     arguments = ["throttr", "--role", "client", "--variant", "uint32", "--details", "--mutant"]
 

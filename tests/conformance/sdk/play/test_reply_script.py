@@ -54,6 +54,18 @@ def test_each_byte_of_a_request_belongs_to_a_field(message: Any, fields: list[st
     assert [field_at(codec, message, at) for at in range(len(codec.encode(message)))] == fields
 
 
+def test_a_push_is_one_that_sdks_hand_on_and_its_fields_begin_behind_its_length() -> None:
+    symbols = Symbols(protocol("namechan"), "1", "standard", case="c", namespace="n", variables={})
+    pushed, answer = ReplyScript(symbols).pieces(
+        said([{"push": {"id": 1, "topic": 3, "body": "ab"}}, {"SUBSCRIBED": {"id": 3, "topic": "t"}}])
+    )
+
+    assert pushed.data.hex() == "0000000f020000000000000001000000036162"
+    assert sorted(set(pushed.fields)) == [4, 5, 13, 17, 19]
+    assert answer.data[5:] == b"((id 3)(topic t))"
+    assert sorted(set(answer.fields)) == [10, 11, 19, 20]
+
+
 @pytest.mark.parametrize(
     ("cut", "sizes"),
     [

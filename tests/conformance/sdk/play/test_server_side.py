@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wireproof.conformance.sdk.play.server_side import ServerSide
+from wireproof.protocols.namechan import PROTOCOL as NAMECHAN
+from wireproof.protocols.namechan.replies import Error, VersionReply
 from wireproof.protocols.psrt import PROTOCOL, V1, Codec
 from wireproof.protocols.tmqp import PROTOCOL as TMQP
 from wireproof.protocols.tmqp.replies import Pong, ProtocolReply, QueueMessage, Response, Welcome
@@ -168,3 +170,29 @@ def test_a_goodbye_that_nothing_answers_is_left_out_and_ends_the_connection(earl
             assert server_side.received(encode(Terminate())) == b""
 
     assert (server_side.came, server_side.parted) == (b"", True)
+
+
+def test_what_says_nothing_is_left_out_and_what_is_not_answered_waits_for_nothing() -> None:
+    server_side = ServerSide(NAMECHAN.links["lines"], NAMECHAN.codec(NAMECHAN.profiles["1+publish"], "standard"))
+    version, error = bytes(7) + b"\1", b"\0\0\0\3\0no"
+
+    server_side.received(version + b"(Connect 1 a)\n\n", answered=False)
+    server_side.wrote(version)
+    server_side.received(b"\n(Publish t a) ; a comment\n(Subscribe t From_current)\n\n  \n", answered=False)
+    server_side.wrote(error)
+
+    lines = b"(Connect 1 a)\n(Publish t a) ; a comment\n(Subscribe t From_current)\n"
+    assert (server_side.came, server_side.is_whole, server_side.pings) == (version + lines, True, 4)
+    assert [type(one) for one in server_side.replies] == [VersionReply, Error]
+    server_side.wrote(error)
+    assert len(server_side.replies) == 2
+
+
+def test_what_is_left_out_behind_a_request_is_not_counted_where_messages_are_taken() -> None:
+    server_side = opened()
+
+    server_side.received(PUBLISH + NOP + SUBSCRIBE + NOP, answered=False)
+    assert server_side.is_whole
+    server_side.take_messages()
+
+    assert (server_side.came, server_side.messages) == (b"", [])
