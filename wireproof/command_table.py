@@ -21,6 +21,10 @@ COMMANDS = {
     "show": ("wireproof.fuzz.commands.show", "Show what an id stands for: clause, case, vector, record, finding."),
     "compare": ("wireproof.conformance.commands.compare", "Compare two runs: what broke, what was fixed."),
     "baseline": ("wireproof.conformance.commands.baseline", "Write or prune the known failures of a target."),
+    "requirements": (
+        "wireproof.conformance.commands.requirements",
+        "Requirement sets: list, compare with today, freeze.",
+    ),
     "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
     "ingest": ("wireproof.conformance.commands.ingest", "Take runs into a lake: all runs, with history (Spark)."),
     "site": ("wireproof.conformance.commands.site", "Write the pages of a lake: matrices, trends, changes (Spark)."),

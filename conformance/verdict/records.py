@@ -21,6 +21,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.requirement_sets import Asked
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.causes import causes_of
 
@@ -73,6 +74,8 @@ class Run:
     """Why the run does not hold all cases, as far as it is known yet: a selection, an end before the last case."""
     cases: int | None = None
     """How many cases a complete run has, played whole; None where nobody counted."""
+    asked: Asked | None = None
+    """The requirement set that decides the exit code; None: every MUST and SHOULD does."""
     namespace: str = field(default_factory=lambda: secrets.token_hex(3))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     started_at: str = field(default_factory=now_text)
@@ -127,6 +130,11 @@ def level_of(case: Case, suite: Suite, profile: str) -> Level:
     own = case.level or suite.clauses[case.clauses[0]].levels[profile]
     asked = suite.clauses[case.asked_by].levels.get(profile, own) if case.asked_by else own
     return max(own, asked, key=list(Level).index)
+
+
+def levels_of(suite: Suite, profile: str) -> dict[str, tuple[Case, Level]]:
+    """Return case id -> case and level, of those of a profile."""
+    return {one.id: (one, level_of(one, suite, profile)) for one in suite.cases if profile in one.profiles}
 
 
 def weigh(outcome: Outcome, level: Level) -> Verdict:
@@ -197,6 +205,21 @@ def compact(record: Record) -> Record:
     return kept
 
 
+def _why_not(run: Run, case: Case, outcome: Outcome) -> dict[str, str]:
+    """Return, as a field of a record, why a play decides nothing; empty where it does.
+
+    What stands for ends of the target decides nothing where only such cases were under way at each of them.
+    """
+    if run.asked is None:
+        return {}
+    ends = outcome.extra.get("ends")
+    why = run.asked.why_not(case.id, case.segmentation)
+    if not why and ends:
+        reasons = [run.asked.why_none(one["under_way"]) for one in ends]
+        why = reasons[0] if all(reasons) else ""
+    return {"not_required": why} if why else {}
+
+
 def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int) -> Record:
     """Return the record of one play."""
     level = level_of(case, suite, run.profile)
@@ -235,5 +258,6 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "duration_us": duration_us,
         "run_cases": run.cases,
         "partial": "; ".join(run.partial) or None,
+        **_why_not(run, case, outcome),
         "extra": {**(outcome.place.fields if outcome.place else {}), **outcome.extra},
     }
