@@ -13,6 +13,7 @@ COMMANDS = {
         "Judge both sides of a capture.",
     ),
     "proxy": ("wireproof.conformance.commands.live_proxy", "Judge live traffic between your clients and server."),
+    "dissector": ("wireproof.conformance.commands.dissector", "Print a dissector for Wireshark (Lua) or for scapy."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
     "replay": ("wireproof.fuzz.commands.replay_finding", "Play a record, case or finding again: reproduced or gone?"),
     "identify": ("wireproof.conformance.commands.identify", "Say which protocol, profile and variant a server speaks."),
