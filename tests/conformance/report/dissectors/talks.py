@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from wireproof.conformance.report.dissectors.dissector_plan import Plan, plan_of
@@ -36,17 +37,18 @@ class Talk:
     """(sender, message) in order, as our codec reads them."""
 
 
+@cache
 def plan(place: tuple[str, str, str]) -> Plan:
     name, profile, variant = place
     return plan_of(protocol(name), profile, variant)
 
 
-def talks(place: tuple[str, str, str]) -> Iterator[Talk]:
-    """Yield every stream of the vectors that is right from its beginning to its end."""
+def talks(place: tuple[str, str, str], stride: int = 1) -> Iterator[Talk]:
+    """Yield the streams of every so-many-th conversation of the vectors that are right to their end."""
     name, profile, variant = place
     for path in sorted((vectors_root() / name / "derived").glob("*.json")):
         document = selected(json.loads(path.read_text(encoding="utf-8")), profile, variant)
-        for conversation in document["conversations"] if document else ():
+        for conversation in document["conversations"][::stride] if document else ():
             if not conversation["id"].startswith(STATES.get(name, ("-",))):
                 yield from _streams(place, conversation)
 
