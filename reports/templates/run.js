@@ -149,10 +149,14 @@
     })));
   }
 
+  const quoted = (text) => (/^[\w.\/:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
   function again(record) {
     const how = record.delivery === "whole" ? "" : ` --segmentation ${record.delivery}`;
-    const spoken = `${run.protocol}%s --profile ${run.profile} --variant ${run.variant} -k ${/^[\w.\/-]+$/.test(record.case) ? record.case : `'${record.case}'`}${how}`;
-    return run.role === "client" ? `wireproof test-sdk ${spoken.replace("%s", " --driver DRIVER")}` : `wireproof test ${spoken.replace("%s", ` ${run.target}`)}`;
+    const spoken = `--profile ${run.profile} --variant ${run.variant} -k ${quoted(record.case)}${how}`;
+    const started = (run.options || {}).target_command;
+    const target = run.role === "client" ? `--driver ${quoted(run.target)}` : started ? `--target-command ${quoted(started)}` : run.target;
+    return `wireproof ${run.role === "client" ? "test-sdk" : "test"} ${run.protocol} ${target} ${spoken}`;
   }
 
   function bundle(record) {
