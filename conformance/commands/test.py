@@ -50,6 +50,7 @@ from wireproof.conformance.report.console import (
 )
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
+from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
@@ -167,9 +168,10 @@ class _Test:
         if expression.strip():
             parse(expression, ids_of(self.suite))
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else NOTHING
-        run = self._who()
-        run.asked = asked_of(self.options, run.role, self.suite)
-        self._measure(run)
+        with waiting("asking the target what it speaks, and for its limits", quiet=self.console.quiet):
+            run = self._who()
+            run.asked = asked_of(self.options, run.role, self.suite)
+            self._measure(run)
         plan = Plan(run, self.suite, (), self.settings)
         plan.tell = _tell
         plan.cases = of_effort(self._selected(run, expression, level), self.options["effort"])

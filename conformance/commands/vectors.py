@@ -52,6 +52,7 @@ def build(name: str | None, out: Path | None) -> None:
     root = out or vectors_root()
     for one in _names(name):
         try:
+            click.echo(f"wireproof: deriving the vectors of {one}", err=True)
             derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None
@@ -74,6 +75,7 @@ def check(name: str | None) -> None:
     root = vectors_root()
     for one in _names(name):
         try:
+            click.echo(f"wireproof: deriving the vectors of {one}", err=True)
             derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None

@@ -47,6 +47,8 @@ MAX_CAUSE = 600
 """Characters of one line about a cause."""
 MAX_TEXT = 300
 """Characters of an expectation or answer shown; records hold all of it."""
+FIRST_LINE = 1.0
+"""Seconds after which the first line of progress comes, where the output is not a terminal."""
 WIDE = 200
 """Columns where the output is not a terminal: lines in a file or a CI log are not wrapped."""
 
@@ -82,8 +84,9 @@ class LiveProgress:
         return self
 
     def _print_lines(self) -> None:
-        began = time.monotonic()
-        while not self._over.wait(self._every):
+        began, wait = time.monotonic(), min(FIRST_LINE, self._every)
+        while not self._over.wait(wait):
+            wait = self._every
             counts = dict(self._counts)
             shown = ", ".join(f"{number} {name}" for name, number in counts.items()) or "none ended yet"
             line = f"{time.monotonic() - began:.0f} s: {sum(counts.values())} of {self._total} plays: {shown}"
