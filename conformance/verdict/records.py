@@ -6,6 +6,7 @@ Schemas: `reports/schema/record.schema.json` and `run.schema.json`.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import secrets
@@ -35,6 +36,9 @@ SHOWN_EVENTS = 4000
 """Events of one play kept in a record; of more, the first, the last and all figures are, and a line that says so."""
 MOST_TITLE = 56
 """Characters of the title of a pass, whose evidence nobody asked for; the case has all of it."""
+LARGEST_PASS = 600
+"""Bytes of the line of a pass: of the title there is as much as fits, but always `LEAST_TITLE` characters."""
+LEAST_TITLE = 12
 DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
 Record = dict[str, Any]
 LEFT_OUT: Mapping[str, Any] = {
@@ -200,9 +204,18 @@ def compact(record: Record) -> Record:
     if record.get("verdict") != Verdict.PASS:
         return record
     kept = {name: value for name, value in record.items() if name not in LEFT_OUT or value not in (None, [], {})}
-    if len(kept.get("title", "")) > MOST_TITLE:
-        kept["title"] = kept["title"][:MOST_TITLE].rstrip() + "…"
+    title = str(kept.get("title", ""))
+    beyond = len(line_of(kept)) - LARGEST_PASS
+    most = min(MOST_TITLE, max(LEAST_TITLE, len(title) - beyond - len("…".encode()))) if beyond > 0 else MOST_TITLE
+    if len(title) > most:
+        kept["title"] = title[:most].rstrip() + "…"
     return kept
+
+
+def line_of(record: Record) -> bytes:
+    """Return a record as its line of `records.jsonl`."""
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return text.encode(errors="backslashreplace")
 
 
 def _why_not(run: Run, case: Case, outcome: Outcome) -> dict[str, str]:
