@@ -47,5 +47,5 @@ def test_of_a_title_some_is_always_there() -> None:
     suite, run = load_suite("throttr"), run_of("throttr", "7.1.0", "server", implementation="x" * 500)
     kept = compact(record(run, suite, suite.cases[0], PASS, duration_us=1))
 
-    assert len(kept["title"]) == LEAST_TITLE + 1
+    assert LEAST_TITLE <= len(kept["title"]) <= LEAST_TITLE + 1
     assert kept["title"].endswith("…")
