@@ -9,7 +9,7 @@ COMMANDS = {
     "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "check-capture": (
-        "wireproof.conformance.commands.check_capture",
+        "wireproof.fuzz.commands.check_capture",
         "Judge both sides of a capture.",
     ),
     "proxy": ("wireproof.conformance.commands.live_proxy", "Judge live traffic between your clients and server."),
