@@ -37,17 +37,32 @@ class ClausesOfFields:
         First those of its own groups that name the field, then the rest of them, then others that name it or a group,
         then those that `related.yaml` names.
         """
-        known = [one for one in self._clauses if set(profiles) & set(one.get("profiles", profiles))]
+        known = self._known(profiles)
         words = field.replace("_", " ").lower()
-        naming = [one for one in known if words in one["text"].lower()]
-        own = [one for one in known if one["group"] in groups]
-        related = [one for one in known if any(re.search(rf"\b{group}\b", one["text"]) for group in groups)]
-        found = dict.fromkeys(str(one["id"]) for one in (*(it for it in naming if it in own), *own, *naming, *related))
+        naming = [name for name, one in known.items() if words in one["text"].lower()]
+        own, related = self._of_groups(groups, profiles)
+        found = dict.fromkeys((*(one for one in naming if one in own), *own, *naming, *related))
         wanted = [
             id_ for place, ids in self._related.items() if fnmatchcase(f"{message}.{field}", place) for id_ in ids
         ]
-        found |= dict.fromkeys(str(one["id"]) for one in known if any(fnmatchcase(one["id"], id_) for id_ in wanted))
-        return tuple(found) or tuple(str(one["id"]) for one in known[:1])
+        if wanted:
+            found |= dict.fromkeys(name for name in known if any(fnmatchcase(name, id_) for id_ in wanted))
+        return tuple(found) or tuple(known)[:1]
+
+    @cache  # noqa: B019 - as above
+    def _known(self, profiles: tuple[str, ...]) -> Mapping[str, Mapping[str, Any]]:
+        """Return id -> clause, of those that hold in one of the profiles."""
+        asked = set(profiles)
+        return {str(one["id"]): one for one in self._clauses if asked & set(one.get("profiles", profiles))}
+
+    @cache  # noqa: B019 - as above
+    def _of_groups(
+        self, groups: tuple[str, ...], profiles: tuple[str, ...]
+    ) -> tuple[Mapping[str, None], Mapping[str, None]]:
+        """Return the ids of the clauses of some groups, and of those whose text names one of them."""
+        known, named = self._known(profiles), re.compile(rf"\b(?:{'|'.join(map(re.escape, groups))})\b")
+        own = dict.fromkeys(name for name, one in known.items() if one["group"] in groups)
+        return own, dict.fromkeys(name for name, one in known.items() if groups and named.search(one["text"]))
 
     def is_unseen(self, name: str, profile: str) -> bool:
         """Say whether a reason is given why the mutant `name` cannot be noticed under a profile."""

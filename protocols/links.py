@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from wireproof.protocols.connection import Client, Connection
@@ -58,6 +58,10 @@ class Link:
     """Pushes that a server may send at any moment, whatever else happens."""
     has_spellings: bool = False
     """A request may be written in several ways: `spellings` of the codec has them."""
+    continued: Mapping[type[Request], tuple[type[Request], str, int]] = field(default_factory=dict)
+    """Request -> what its sender sends next, where that field of the reply has that value."""
+    told_by: Mapping[tuple[type[Request], str], int] = field(default_factory=dict)
+    """Request and field -> the number there that tells it from requests that begin alike."""
     keeps_alive: bool = False
     """Whether clients send the no-op request by themselves, at any time, so that the connection is not closed."""
 

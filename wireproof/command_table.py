@@ -9,10 +9,11 @@ COMMANDS = {
     "driver": ("wireproof.conformance.commands.driver", "Check the driver of an SDK line by line while you write it."),
     "interop": ("wireproof.conformance.commands.interop", "Run every client against every server; say who broke what."),
     "check-capture": (
-        "wireproof.conformance.commands.check_capture",
+        "wireproof.fuzz.commands.check_capture",
         "Judge both sides of a capture.",
     ),
     "proxy": ("wireproof.conformance.commands.live_proxy", "Judge live traffic between your clients and server."),
+    "dissector": ("wireproof.conformance.commands.dissector", "Print a dissector for Wireshark (Lua) or for scapy."),
     "fuzz": ("wireproof.fuzz.commands.group", "Fuzz a server, or compare servers, beyond what cases cover."),
     "replay": ("wireproof.fuzz.commands.replay_finding", "Play a record, case or finding again: reproduced or gone?"),
     "identify": ("wireproof.conformance.commands.identify", "Say which protocol, profile and variant a server speaks."),
@@ -21,6 +22,10 @@ COMMANDS = {
     "show": ("wireproof.fuzz.commands.show", "Show what an id stands for: clause, case, vector, record, finding."),
     "compare": ("wireproof.conformance.commands.compare", "Compare two runs: what broke, what was fixed."),
     "baseline": ("wireproof.conformance.commands.baseline", "Write or prune the known failures of a target."),
+    "requirements": (
+        "wireproof.conformance.commands.requirements",
+        "Requirement sets: list, compare with today, freeze.",
+    ),
     "matrix": ("wireproof.conformance.commands.matrix", "Fold any number of runs into compatibility matrices (Spark)."),
     "ingest": ("wireproof.conformance.commands.ingest", "Take runs into a lake: all runs, with history (Spark)."),
     "site": ("wireproof.conformance.commands.site", "Write the pages of a lake: matrices, trends, changes (Spark)."),

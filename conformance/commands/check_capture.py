@@ -1,8 +1,11 @@
-"""`wireproof check-capture`: judges both sides of the connections in a capture, without talking to anybody."""
+"""Judges both sides of the connections in a capture, without talking to anybody, and prints what comes of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,36 +13,55 @@ from wireproof.conformance.interop.captured_streams import CapturedConnection, C
 from wireproof.conformance.interop.captured_verdicts import CapturedVerdict, judged, likeliest
 from wireproof.conformance.model.trace import Kind
 from wireproof.conformance.report.clause_sentences import sentence_of
+from wireproof.conformance.run.probe import Spoken
 from wireproof.protocols import protocol, protocol_names
 
-RIGHT, BROKEN = range(2)
+__all__ = ["CheckedCapture", "capture_options", "check_capture"]
+
 AUTO = "auto"
 
 
-@click.command(context_settings={"show_default": True})
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--protocol", "name", type=click.Choice([AUTO, *protocol_names()]), default=AUTO, help="What is spoken.")
-@click.option("--profile", help="Document or release that is spoken; found out where it is left out.")
-@click.option("--variant", help="Layout variant that is spoken; found out where it is left out.")
-@click.option("--port", "ports", type=int, multiple=True, help="Only servers at this port. Repeatable.")
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    file: Path,
-    name: str,
-    profile: str | None,
-    variant: str | None,
-    ports: tuple[int, ...],
-) -> None:
-    """Judge the TCP connections of a capture (.pcap, .pcapng): who broke the protocol first, and in which packet.
+OPTIONS = (
+    click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False)),
+    click.option(
+        "--protocol",
+        "name",
+        type=click.Choice([AUTO, *protocol_names()]),
+        default=AUTO,
+        show_default=True,
+        help="What is spoken.",
+    ),
+    click.option("--profile", help="Document or release that is spoken; found out where it is left out."),
+    click.option("--variant", help="Layout variant that is spoken; found out where it is left out."),
+    click.option("--port", "ports", type=int, multiple=True, help="Only servers at this port. Repeatable."),
+)
 
-    Replies are read as answers to the requests before them. Connections whose beginning is not in the capture are left
-    out. Exit codes: 0 nobody broke the protocol, 1 somebody did, 2 usage.
 
-    \b
-    wireproof check-capture traffic.pcapng --protocol throttr --port 9000
-    """
+def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which capture is read, and as what."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCapture:
+    """What a capture was read as, and the verdict on each of its connections."""
+
+    protocol: str
+    spoken: Spoken
+    verdicts: Sequence[CapturedVerdict]
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether somebody broke the protocol."""
+        return any(one.violation is not None for one in self.verdicts)
+
+
+def check_capture(
+    file: Path, name: str, profile: str | None, variant: str | None, ports: tuple[int, ...]
+) -> CheckedCapture:
+    """Judge the connections of a capture, and print the verdicts. Raises `click.UsageError`."""
     names = protocol_names() if name == AUTO else [name]
     known = ports or tuple(protocol(one).default_port for one in names)
     try:
@@ -63,7 +85,7 @@ def command(
         _show(one, spoken_name)
     bad = sum(one.violation is not None for one in verdicts)
     click.echo(f"{len(verdicts)} connections, {bad} in which somebody broke the protocol")
-    context.exit(BROKEN if bad else RIGHT)
+    return CheckedCapture(spoken_name, spoken, verdicts)
 
 
 def _talks(connection: CapturedConnection) -> bool:

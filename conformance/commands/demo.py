@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from wireproof.conformance.report.work_progress import Progress, waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.processes import StartError, module_command, module_environment, running_server
 from wireproof.conformance.verdict.records import wireproof_version
@@ -74,8 +75,13 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
         left_out = [one.folder for one in everything if one not in contestants]
         console.print(f"left out by --sample: {', '.join(left_out) or 'nothing'}")
     play = _simulate if simulate else _test
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        results = list(pool.map(lambda one: play(one, runs / one.folder), contestants))
+    with Progress(len(contestants)) as progress, ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+
+        def played(one: Contestant) -> Result:
+            with progress.under_way(one.folder):
+                return play(one, runs / one.folder)
+
+        results = list(pool.map(played, contestants))
     console.print(_table(contestants, results))
     console.print(f"{len(contestants)} servers tested in {time.monotonic() - began:.1f} s; records in {runs}")
     as_expected = all(
@@ -85,9 +91,10 @@ def command(context: click.Context, /, runs: Path, out: Path, no_matrix: bool, s
         click.echo("a reference server failed, or a mutant passed: see above", err=True)
     if not no_matrix:
         arguments = (str(runs), "--out", str(out))
-        folded = subprocess.run(
-            module_command("wireproof.spark.job", *arguments), env=module_environment(), check=False
-        )
+        with waiting("Spark folds the matrix, which takes about half a minute"):
+            folded = subprocess.run(
+                module_command("wireproof.spark.job", *arguments), env=module_environment(), check=False
+            )
         if folded.returncode:
             context.exit(folded.returncode)
         click.echo(f"open {out / 'index.html'}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import click
 
+from wireproof.command_table import COMMANDS, MAINTAINING
 from wireproof.conformance.report.docs_pages import clauses_page, layouts_page
+from wireproof.conformance.report.reference_pages import options_page, records_page
 from wireproof.conformance.sdk.operation_fields import fields_page
 from wireproof.conformance.suite.case_schema import schemas
 from wireproof.conformance.suite.cases import load_suite, vectors_root
@@ -20,7 +23,15 @@ def rendered() -> dict[str, str]:
         pages[f"{name}-clauses.md"] = clauses_page(load_suite(name))
         pages[f"{name}-layouts.md"] = layouts_page(protocol(name))
         pages[f"{name}-driver-fields.md"] = fields_page(protocol(name))
+    pages["commands.md"] = options_page({**COMMANDS, **MAINTAINING}, _command)
+    pages["records.md"] = records_page()
     return pages
+
+
+def _command(name: str) -> click.Command:
+    module, _ = {**COMMANDS, **MAINTAINING}[name]
+    found: click.Command = import_module(module).command
+    return found
 
 
 @click.command()
@@ -28,7 +39,7 @@ def rendered() -> dict[str, str]:
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=Path("docs"), show_default=True)
 @click.pass_context
 def command(context: click.Context, /, check: bool, folder: Path) -> None:
-    """Render clauses, layouts and driver fields of every protocol into FOLDER, and schemas into vectors/schema."""
+    """Render clauses, layouts, driver fields, commands and records into FOLDER, and schemas into vectors/schema."""
     stale = 0
     found = {folder / name: text for name, text in rendered().items()}
     found |= {vectors_root() / "schema" / name: text for name, text in schemas().items()}

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -32,6 +33,12 @@ WANTED_FILES = 4096
 """Descriptors with which the cases of thousands of connections can be played."""
 LEAST_FILES = 256
 LEAST_SPACE = 200 * 1024 * 1024
+WANTED_PORTS = 8192
+"""Ports with which a run of tens of thousands of connections does not wait for old ones."""
+LARGEST_BUFFER = 64 << 20
+WANTED_BACKLOG = 128
+SLOW_LOOPBACK = 5e-3
+"""Seconds of a round trip on this machine from which answers come late for no fault of the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,9 @@ def examined() -> Iterator[Finding]:
         yield Finding(module, GOOD if there else WORSE, "" if there else f"pip install 'wireproof[{extra}]'")
     yield _java()
     yield _descriptors()
+    yield _ports()
+    yield _buffers()
+    yield _backlog()
     yield _loopback()
     yield _folder("temporary files", Path(tempfile.gettempdir()))
     yield _folder("current folder", Path.cwd())
@@ -112,13 +122,75 @@ def _descriptors() -> Finding:
     return Finding("descriptors", GOOD, told)
 
 
+def _kernel(name: str) -> list[int]:
+    """Return the numbers of a setting of the kernel; none where it is not told."""
+    try:
+        return [int(one) for one in Path("/proc/sys/net", name).read_text(encoding="ascii").split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _ports() -> Finding:
+    """Each connection of a run takes a port, and keeps it for a minute after it was closed from our side."""
+    name, found = "own ports", _kernel("ipv4/ip_local_port_range")
+    if len(found) != 2:
+        return Finding(name, GOOD, "their range is unknown on this system")
+    ports = found[1] - found[0] + 1
+    told = f"{ports} ({found[0]} to {found[1]}) for connections at a time"
+    if ports < WANTED_PORTS:
+        return Finding(name, WORSE, f"{told}: long runs need {WANTED_PORTS} (sysctl net.ipv4.ip_local_port_range)")
+    return Finding(name, GOOD, told)
+
+
+def _buffers() -> Finding:
+    """Cases of clients that do not read fill what the kernel holds for a connection, on both sides."""
+    name, received, sent = "TCP buffers", _kernel("ipv4/tcp_rmem"), _kernel("ipv4/tcp_wmem")
+    if len(received) != 3 or len(sent) != 3:
+        return Finding(name, GOOD, "their sizes are unknown on this system")
+    told = f"{received[1] >> 10} KiB to receive, {sent[2] >> 10} KiB to send at most"
+    if sent[2] > LARGEST_BUFFER:
+        return Finding(name, WORSE, f"{told}: clients that do not read take long to fill them (net.ipv4.tcp_wmem)")
+    return Finding(name, GOOD, told)
+
+
+def _backlog() -> Finding:
+    """Connections that come at once wait here for a server on this machine."""
+    name, found = "backlog", _kernel("core/somaxconn")
+    if not found:
+        return Finding(name, GOOD, "unknown on this system")
+    told = f"{found[0]} connections may wait to be accepted"
+    if found[0] < WANTED_BACKLOG:
+        return Finding(name, WORSE, f"{told}: cases of many connections need {WANTED_BACKLOG} (net.core.somaxconn)")
+    return Finding(name, GOOD, told)
+
+
 def _loopback() -> Finding:
     try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname(), 5.0).close()
+        with (
+            socket.create_server(("127.0.0.1", 0)) as server,
+            socket.create_connection(server.getsockname(), 5.0) as client,
+            server.accept()[0] as accepted,
+        ):
+            trip = _round_trip(client, accepted)
     except OSError as error:
         return Finding("loopback", MISSING, f"no TCP connection to 127.0.0.1: {error}")
-    return Finding("loopback", GOOD, "TCP on 127.0.0.1")
+    told = f"TCP on 127.0.0.1, {trip * 1e6:.0f} µs there and back"
+    return Finding("loopback", GOOD if trip < SLOW_LOOPBACK else WORSE, told)
+
+
+def _round_trip(client: socket.socket, accepted: socket.socket) -> float:
+    """Return the seconds that a byte takes there and back, the shortest of some."""
+    took = []
+    for one in (client, accepted):
+        one.settimeout(5.0)
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for _ in range(20):
+        began = time.perf_counter()
+        for sender, receiver in ((client, accepted), (accepted, client)):
+            sender.sendall(b"x")
+            receiver.recv(1)
+        took.append(time.perf_counter() - began)
+    return min(took)
 
 
 def _folder(name: str, path: Path) -> Finding:

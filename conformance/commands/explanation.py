@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from wireproof.conformance.report.vector_files import configurations
 from wireproof.conformance.report.vector_store import vectors_of
 from wireproof.conformance.sdk.play.sdk_run import sdk_cases
 from wireproof.conformance.suite.cases import Case, Clause, Suite, load_suite
+from wireproof.conformance.suite.documents import read_text, vectors_root
 from wireproof.conformance.suite.names import names_like
 from wireproof.mutants.registry import client_mutants, server_mutants
 from wireproof.protocols import protocol, protocol_names
@@ -39,9 +42,25 @@ class _Known:
         return (*self.suite.cases, *self.sdk)
 
 
-def _known() -> Iterator[_Known]:
-    for name in protocol_names():
+def _known(identifier: str) -> Iterator[_Known]:
+    """Yield the protocols that may have an id, all of them where none of their files says anything like it.
+
+    To read a file as text takes no time; to load every suite takes seconds.
+    """
+    group = re.escape(identifier.partition("/")[0])
+    form = rf"\b{group}\b" if "/" in identifier else rf"\bid: *[\"']?{group}[\"']?\s*$"
+    said = re.compile(form, re.IGNORECASE | re.MULTILINE)
+    names = [name for name in protocol_names() if any(said.search(read_text(path)) for path in _files(name))]
+    for name in names or protocol_names():
         yield _Known(load_suite(name), sdk_cases(name))
+
+
+def _files(name: str) -> Iterator[Path]:
+    """Yield the files of a protocol that ids stand in."""
+    folder = vectors_root() / name
+    yield folder / "clauses.yaml"
+    yield from (path for place in ("cases", "sdk") for path in sorted((folder / place).glob("*.yaml")))
+    yield from folder.glob("combinations.yaml")
 
 
 def explained(identifier: str, profile: str | None = None, variant: str | None = None) -> list[str]:
@@ -51,7 +70,7 @@ def explained(identifier: str, profile: str | None = None, variant: str | None =
     """
     names = list[str]()
     found = list[str]()
-    for one in _known():
+    for one in _known(identifier):
         clause = next((each for name, each in one.suite.clauses.items() if name.lower() == identifier.lower()), None)
         if clause is not None:
             found += _clause(one, clause, profile, variant)
@@ -143,7 +162,7 @@ def _bytes(
             continue
         vectors = {
             one["id"]: one
-            for document in vectors_of(name, its_profile, its_variant)
+            for document in vectors_of(name, its_profile, its_variant, [one for one in (identifier, *others) if one])
             for one in (*document["conversations"], *document["frames"])
             if one["id"] == identifier or one["id"] in others
         }

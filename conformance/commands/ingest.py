@@ -6,6 +6,7 @@ import subprocess
 
 import click
 
+from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run.processes import module_command, module_environment
 
 
@@ -37,7 +38,8 @@ def command(context: click.Context, /, runs: tuple[str, ...], **options: object)
             words.append(option)
         elif value is not None and value is not False:
             words += [option, str(value)]
-    done = subprocess.run(
-        module_command("wireproof.spark.ingest", *words, "--", *runs), env=module_environment(), check=False
-    )
+    with waiting("Spark is at work"):
+        done = subprocess.run(
+            module_command("wireproof.spark.ingest", *words, "--", *runs), env=module_environment(), check=False
+        )
     context.exit(done.returncode)

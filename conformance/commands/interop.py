@@ -17,6 +17,7 @@ from wireproof.conformance.interop.results_page import PairingResult, show, writ
 from wireproof.conformance.model.targets import TargetError
 from wireproof.conformance.report.console import console_of
 from wireproof.conformance.report.outputs import OutputError
+from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run.probe import ProbeError, Spoken, detect
 from wireproof.conformance.run.processes import StartError as ServerStartError
 from wireproof.conformance.run.selection import SelectionError
@@ -79,7 +80,8 @@ def _played(name: str, out: Path | None, options: dict[str, Any]) -> int:
     console = console_of(quiet=options["quiet"])
     interop = Interop(load_suite(name), spoken, options["timeout"])
     try:
-        asyncio.run(interop.run(clients, servers, _ignored))
+        with waiting(lambda: f"{len(interop.results)} pairs played", quiet=options["quiet"]):
+            asyncio.run(interop.run(clients, servers, _ignored))
     except TOLD_WRONG:
         raise
     except Exception as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run.processes import module_command, module_environment
 
 
@@ -21,5 +22,6 @@ def command(context: click.Context, /, runs: tuple[Path, ...], out: Path, master
     The latest run of each implementation, version, profile and variant counts. Needs the extra: wireproof[spark].
     """
     arguments = [*map(str, runs), "--out", str(out), *(["--master", master] if master else [])]
-    done = subprocess.run(module_command("wireproof.spark.job", *arguments), env=module_environment(), check=False)
+    with waiting("Spark is at work"):
+        done = subprocess.run(module_command("wireproof.spark.job", *arguments), env=module_environment(), check=False)
     context.exit(done.returncode)

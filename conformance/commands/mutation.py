@@ -25,6 +25,7 @@ from wireproof.conformance.mutation.last_kills import default_file, write_last_k
 from wireproof.conformance.mutation.mutant_result import MutantResult
 from wireproof.conformance.mutation.mutation_run import MutationRun, ReferenceFailsError
 from wireproof.conformance.report.outputs import OutputError
+from wireproof.conformance.report.work_progress import Steps
 from wireproof.conformance.suite.cases import CaseError, load_suite
 from wireproof.mutants.mutant import Mutant
 from wireproof.mutants.registry import server_mutants
@@ -230,15 +231,20 @@ def _repeated(run: MutationRun, chosen: list[Mutant], options: _Options, console
     for number in range(1, options.repeat + 1):
         with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task(f"{run.profile} {run.variant}, run {number}", total=len(chosen))
-            advance = _advance(progress, task)
+            steps = Steps(len(chosen), "mutants", quiet=console.is_terminal or console.quiet)
+            advance = _advance(progress, task, steps)
             matrices.append(run.kill_matrix(chosen, advance, live=options.live and number == 1))
         if matrices[-1].differs_from(matrices[0]):
             raise ReferenceFailsError(f"run {number} differs from the first: {matrices[-1].differs_from(matrices[0])}")
     return matrices[0]
 
 
-def _advance(progress: Progress, task: TaskID) -> Callable[[MutantResult], None]:
-    return lambda result: progress.advance(task)
+def _advance(progress: Progress, task: TaskID, steps: Steps) -> Callable[[MutantResult], None]:
+    def advance(result: MutantResult) -> None:
+        progress.advance(task)
+        steps()
+
+    return advance
 
 
 def _complaints(console: Console, matrix: KillMatrix, options: _Options) -> list[Complaint]:

@@ -33,6 +33,12 @@ OPTIONS = (
         "--badge", type=click.Path(path_type=Path, dir_okay=False), help="Write a badge for shields.io there (JSON)."
     ),
     click.option(
+        "--requirements",
+        metavar="SET",
+        help="Requirement set that decides the exit code, such as throttr-7.3.2@1 (wireproof requirements list): what"
+        " is newer is played and shown, and fails nothing.",
+    ),
+    click.option(
         "--baseline",
         type=click.Path(path_type=Path),
         help="Known failures, a case or clause a line (wireproof baseline writes one); stale ones exit 4.",

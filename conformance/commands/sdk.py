@@ -14,6 +14,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.closing_report import RESULTS
 from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.selection_options import list_cases, selection_options
 from wireproof.conformance.commands.target_options import ended_by_signals
 from wireproof.conformance.commands.test import FAILURES, HARNESS, INTERRUPTED, PASSED, STALE, USAGE
@@ -79,6 +80,7 @@ def command(context: click.Context, /, name: str, **options: Any) -> None:
     """
     began = time.monotonic()
     try:
+        options = with_profile_of_set(name, options)
         list_cases(context, load_sdk_suite(name), options)
         with claimed(options["out"]) as working, ended_by_signals():
             code = _SdkTest(name, options, working, began).run()
@@ -118,7 +120,7 @@ class _SdkTest:
                 run = asyncio.run(self._play(stack))
             except KeyboardInterrupt:
                 return self._interrupted()
-            comparison = compare(baseline, self.records, [case.id for case in self.suite.cases], self.suite.clauses)
+            comparison = compare(baseline, self.records, known_cases(self.suite, run.asked), self.suite.clauses)
             code = self._code(comparison)
             if self._folder:
                 self._folder.finish(run.summary(self.records, code), self.records)
@@ -141,7 +143,8 @@ class _SdkTest:
         async with DriverProcess(ProcessTransport(words, log=self._log()), deadline=timeout) as driver:
             hello = await driver.start()
             run = self._run = self._who(hello)
-            cases = self._selected(run)
+            run.asked = asked_of(self.options, run.role, self.suite)
+            cases = run.asked.in_order(self._selected(run)) if run.asked else self._selected(run)
             evidence = Evidence(self.options["evidence"])
             folder = stack.enter_context(RunFolder(self.working, evidence=evidence)) if self.working else None
             self._folder = folder
@@ -226,7 +229,7 @@ class _SdkTest:
     def _code(self, comparison: Comparison) -> int:
         if comparison.new:
             return FAILURES
-        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in self.records):
+        if any(one["verdict"] == Verdict.HARNESS_ERROR and not one.get("not_required") for one in self.records):
             return HARNESS
         return STALE if comparison.is_out_of_date else PASSED
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run.processes import module_command, module_environment
 from wireproof.conformance.suite.clauses import load_clauses
 from wireproof.conformance.suite.documents import vectors_root
@@ -31,7 +32,8 @@ def command(context: click.Context, /, lake: str, out: str, days: int, master: s
         sentences.write_text(json.dumps(_sentences()), encoding="utf-8")
         words = ["--lake", lake, "--out", out, "--days", str(days), "--sentences", str(sentences)]
         words += ["--master", master] if master else []
-        code = subprocess.run(module_command("wireproof.spark.site", *words), env=module_environment(), check=False)
+        with waiting("Spark is at work"):
+            code = subprocess.run(module_command("wireproof.spark.site", *words), env=module_environment(), check=False)
     context.exit(code.returncode)
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from wireproof.conformance.commands.closing_report import closing_report
 from wireproof.conformance.commands.output_options import open_page, output_options
+from wireproof.conformance.commands.requirement_options import asked_of, known_cases, with_profile_of_set
 from wireproof.conformance.commands.resumed import earlier_results, resumed
 from wireproof.conformance.commands.segmentation_options import add_segmentation_options, segmentations_of
 from wireproof.conformance.commands.selection_options import (
@@ -49,6 +50,7 @@ from wireproof.conformance.report.console import (
 )
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
 from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
+from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
 from wireproof.conformance.run.probe import ProbeError, Spoken, ask_spoken, is_fresh_server, no_connection, version_of
@@ -115,6 +117,7 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
     if options["effort"]:
         _tell(f"--effort {options['effort']}: {EFFORTS[options['effort']].told}")
     try:
+        options = with_profile_of_set(name, options)
         list_cases(context, load_suite(name), options)
         options["out"] = options["resume"] or options["out"]
         if not options["resume"] and (earlier := earlier_results(options["out"])):
@@ -165,8 +168,10 @@ class _Test:
         if expression.strip():
             parse(expression, ids_of(self.suite))
         baseline = read_baseline(self.options["baseline"]) if self.options["baseline"] else NOTHING
-        run = self._who()
-        self._measure(run)
+        with waiting("asking the target what it speaks, and for its limits", quiet=self.console.quiet):
+            run = self._who()
+            run.asked = asked_of(self.options, run.role, self.suite)
+            self._measure(run)
         plan = Plan(run, self.suite, (), self.settings)
         plan.tell = _tell
         plan.cases = of_effort(self._selected(run, expression, level), self.options["effort"])
@@ -193,7 +198,7 @@ class _Test:
             except KeyboardInterrupt:
                 return self._interrupted(plan, [*earlier, *verdicts.finish()], folder)
             records = [*earlier, *verdicts.finish()]
-            comparison = compare(baseline, records, [case.id for case in self.suite.cases], self.suite.clauses)
+            comparison = compare(baseline, records, known_cases(self.suite, run.asked), self.suite.clauses)
             code = self._code(records, comparison)
             if folder:
                 folder.finish(run.summary(records, code), records)
@@ -370,7 +375,7 @@ class _Test:
     def _code(self, records: list[Record], comparison: Comparison) -> int:
         if comparison.new:
             return FAILURES
-        if any(one["verdict"] == Verdict.HARNESS_ERROR for one in records):
+        if any(one["verdict"] == Verdict.HARNESS_ERROR and not one.get("not_required") for one in records):
             return HARNESS
         return STALE if comparison.is_out_of_date else PASSED
 

@@ -25,6 +25,16 @@ def command() -> None:
     """Byte-exact vectors for codecs and servers in any language (docs/using-the-vectors.md)."""
 
 
+MANY = 100
+"""Cases that take longer than a person waits in silence."""
+
+
+def _tell(name: str) -> None:
+    """Say what is done, where it takes more than two seconds."""
+    if len(load_suite(name).cases) > MANY:
+        click.echo(f"wireproof: deriving the vectors of {name}", err=True)
+
+
 def _derive(name: str) -> Derived:
     """Return relative path -> text of every derived file of a protocol."""
     return {Path(name, FOLDER, f"{topic}.json"): canonical(one) for topic, one in derive(load_suite(name)).items()}
@@ -52,6 +62,7 @@ def build(name: str | None, out: Path | None) -> None:
     root = out or vectors_root()
     for one in _names(name):
         try:
+            _tell(one)
             derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None
@@ -74,6 +85,7 @@ def check(name: str | None) -> None:
     root = vectors_root()
     for one in _names(name):
         try:
+            _tell(one)
             derived, present = _derive(one), _present(one, root)
         except (CaseError, DeriveError) as error:
             raise _fail(error) from None

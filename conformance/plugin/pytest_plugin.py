@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from wireproof.conformance.model.targets import Address
     from wireproof.conformance.model.verdict import Level
     from wireproof.conformance.run.segmentation_sample import SegmentationChoice
-    from wireproof.conformance.suite.cases import Case
+    from wireproof.conformance.suite.cases import Case, Suite
+    from wireproof.conformance.suite.requirement_sets import Asked, RequirementSet
 
 SIMULATION = "simulation"
 WHOLE = "whole"
@@ -38,6 +39,10 @@ OPTIONS = {
     "--wireproof-level": ("may", "lowest level to play: must, should or may"),
     "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
     "--wireproof-feature": ("", "features the server has, with commas between; cases that need others are skipped"),
+    "--wireproof-requirements": (
+        "",
+        "requirement set, such as throttr-7.3.2@1; failures that it does not ask for skip",
+    ),
     "--wireproof-delivery": ("whole", "how cases are sent, too, each as an item of its own: sample, all, or names"),
 }
 
@@ -59,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _level(config)
         _choice(config)
         _features(config)
+        _wanted(config, _protocol(config))
         if target := _option(config, "target"):
             _address(target)
 
@@ -86,8 +92,8 @@ class Session:
 
         name, profile, variant = _spoken(config)
         self._address = _address(target)
-        self._run = Run(name, profile, variant, target, implementation=target)
         suite = load_suite(name)
+        self._run = Run(name, profile, variant, target, implementation=target, asked=_required(config, suite, profile))
         if self._address is not None:
             asyncio.run(ask_spoken(suite, self._address, _timeout(config), profile, variant))
         self._bounds = Bounds(MANY)
@@ -130,6 +136,8 @@ class Session:
             pytest.fail(f"{self._over}\n{explain(record)}", pytrace=False)
         if case.segmentation != WHOLE and (why := self._not_judged(case, record)):
             pytest.skip(why)
+        if record["verdict"] != "pass" and (reason := record.get("not_required")):
+            pytest.skip(f"not required ({reason}): {record['verdict']}: expected {record['expected']}")
         if record["verdict"] in ("unsupported", "untestable"):
             pytest.skip(f"{record['verdict']}: expected {record['expected']}, got {record['got']}")
         if record["verdict"] != "pass":
@@ -207,6 +215,28 @@ def explain(record: dict[str, Any]) -> str:
 def _option(config: pytest.Config, name: str) -> str:
     value = config.getoption(f"wireproof_{name}")
     return "" if value is None else str(value)
+
+
+def _required(config: pytest.Config, suite: Suite, profile: str) -> Asked | None:
+    """Return the requirement set that is asked for; `pytest.UsageError` where it is not of this profile."""
+    from wireproof.conformance.suite.requirement_sets import Asked
+    from wireproof.conformance.verdict.records import levels_of
+
+    wanted = _wanted(config, suite.protocol)
+    if wanted is not None and wanted.profile != profile:
+        name = wanted.name
+        raise pytest.UsageError(f"--wireproof-requirements: {name} is of profile {wanted.profile}, not of {profile}")
+    return Asked(wanted, "server", levels_of(suite, profile)) if wanted else None
+
+
+def _wanted(config: pytest.Config, protocol: str) -> RequirementSet | None:
+    from wireproof.conformance.suite.requirement_sets import RequirementSetError, read_set
+
+    name = _option(config, "requirements")
+    try:
+        return read_set(name, [protocol]) if name else None
+    except RequirementSetError as error:
+        raise pytest.UsageError(f"--wireproof-requirements: {error}") from None
 
 
 def _address(target: str) -> Address | None:

@@ -10,7 +10,7 @@ begins the reason. Blank lines and lines of `#` alone are kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from wireproof.conformance.model.verdict import GREEN, Level, Verdict
@@ -19,10 +19,12 @@ from wireproof.conformance.verdict.causes import Cause, causes_of
 from wireproof.conformance.verdict.records import Record
 
 __all__ = [
-    "Baseline", "BaselineError", "Comparison", "Entry", "compare", "failing", "pruned", "read_baseline",
+    "Baseline", "BaselineError", "Comparison", "Entry", "beyond", "compare", "failing", "pruned", "read_baseline",
     "written_baseline",
 ]  # fmt: skip
 
+SHOWN = 10
+"""Cases that a line names."""
 SOMETIMES = "passes sometimes"
 HEAD = "# Known failures: a case or clause a line, `passes sometimes` behind one that is not always wrong, # reason\n"
 
@@ -73,6 +75,8 @@ class Comparison:
     """Entries of it that are no case or clause of this version."""
     known: tuple[str, ...] = ()
     """Cases that fail and are forgiven."""
+    beyond: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Why the requirement set does not ask for something -> the cases that fail it."""
     hints: tuple[str, ...] = ()
     """Behind each unknown entry: which name it may have meant."""
 
@@ -92,6 +96,9 @@ class Comparison:
         ]
         if self.known:
             found.append(f"{len(self.known)} cases fail as the baseline says, {len(self.new)} others fail")
+        for why, cases in self.beyond.items():
+            more = ", …" if len(cases) > SHOWN else ""
+            found.append(f"{len(cases)} not required ({why}): {', '.join(cases[:SHOWN])}{more}")
         return found
 
 
@@ -118,12 +125,25 @@ def _entry(line: str) -> Entry | None:
 
 
 def failing(records: Iterable[Record]) -> list[Record]:
-    """Return the records that make a run red: MUST or SHOULD, not green, not the harness's own fault."""
+    """Return the records that make a run red: a MUST or SHOULD that the requirement set asks for, not green, and not
+    the harness's own fault."""
     return [
         one
         for one in records
-        if one["level"] != Level.MAY and one["verdict"] not in GREEN and one["verdict"] != Verdict.HARNESS_ERROR
+        if one["level"] != Level.MAY
+        and one["verdict"] not in GREEN
+        and one["verdict"] != Verdict.HARNESS_ERROR
+        and not one.get("not_required")
     ]
+
+
+def beyond(records: Iterable[Record]) -> dict[str, list[str]]:
+    """Return why the requirement set does not ask for something -> the cases that fail it, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for one in records:
+        if one.get("not_required") and failing([{**one, "not_required": ""}]):
+            found.setdefault(one["not_required"], {})[one["case"]] = None
+    return {why: list(cases) for why, cases in found.items()}
 
 
 def compare(
@@ -145,6 +165,7 @@ def compare(
         tuple(sorted(stale)),
         tuple(unknown),
         tuple(sorted(bad & forgiven)),
+        beyond(records),
         tuple(near(name, [*cases, *known_clauses]) for name in unknown),
     )
 

@@ -70,7 +70,7 @@ def _result(cause: Cause, rules: Sequence[str], out: Path | None) -> dict[str, o
     return {
         "ruleId": cause.clause,
         "ruleIndex": rules.index(cause.clause),
-        "level": "error" if first["level"] == Level.MUST else "warning",
+        "level": "note" if cause.not_required else "error" if first["level"] == Level.MUST else "warning",
         "message": {"text": f"{named(first)}: {'; '.join(cause_lines(cause, named_in='run.json'))}"},
         "locations": [
             {
@@ -88,6 +88,7 @@ def badge(run: Run, records: Sequence[Record], out: Path | None = None) -> dict[
     parts, bad = list[str](), set[Level]()
     for level in (Level.MUST, Level.SHOULD):
         mine = [one for one in records if one["level"] == level and one["delivery"] == WHOLE.name]
+        mine = [one for one in mine if not one.get("not_required")]
         if mine:
             parts.append(f"{level} {score(mine).split(' ')[0]}")
             bad |= {level} if any(one["verdict"] not in GREEN for one in mine) else set()
@@ -99,7 +100,7 @@ def badge(run: Run, records: Sequence[Record], out: Path | None = None) -> dict[
 def github_annotations(records: Sequence[Record]) -> Iterator[str]:
     """Yield a GitHub annotation for each of the first causes."""
     for cause in _shown(records)[:MOST]:
-        kind = "error" if cause.first["level"] == Level.MUST else "warning"
+        kind = "notice" if cause.not_required else "error" if cause.first["level"] == Level.MUST else "warning"
         title = _property(f"{cause.clause} {named(cause.first)}")
         yield f"::{kind} title={title}::{_escaped('; '.join(cause_lines(cause)))}"
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from wireproof.conformance.model.verdict import GREEN, UNSCORED, Guilty, Level, Verdict
 from wireproof.conformance.monitor.blame import MONITOR
 from wireproof.conformance.player.concurrency import drawn
-from wireproof.conformance.report.baseline import failing
+from wireproof.conformance.report.baseline import beyond, failing
 from wireproof.conformance.report.clause_sentences import sentence_of
 from wireproof.conformance.run.segmentation_sample import Tally
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
@@ -47,6 +47,8 @@ MAX_CAUSE = 600
 """Characters of one line about a cause."""
 MAX_TEXT = 300
 """Characters of an expectation or answer shown; records hold all of it."""
+FIRST_LINE = 1.0
+"""Seconds after which the first line of progress comes, where the output is not a terminal."""
 WIDE = 200
 """Columns where the output is not a terminal: lines in a file or a CI log are not wrapped."""
 
@@ -82,8 +84,9 @@ class LiveProgress:
         return self
 
     def _print_lines(self) -> None:
-        began = time.monotonic()
-        while not self._over.wait(self._every):
+        began, wait = time.monotonic(), min(FIRST_LINE, self._every)
+        while not self._over.wait(wait):
+            wait = self._every
             counts = dict(self._counts)
             shown = ", ".join(f"{number} {name}" for name, number in counts.items()) or "none ended yet"
             line = f"{time.monotonic() - began:.0f} s: {sum(counts.values())} of {self._total} plays: {shown}"
@@ -141,6 +144,8 @@ def cause_lines(cause: Cause, *, named_in: str = "") -> list[str]:
     lines = [f"{cause.kind} [{cause.clause}] {what[:MAX_TEXT]}"]
     if cause.common:
         lines.append(f"what shows it sends {' and '.join(cause.common)}")
+    if why := cause.not_required:
+        lines.append(f"not required: {why}")
     if following := cause.following:
         more = f", … (all are in {named_in})" if named_in and len(following) > MAX_FOLLOWING else ""
         lines.append(f"{len(following)} more follow from it: {', '.join(following[:MAX_FOLLOWING])}{more}")
@@ -289,6 +294,8 @@ def closing_line(result: str, records: Sequence[Record], run: Run, folder: objec
     ours = sum(one["verdict"] == Verdict.HARNESS_ERROR for one in records)
     left = f"; {unplayed} not played" if unplayed else ""
     faulty = f"; {ours} harness error{'s' if ours > 1 else ''}" if ours else ""
+    more = sum(map(len, beyond(records).values()))
+    left += f"; {more} failed that are not required" if more else ""
     partial = f"; partial: {'; '.join(run.partial)}" if run.partial else ""
     return (
         f"{result}: {counted}; {failed} MUST or SHOULD failed{left}{faulty}; namespace {run.namespace}{partial}{where}"

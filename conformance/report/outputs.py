@@ -155,7 +155,10 @@ def write_junit(path: Path, run: Run, records: Sequence[Record]) -> None:
         tag = _junit_tag(record, causes)
         if tag:
             counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
-            message = f"{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
+            why = f"not required ({record['not_required']}): " if record.get("not_required") else ""
+            message = (
+                f"{why}{record['verdict']} [{record['blamed'] or record['clauses'][0]}] expected {record['expected']}"
+            )
             if (follows := followed.get(id(record))) is not None:
                 message += f"; follows from {named(follows.first)}"
             node = ElementTree.SubElement(case, tag, message=xml_text(message), type=record["verdict"])
@@ -182,7 +185,12 @@ def _causes_first(records: Sequence[Record], causes: Sequence[Cause]) -> list[Re
 
 
 def _junit_tag(record: Record, causes: Sequence[Cause]) -> str:
-    """Return the tag of a play that did not pass; a failed precondition that nothing explains is a failure."""
+    """Return the tag of a play that did not pass; a failed precondition that nothing explains is a failure.
+
+    What a requirement set does not ask for is skipped.
+    """
+    if record.get("not_required"):
+        return "" if record["verdict"] == Verdict.PASS else "skipped"
     if record["level"] != Level.MAY and any(
         cause.kind is CauseKind.PRECONDITION and cause.first is record for cause in causes
     ):

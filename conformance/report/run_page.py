@@ -27,7 +27,7 @@ TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 
 SHOWN = (
     *("record_id", "case", "title", "group", "level", "clauses", "verdict", "blamed", "guilty", "delivery"),
-    *("step", "byte", "expected", "got", "observed", "duration_us"),
+    *("step", "byte", "expected", "got", "observed", "duration_us", "not_required"),
 )
 """What the page itself has of each record; expectation and answer only of those that did not pass."""
 MOST_TEXT = 2000
@@ -70,7 +70,7 @@ def write_page(
 
 
 def _row(record: Record) -> dict[str, Any]:
-    row = {name: record[name] for name in SHOWN}
+    row: dict[str, Any] = {name: record.get(name) for name in SHOWN}
     if record["verdict"] == Verdict.PASS:
         del row["expected"], row["got"]
     for name in ("expected", "got"):

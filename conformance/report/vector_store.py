@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from hashlib import sha256
@@ -33,19 +33,24 @@ def derived_folder(name: str) -> Path:
     return vectors_root() / name / FOLDER
 
 
-def vectors_of(name: str, profile: str, variant: str) -> tuple[Document, ...]:
+def vectors_of(name: str, profile: str, variant: str, ids: Collection[str] = ()) -> tuple[Document, ...]:
     """Return the vectors of one profile and variant, a document a topic, by topic.
 
+    With `ids`, of files only those that hold one of them.
     Raises `CaseError` or `DeriveError` if there are no files and the cases cannot be read or derived.
     """
     folder = derived_folder(name)
-    found = _stored(folder, profile, variant) if folder.is_dir() else _cached(name, profile, variant)
+    found = _stored(folder, profile, variant, ids) if folder.is_dir() else _cached(name, profile, variant)
     return tuple(sorted(found, key=lambda document: str(document["topic"])))
 
 
-def _stored(folder: Path, profile: str, variant: str) -> Iterator[Document]:
+def _stored(folder: Path, profile: str, variant: str, ids: Collection[str]) -> Iterator[Document]:
+    wanted = [json.dumps(one) for one in ids]
     for path in sorted(folder.glob("*.json")):
-        if document := selected(json.loads(path.read_text(encoding="utf-8")), profile, variant):
+        text = path.read_text(encoding="utf-8")
+        if wanted and not any(one in text for one in wanted):
+            continue
+        if document := selected(json.loads(text), profile, variant):
             yield document
 
 

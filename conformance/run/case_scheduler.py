@@ -124,8 +124,8 @@ class CaseScheduler:
     async def run(self) -> None:
         """Play everything."""
         mine = [case for case in self.plan.cases if case is not self.plan.stays_up]
-        for alone in (True, False):
-            await self._all([case for case in mine if case.exclusive == alone and not case.budget])
+        for part, alone in self.plan.parts([case for case in mine if not case.budget]):
+            await self._all(part)
             await self._other_segmentations(alone=alone)
         await self.play_held_back()
         self._report_losses()

@@ -22,7 +22,7 @@ from wireproof.conformance.run.probe import (
     version_of,
     what_is_answered,
 )
-from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.cases import load_probe
 
 __all__ = ["Identity", "identified"]
 
@@ -47,6 +47,8 @@ async def identified(address: Address, names: Sequence[str], timeout: float) -> 
 
     `timeout`: seconds for any one answer. Raises `OSError` when nothing listens.
     """
+    for name in names:
+        load_probe(name)  # now: what takes time to read must not make answers seem late
     answers = await asyncio.gather(*(_spoken(address, name, timeout) for name in names))
     found, refused = list[Identity](), dict[str, str]()
     for name, spoken in zip(names, answers, strict=True):
@@ -64,13 +66,13 @@ async def identified(address: Address, names: Sequence[str], timeout: float) -> 
 async def _spoken(address: Address, name: str, timeout: float) -> list[Spoken] | str:
     """Return what a server may speak of one protocol, or why it speaks none."""
     try:
-        return await detected(load_suite(name), address, timeout)
+        return await detected(load_probe(name), address, timeout)
     except ProbeError as error:
         return str(error).split("; name the profile")[0].removeprefix(f"{address} ")
 
 
 async def _examined(address: Address, name: str, known: Sequence[Spoken], timeout: float) -> Identity | str:
-    suite, (spoken, *others) = load_suite(name), known
+    suite, (spoken, *others) = load_probe(name), known
     reply = await what_is_answered(suite, address, spoken, timeout)
     if reply is None:
         return f"answers as {spoken.profile} {spoken.variant}, and then nothing that can be read"

@@ -6,7 +6,7 @@ import asyncio
 import re
 import ssl
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -92,6 +92,17 @@ class Plan:
         """The case that stands for the whole run: it fails when the target ended and no case is known to do it."""
         wanted = self.suite.probe.get("stays_up")
         return next((case for case in self.suite.cases if case.id == wanted), None)
+
+    def parts(self, cases: Sequence[Case]) -> Iterator[tuple[list[Case], bool]]:
+        """Yield cases in the order in which they are played, and whether each of them is played alone.
+
+        What a requirement set does not ask for comes last: it must not disturb what decides.
+        """
+        asked = self.run.asked
+        last = {one.id for one in cases if asked is not None and asked.why_not(one.id)}
+        for later in (False, True) if last else (False,):
+            for alone in (True, False):
+                yield [one for one in cases if (one.id in last) is later and one.exclusive is alone], alone
 
     def player(self, case: Case, attempt: int = 0) -> Player:
         """Return a fresh player of `case`; each attempt has keys of its own."""

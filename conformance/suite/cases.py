@@ -22,8 +22,8 @@ from wireproof.conformance.suite.sequence_documents import load_sequences
 from wireproof.conformance.suite.sequences import Sequence
 
 __all__ = [
-    "Case", "CaseError", "Clause", "Frame", "Suite", "cases_in", "frames_in", "load_suite", "sdk_cases_in",
-    "vectors_root",
+    "Case", "CaseError", "Clause", "Frame", "Suite", "cases_in", "frames_in", "load_probe", "load_suite",
+    "sdk_cases_in", "vectors_root",
 ]  # fmt: skip
 
 
@@ -80,6 +80,18 @@ def load_suite(protocol: str, *, triples: bool = False) -> Suite:
     _check_ids(ids, _retired(folder / "retired.txt"))
     probe, parameters = read_document(folder / "probe.yaml"), load_parameters(folder / "parameters.yaml")
     return Suite(protocol, clauses, cases, frames, probe, ladder, features, parameters, sequences)
+
+
+@cache
+def load_probe(protocol: str) -> Suite:
+    """Return as much of a suite as it takes to ask a server what it speaks: no clauses, cases or frames.
+
+    Raises `CaseError` where its file is wrong.
+    """
+    folder = vectors_root() / protocol
+    features, parameters = load_features(folder / "features.yaml"), load_parameters(folder / "parameters.yaml")
+    probe = read_document(folder / "probe.yaml")
+    return Suite(protocol, {}, (), (), probe, features=features, parameters=parameters)
 
 
 def _check_ids(named: Iterable[tuple[str, str]], retired: frozenset[str]) -> None:

@@ -110,7 +110,7 @@ class Connection(Part, frozen=True):
     fields: dict[str, Value] = msgspec.field(default_factory=dict)
 
 
-class SdkStep(Typed, frozen=True, kw_only=True):
+class SdkStep(Typed, frozen=True, kw_only=True, omit_defaults=True):
     """What every step of a case for SDKs may have beside its verb."""
 
     clause: str | None = None

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import msgspec
 
@@ -58,11 +59,17 @@ def _mapping(found: Mapping[str, object]) -> dict[str, Node]:
 def _fields(spec: msgspec.Struct) -> dict[str, Node]:
     """Return the fields that are not as they are where nothing is written."""
     found: dict[str, Node] = {}
-    for one in msgspec.structs.fields(spec):
-        value = getattr(spec, one.name)
-        if value not in (one.default, {}):
-            found[one.encode_name] = as_written(value)
+    for name, written, default in _layout(type(spec)):
+        value = getattr(spec, name)
+        if value not in (default, {}):
+            found[written] = as_written(value)
     return found
+
+
+@cache
+def _layout(kind: type[msgspec.Struct]) -> list[tuple[str, str, object]]:
+    """Return name, written name and default of each field."""
+    return [(one.name, one.encode_name, one.default) for one in msgspec.structs.fields(kind)]
 
 
 def _step(step: Step) -> dict[str, Node]:

@@ -84,6 +84,12 @@ class Cause:
         return str(self.first["blamed"] or self.first["clauses"][0])
 
     @property
+    def not_required(self) -> str:
+        """Why none of its plays decides the exit code (a requirement set does not ask for them); "" where one does."""
+        reasons = [str(one.get("not_required") or "") for one in self.records]
+        return reasons[0] if all(reasons) else ""
+
+    @property
     def process(self) -> Mapping[str, Any]:
         """What is known of the process that died or answered nobody; empty for all others."""
         return _process(self.first) or {}
@@ -119,6 +125,7 @@ class Cause:
             "got": first["got"],
             **words,
             **({"hang": dict(_extra(first)["hang"])} if _extra(first).get("hang") else {}),
+            **({"not_required": self.not_required} if self.not_required else {}),
             **({"requests": self.common} if self.common else {}),
             "following": self.following,
         }
@@ -127,6 +134,8 @@ class Cause:
 def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
+    What decides nothing (`not_required`) comes last.
+
     Each record that neither passed nor is unsupported is in exactly one of them.
     """
     groups = _Groups([one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)])
@@ -134,9 +143,9 @@ def causes_of(records: Iterable[Record]) -> list[Cause]:
     return sorted(found, key=_rank)
 
 
-def _rank(cause: Cause) -> tuple[int, int, int, str]:
+def _rank(cause: Cause) -> tuple[bool, int, int, int, str]:
     level = min(list(Level).index(Level(one["level"])) for one in cause.records[: cause.shown_by])
-    return list(CauseKind).index(cause.kind), level, -len(cause.records), cause.first["case"]
+    return bool(cause.not_required), list(CauseKind).index(cause.kind), level, -len(cause.records), cause.first["case"]
 
 
 @dataclass

@@ -6,6 +6,7 @@ Schemas: `reports/schema/record.schema.json` and `run.schema.json`.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import secrets
@@ -21,6 +22,7 @@ from wireproof.conformance.model.outcome import Outcome
 from wireproof.conformance.model.trace import Kind, Trace, TraceEvent
 from wireproof.conformance.model.verdict import Level, Verdict
 from wireproof.conformance.suite.cases import Case, Suite
+from wireproof.conformance.suite.requirement_sets import Asked
 from wireproof.conformance.suite.segmentation import SEGMENTATIONS, WHOLE
 from wireproof.conformance.verdict.causes import causes_of
 
@@ -34,6 +36,9 @@ SHOWN_EVENTS = 4000
 """Events of one play kept in a record; of more, the first, the last and all figures are, and a line that says so."""
 MOST_TITLE = 56
 """Characters of the title of a pass, whose evidence nobody asked for; the case has all of it."""
+LARGEST_PASS = 600
+"""Bytes of the line of a pass: of the title there is as much as fits, but always `LEAST_TITLE` characters."""
+LEAST_TITLE = 12
 DIRECTIONS = {Kind.SENT: "sent", Kind.RECEIVED: "received"}
 Record = dict[str, Any]
 LEFT_OUT: Mapping[str, Any] = {
@@ -73,6 +78,8 @@ class Run:
     """Why the run does not hold all cases, as far as it is known yet: a selection, an end before the last case."""
     cases: int | None = None
     """How many cases a complete run has, played whole; None where nobody counted."""
+    asked: Asked | None = None
+    """The requirement set that decides the exit code; None: every MUST and SHOULD does."""
     namespace: str = field(default_factory=lambda: secrets.token_hex(3))
     run_id: str = field(default_factory=lambda: secrets.token_hex(8))
     started_at: str = field(default_factory=now_text)
@@ -127,6 +134,11 @@ def level_of(case: Case, suite: Suite, profile: str) -> Level:
     own = case.level or suite.clauses[case.clauses[0]].levels[profile]
     asked = suite.clauses[case.asked_by].levels.get(profile, own) if case.asked_by else own
     return max(own, asked, key=list(Level).index)
+
+
+def levels_of(suite: Suite, profile: str) -> dict[str, tuple[Case, Level]]:
+    """Return case id -> case and level, of those of a profile."""
+    return {one.id: (one, level_of(one, suite, profile)) for one in suite.cases if profile in one.profiles}
 
 
 def weigh(outcome: Outcome, level: Level) -> Verdict:
@@ -192,9 +204,33 @@ def compact(record: Record) -> Record:
     if record.get("verdict") != Verdict.PASS:
         return record
     kept = {name: value for name, value in record.items() if name not in LEFT_OUT or value not in (None, [], {})}
-    if len(kept.get("title", "")) > MOST_TITLE:
-        kept["title"] = kept["title"][:MOST_TITLE].rstrip() + "…"
+    title = str(kept.get("title", ""))
+    beyond = len(line_of(kept)) - LARGEST_PASS
+    most = min(MOST_TITLE, max(LEAST_TITLE, len(title) - beyond - len("…".encode()))) if beyond > 0 else MOST_TITLE
+    if len(title) > most:
+        kept["title"] = title[:most].rstrip() + "…"
     return kept
+
+
+def line_of(record: Record) -> bytes:
+    """Return a record as its line of `records.jsonl`."""
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return text.encode(errors="backslashreplace")
+
+
+def _why_not(run: Run, case: Case, outcome: Outcome) -> dict[str, str]:
+    """Return, as a field of a record, why a play decides nothing; empty where it does.
+
+    What stands for ends of the target decides nothing where only such cases were under way at each of them.
+    """
+    if run.asked is None:
+        return {}
+    ends = outcome.extra.get("ends")
+    why = run.asked.why_not(case.id, case.segmentation)
+    if not why and ends:
+        reasons = [run.asked.why_none(one["under_way"]) for one in ends]
+        why = reasons[0] if all(reasons) else ""
+    return {"not_required": why} if why else {}
 
 
 def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us: int) -> Record:
@@ -235,5 +271,6 @@ def record(run: Run, suite: Suite, case: Case, outcome: Outcome, *, duration_us:
         "duration_us": duration_us,
         "run_cases": run.cases,
         "partial": "; ".join(run.partial) or None,
+        **_why_not(run, case, outcome),
         "extra": {**(outcome.place.fields if outcome.place else {}), **outcome.extra},
     }

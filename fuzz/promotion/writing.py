@@ -18,7 +18,8 @@ from wireproof.fuzz.promotion.entry import PromotionError, check_frame, conformi
 __all__ = ["add", "keep_input", "regressions"]
 
 HEADS = {
-    "cases": "# What fuzzing found, written by `wireproof fuzz promote`; `found` says where each comes from.\n",
+    "cases": "# What fuzzing found (`wireproof fuzz promote`; `found` says where each comes from), or captures had\n"
+    "# (`wireproof check-capture --case`).\n",
     "frames": "# Frames that fuzzing found, written by `wireproof fuzz promote`.\n",
 }
 

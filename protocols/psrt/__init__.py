@@ -43,6 +43,7 @@ PROTOCOL = Protocol(
             tls=True,
             half_closes=False,
             requests=CONTROL,
+            continued={PublishRepl: (ReplData, "code", ResponseCode.OK_WAITING)},
             keeps_alive=True,
         ),
         "data": Link(
@@ -61,6 +62,7 @@ PROTOCOL = Protocol(
             ),
             transport="datagram",
             requests=DATAGRAMS,
+            told_by={(Datagram, "encryption"): Encryption.PLAIN},
         ),
     },
     names={"code": ResponseCode, "op": DatagramOperation, "mode": Mode, "encryption": Encryption},

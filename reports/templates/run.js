@@ -79,6 +79,7 @@
         words ? el("p", {}, words) : "",
         cause.expected ? el("p", {}, el("span", { class: "soft" }, "expected "), cause.expected) : "",
         cause.got ? el("p", {}, el("span", { class: "soft" }, "got "), cause.got) : "",
+        cause.not_required ? el("p", {}, `not required: ${cause.not_required}`) : "",
         cause.requests ? el("p", {}, `what shows it sends ${cause.requests.join(" and ")}`) : "",
         el("p", {}, "smallest play: ", record ? link(record) : cause.case),
         cause.following.length ? el("details", {}, el("summary", {}, `${cause.following.length} more follow from it`), el("p", {}, cause.following.map((id) => {
@@ -98,7 +99,7 @@
   }
 
   function cases() {
-    const rows = records.map((record) => [record, el("tr", {}, el("td", {}, verdict(record.verdict)), el("td", { class: "soft" }, record.level),
+    const rows = records.map((record) => [record, el("tr", {}, el("td", {}, verdict(record.verdict), record.not_required && !GREEN.includes(record.verdict) ? el("div", { class: "soft" }, "not required") : ""), el("td", { class: "soft" }, record.level),
       el("td", {}, el("a", { class: "id", href: `#${record.record_id}` }, named(record)), el("div", { class: "soft" }, record.title)), el("td", { class: "clauses" }, el("span", { class: "mono" }, clauseOf(record)), el("div", { class: "soft" }, (clauses[clauseOf(record)] || {}).text || "")))]);
     const count = el("output", { "aria-live": "polite" });
     const show = () => {
@@ -148,10 +149,14 @@
     })));
   }
 
+  const quoted = (text) => (/^[\w.\/:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
   function again(record) {
     const how = record.delivery === "whole" ? "" : ` --segmentation ${record.delivery}`;
-    const spoken = `${run.protocol}%s --profile ${run.profile} --variant ${run.variant} -k ${/^[\w.\/-]+$/.test(record.case) ? record.case : `'${record.case}'`}${how}`;
-    return run.role === "client" ? `wireproof test-sdk ${spoken.replace("%s", " --driver DRIVER")}` : `wireproof test ${spoken.replace("%s", ` ${run.target}`)}`;
+    const spoken = `--profile ${run.profile} --variant ${run.variant} -k ${quoted(record.case)}${how}`;
+    const started = (run.options || {}).target_command;
+    const target = run.role === "client" ? `--driver ${quoted(run.target)}` : started ? `--target-command ${quoted(started)}` : run.target;
+    return `wireproof ${run.role === "client" ? "test-sdk" : "test"} ${run.protocol} ${target} ${spoken}`;
   }
 
   function bundle(record) {
@@ -177,7 +182,7 @@
       el("dl", {}, fact("level", record.level), fact("expected", shown(record.expected)), fact("got", shown(record.got)), fact("observed", record.observed),
         fact("differs at", record.byte === undefined ? undefined : `byte ${record.byte} of ${run.role === "client" ? "what it sent" : "the reply"}`),
         fact("step", record.step === undefined ? undefined : String(record.step)), fact("fault", GREEN.includes(record.verdict) ? undefined : record.guilty || "target"),
-        fact("took", `${(record.duration_us / 1000).toFixed(1)} ms`), fact("record", record.record_id)),
+        fact("not required", record.not_required), fact("took", `${(record.duration_us / 1000).toFixed(1)} ms`), fact("record", record.record_id)),
       cause && cause.record_id !== record.record_id && !GREEN.includes(record.verdict) ? el("p", {}, "It follows from ", byId.has(cause.record_id) ? link(byId.get(cause.record_id)) : cause.case, ".") : "",
       others.length ? el("p", {}, "The same case otherwise: ", others.map((one) => [verdict(one.verdict), " ", link(one), " "])) : "",
       el("h3", {}, "Play it again"), el("pre", { class: "line", tabindex: 0 }, again(record)), bundle(record),

@@ -6,7 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from wireproof.cli import command
+from wireproof.conformance.commands import explanation
 from wireproof.conformance.suite.cases import load_suite
+from wireproof.protocols import protocol_names
 
 
 def said(*words: str, code: int = 0) -> str:
@@ -51,3 +53,16 @@ def test_cases_are_listed_without_a_target() -> None:
     assert "cases of throttr" in text
     assert "names like it: query/missing" in said("test", "throttr", "--list", "-k", "query/missin_", code=2)
     assert "sdk-query/keys.1" in said("test-sdk", "throttr", "--driver", "x", "--list", "-k", "sdk-query")
+
+
+@pytest.mark.parametrize(
+    ("identifier", "protocols"),
+    [
+        ("thr-query-4", ["throttr"]),
+        ("sealed/published.AES_256_GCM", ["psrt"]),
+        ("robustness/stays-up", protocol_names()),
+        ("THR-QERY-4", protocol_names()),
+    ],
+)
+def test_only_the_protocols_that_may_have_an_id_are_loaded(identifier: str, protocols: list[str]) -> None:
+    assert [one.suite.protocol for one in explanation._known(identifier)] == protocols

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,8 @@ from wireproof.cli import command
 from wireproof.conformance.commands import doctor
 from wireproof.conformance.run.identify import Identity, identified
 from wireproof.conformance.run.probe import Spoken, is_fresh_server
-from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite import cases
+from wireproof.conformance.suite.cases import load_probe, load_suite
 from wireproof.protocols import protocol_names
 
 
@@ -37,6 +39,19 @@ def test_a_server_is_known_among_all_protocols_and_left_as_it_was() -> None:
     assert found[0].evidence[0] == "443 bytes answer the question for profile and variant"
     assert refused.keys() == {*protocol_names()} - {"throttr"}
     assert fresh
+
+
+def test_it_reads_no_cases_and_takes_less_than_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> float:
+        async with servers.reference("7.3.2", "uint32") as address:
+            began = time.monotonic()
+            await identified(address, protocol_names(), 0.8)
+            return time.monotonic() - began
+
+    load_probe.cache_clear()
+    monkeypatch.setattr(cases, "read_cases", lambda *_: pytest.fail("cases were read"))
+
+    assert asyncio.run(main()) < 2.0
 
 
 def test_a_stranger_is_told_with_what_came() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from scapy.utils import rdpcap, wrpcap
 
@@ -13,6 +14,8 @@ from wireproof.cli import command
 from wireproof.conformance.interop.captured_streams import captured_connections
 from wireproof.conformance.model.trace import Kind, TraceEvent
 from wireproof.conformance.report.capture import write_capture
+from wireproof.conformance.report.derived_vectors import Deriver
+from wireproof.conformance.suite.cases import cases_in, load_suite
 
 QUERY, REPLY = bytes.fromhex("02016b"), bytes.fromhex("010500040100")
 """Of Throttr uint16."""
@@ -90,3 +93,29 @@ def test_what_cannot_be_judged_is_told(tmp_path: Path) -> None:
     assert "is no capture" in said(tmp_path / "text", code=2)
     assert "no TCP connection to judge" in said(source, "--port", "1", code=2)
     assert "no TCP connection to judge" in said(altered(source, tmp_path / "late.pcap", (3, 4, 5, 6)), code=2)
+
+
+def test_an_exchange_becomes_a_case_that_a_right_server_passes(tmp_path: Path) -> None:
+    case = tmp_path / "found.yaml"
+    pieces = [(Kind.SENT, QUERY), (Kind.RECEIVED, b"\x07")]
+    text = said(capture(tmp_path / "a.pcapng", *pieces), "--variant", "uint16", "--case", str(case), code=1)
+    suite = load_suite("throttr")
+    (found,) = cases_in(yaml.safe_load(case.read_text()), suite.context, "found.yaml")
+
+    assert f"{case}: case {found.id}" in text
+    assert found.id.startswith("captured/thr-")
+    assert found.title.startswith("Captured from 127.0.0.1:")
+    assert found.variants == ("uint16",)
+    assert "refused" in case.read_text() or "STATUS" in case.read_text()
+    assert Deriver(suite, found.profiles[0], "uint16").conversation(found) is not None
+
+    again = said(tmp_path / "a.pcapng", "--variant", "uint16", "--case", str(tmp_path / "b.yaml"), code=1)
+    assert found.id in again
+
+
+def test_a_case_of_a_right_exchange_needs_a_clause(tmp_path: Path) -> None:
+    source, case = capture(tmp_path / "right.pcapng", *RIGHT), str(tmp_path / "found.yaml")
+
+    assert "with --clause" in said(source, "--case", case, code=2)
+    assert "did you mean THR-QUERY-4" in said(source, "--case", case, "--clause", "THR-QUERY4", code=2)
+    assert "case captured/thr-query-4-" in said(source, "--case", case, "--clause", "THR-QUERY-4")

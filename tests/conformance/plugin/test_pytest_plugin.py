@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from tests.conformance.threads import in_thread, in_thread_service
 from wireproof.conformance.model.verdict import Level
 from wireproof.conformance.run.processes import module_command, module_environment, running_server
 from wireproof.conformance.run.selection import select
+from wireproof.conformance.suite import requirement_sets
 from wireproof.conformance.suite.cases import load_suite
 
 pytest_plugins = ["pytester"]
@@ -248,3 +250,32 @@ def test_nothing_is_loaded_for_suites_that_do_not_ask() -> None:
     )  # fmt: skip
 
     assert done.stdout == "wireproof.conformance.plugin wireproof.conformance.plugin.pytest_plugin\n"
+
+
+def test_a_failure_that_the_requirement_set_does_not_ask_for_is_skipped(
+    pytester: pytest.Pytester, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (
+        "--wireproof-target",
+        wrong,
+        "--wireproof-requirements",
+        "throttr-7.1.0@1",
+        "-k",
+        "query/quota-last-stored",
+    )
+    strict = run(pytester, *words).parseoutcomes()
+    found = requirement_sets.read_set("throttr-7.1.0@1", ["throttr"])
+    monkeypatch.setattr(requirement_sets, "read_set", lambda name, protocols: replace(found, cases={}))
+    lenient = run(pytester, *words).parseoutcomes()
+
+    assert strict["failed"] > 0
+    assert "failed" not in lenient
+    assert lenient["skipped"] == strict["failed"]
+
+
+@pytest.mark.parametrize(("name", "told"), [("throttr-7@1", "did you mean"), ("throttr-7.3.2@1", "is of profile")])
+def test_a_requirement_set_that_does_not_fit_is_told(pytester: pytest.Pytester, name: str, told: str) -> None:
+    result = run(pytester, "--wireproof-target", "simulation", "--wireproof-requirements", name, "-k", "query/status")
+
+    assert result.ret != 0
+    assert told in result.stdout.str() + result.stderr.str()

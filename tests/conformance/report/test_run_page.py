@@ -195,3 +195,19 @@ def test_a_browser_marks_the_byte_and_says_what_is_expected(tmp_path: Path) -> N
     assert "In the answer to QUERY the field quota must be 7, and was 5." in play
     assert '<mark title="byte 1">05</mark>' in play
     assert ">07</code>" in play
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+def test_the_line_that_plays_it_again_starts_the_server_that_was_started(tmp_path: Path) -> None:
+    written(tmp_path, WRONG)
+    page = tmp_path / "index.html"
+    text = page.read_text(encoding="utf-8")
+    (found,) = [one for one in text.splitlines() if one.startswith("window.wireproof = {data:")]
+    data = json.loads(found.removeprefix("window.wireproof = {data: ").removesuffix("};"))
+    data["run"]["options"] = {"target_command": "it's mine --port {port}"}
+    page.write_text(text.replace(found, f"window.wireproof = {{data: {json.dumps(data)}}};"), encoding="utf-8")
+
+    play = dumped(f"{page.as_uri()}#{WRONG['record_id']}", str(tmp_path / "p"))
+
+    assert "wireproof test throttr --target-command 'it'\\''s mine --port {port}' --profile 7.1.0" in play

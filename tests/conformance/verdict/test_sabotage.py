@@ -251,4 +251,5 @@ def test_over_sockets_it_exits_3_and_says_whose_fault_it_is(
     assert result.exit_code == 3
     assert "harness error: 1 cases" in result.output
     assert "fault: harness" in result.output
-    assert result.stderr == "wireproof: harness error in 1 of 1 plays: they do not judge the target\n"
+    told = [line for line in result.stderr.splitlines() if " s: " not in line]  # on a busy machine there is progress
+    assert told == ["wireproof: harness error in 1 of 1 plays: they do not judge the target"]

@@ -1,0 +1,2 @@
+// Written anew when the site is built (docs/site/hook.py).
+window.wireproofPages = [];
