@@ -20,31 +20,28 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from wireproof.conformance.plugin.plugin_options import (
+    OPTIONS,
+    SIMULATION,
+    address_of,
+    choice_of_segmentation,
+    features_of,
+    level_of,
+    named,
+    option,
+    protocol_of,
+    reason,
+    required,
+    spoken_by,
+    timeout_of,
+    wanted_set,
+)
+
 if TYPE_CHECKING:
     from wireproof.conformance.model.targets import Address
-    from wireproof.conformance.model.verdict import Level
-    from wireproof.conformance.run.segmentation_sample import SegmentationChoice
     from wireproof.conformance.suite.cases import Case, Suite
-    from wireproof.conformance.suite.requirement_sets import Asked, RequirementSet
 
-SIMULATION = "simulation"
 WHOLE = "whole"
-AUTO = "auto"
-SPOKEN = pytest.StashKey[tuple[str, str, str]]()
-OPTIONS = {
-    "--wireproof-target": (None, "server to test: tcp://HOST:PORT, unix:///PATH or simulation"),
-    "--wireproof-protocol": (None, "protocol whose cases are played (default: the first that wireproof has)"),
-    "--wireproof-profile": (None, "profile the server speaks (default: what --wireproof-target says when asked)"),
-    "--wireproof-variant": (None, "variant the server speaks (default: what --wireproof-target says when asked)"),
-    "--wireproof-level": ("may", "lowest level to play: must, should or may"),
-    "--wireproof-timeout": ("5", "seconds to wait for any one answer"),
-    "--wireproof-feature": ("", "features the server has, with commas between; cases that need others are skipped"),
-    "--wireproof-requirements": (
-        "",
-        "requirement set, such as throttr-7.3.2@1; failures that it does not ask for skip",
-    ),
-    "--wireproof-delivery": ("whole", "how cases are sent, too, each as an item of its own: sample, all, or names"),
-}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,23 +54,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse wrong options before anything is collected; nothing is looked at unless one of them is given."""
     if any(
-        _option(config, name.removeprefix("--wireproof-")) != (default or "") for name, (default, _) in OPTIONS.items()
+        option(config, name.removeprefix("--wireproof-")) != (default or "") for name, (default, _) in OPTIONS.items()
     ):
-        _named(config)
-        _timeout(config)
-        _level(config)
-        _choice(config)
-        _features(config)
-        _wanted(config, _protocol(config))
-        if target := _option(config, "target"):
-            _address(target)
+        named(config)
+        timeout_of(config)
+        level_of(config)
+        choice_of_segmentation(config)
+        features_of(config)
+        wanted_set(config, protocol_of(config))
+        if target := option(config, "target"):
+            address_of(target)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Ask a target that is named what it speaks, before anything is collected: one that does not answer ends it all."""
-    if _option(session.config, "target"):
-        _spoken(session.config)
+    if option(session.config, "target"):
+        spoken_by(session.config)
 
 
 class Session:
@@ -90,27 +87,39 @@ class Session:
         from wireproof.conformance.suite.declared import reached
         from wireproof.conformance.verdict.records import Run
 
-        name, profile, variant = _spoken(config)
-        self._address = _address(target)
+        name, profile, variant = spoken_by(config)
+        self._address = address_of(target)
         suite = load_suite(name)
-        self._run = Run(name, profile, variant, target, implementation=target, asked=_required(config, suite, profile))
+        self._run = Run(name, profile, variant, target, implementation=target, asked=required(config, suite, profile))
         if self._address is not None:
-            asyncio.run(ask_spoken(suite, self._address, _timeout(config), profile, variant))
+            asyncio.run(ask_spoken(suite, self._address, timeout_of(config), profile, variant))
         self._bounds = Bounds(MANY)
         self._over = ""
         """Why no case is played any more."""
-        features = _features(config) or (frozenset() if self._address else reference_target.features(name))
+        features = features_of(config) or (frozenset() if self._address else reference_target.features(name))
         features |= reached(self._address.scheme, suite.features) if self._address else frozenset()
         route = UNMEASURED
         if self._address is not None:
             spoken, ask = Spoken(profile, variant), DIRECT not in features
-            route = asyncio.run(measured(suite, self._address, spoken, _timeout(config), SPARE, ask=ask))
+            route = asyncio.run(measured(suite, self._address, spoken, timeout_of(config), SPARE, ask=ask))
             features |= frozenset() if route.proxy else {DIRECT} & set(suite.features)
-        self._settings = Settings(timeout=_timeout(config), features=features, route=route)
+        limits = self._limits(suite, route.round_trip, timeout_of(config))
+        self._settings = Settings(timeout=timeout_of(config), features=features, route=route, parameters=limits)
         self._plan = Plan(self._run, suite, (), self._settings)
         self._compared = 0
         digest = sha256(target.encode()).hexdigest()[:12]
         self._lock = Path(tempfile.gettempdir(), f"wireproof-{digest}.lock")
+
+    def _limits(self, suite: Suite, round_trip: float, timeout: float) -> dict[str, int] | None:
+        """Return the limits of the target that are not the assumed ones, found by asking; None where there are none."""
+        from wireproof.conformance.run.limits import measured_limits
+        from wireproof.conformance.run.probe import Spoken
+
+        if self._address is None:
+            return None
+        assumed = {name: one.value for name, one in suite.parameters.items()}
+        spoken = Spoken(self._run.profile, self._run.variant)
+        return asyncio.run(measured_limits(suite, self._address, spoken, timeout, assumed, round_trip)) or None
 
     def play(self, case: Case, attempt: int = 0) -> dict[str, Any]:
         """Play one case against the target and return its record; exclusive cases run while no other worker plays.
@@ -212,139 +221,6 @@ def explain(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _option(config: pytest.Config, name: str) -> str:
-    value = config.getoption(f"wireproof_{name}")
-    return "" if value is None else str(value)
-
-
-def _required(config: pytest.Config, suite: Suite, profile: str) -> Asked | None:
-    """Return the requirement set that is asked for; `pytest.UsageError` where it is not of this profile."""
-    from wireproof.conformance.suite.requirement_sets import Asked
-    from wireproof.conformance.verdict.records import levels_of
-
-    wanted = _wanted(config, suite.protocol)
-    if wanted is not None and wanted.profile != profile:
-        name = wanted.name
-        raise pytest.UsageError(f"--wireproof-requirements: {name} is of profile {wanted.profile}, not of {profile}")
-    return Asked(wanted, "server", levels_of(suite, profile)) if wanted else None
-
-
-def _wanted(config: pytest.Config, protocol: str) -> RequirementSet | None:
-    from wireproof.conformance.suite.requirement_sets import RequirementSetError, read_set
-
-    name = _option(config, "requirements")
-    try:
-        return read_set(name, [protocol]) if name else None
-    except RequirementSetError as error:
-        raise pytest.UsageError(f"--wireproof-requirements: {error}") from None
-
-
-def _address(target: str) -> Address | None:
-    from wireproof.conformance.model.targets import TargetError, parse_address
-
-    try:
-        return None if target == SIMULATION else parse_address(target)
-    except TargetError as error:
-        raise pytest.UsageError(f"--wireproof-target: {error}; or simulation") from None
-
-
-def _level(config: pytest.Config) -> Level:
-    from wireproof.conformance.model.verdict import Level
-
-    level = _option(config, "level").upper()
-    if level not in Level.__members__:
-        raise pytest.UsageError(f"--wireproof-level: expected must, should or may; got {level.lower()!r}")
-    return Level[level]
-
-
-def _timeout(config: pytest.Config) -> float:
-    text = _option(config, "timeout")
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds < 86_400.0:
-        raise pytest.UsageError(f"--wireproof-timeout: expected seconds, more than 0; got {text!r}")
-    return seconds
-
-
-def _features(config: pytest.Config) -> frozenset[str]:
-    from wireproof.conformance.suite.cases import CaseError, load_suite
-    from wireproof.conformance.suite.declared import FeatureError, declared
-
-    try:
-        return declared([_option(config, "feature")], load_suite(_protocol(config)).features)
-    except FeatureError as error:
-        raise pytest.UsageError(f"--wireproof-feature: {error}") from None
-    except CaseError as error:
-        raise pytest.UsageError(f"wireproof: {error}") from None
-
-
-def _choice(config: pytest.Config) -> SegmentationChoice:
-    from wireproof.conformance.run.segmentation_sample import ChoiceError, choice_of
-
-    try:
-        return choice_of(_option(config, "delivery"))
-    except ChoiceError as error:
-        raise pytest.UsageError(f"--wireproof-delivery: {error}") from None
-
-
-def _protocol(config: pytest.Config) -> str:
-    from wireproof.protocols.registry import DEFAULT
-
-    return _option(config, "protocol") or DEFAULT
-
-
-def _spoken(config: pytest.Config) -> tuple[str, str, str]:
-    """Return protocol, profile and variant of the cases; asked once from a target that is named as an option."""
-    if SPOKEN not in config.stash:
-        config.stash[SPOKEN] = _asked(config)
-    return config.stash[SPOKEN]
-
-
-def _asked(config: pytest.Config) -> tuple[str, str, str]:
-    from wireproof.conformance.run.probe import ProbeError, ask_spoken
-    from wireproof.conformance.suite.cases import load_suite
-
-    name, profile, variant = _named(config)
-    target = _option(config, "target")
-    address = _address(target) if target else None
-    wanted = [_option(config, what) or AUTO for what in ("profile", "variant")]
-    if address is None or AUTO not in wanted:
-        return name, profile, variant
-    try:
-        spoken, _ = asyncio.run(ask_spoken(load_suite(name), address, _timeout(config), *wanted))
-    except (ProbeError, OSError) as error:
-        raise pytest.UsageError(f"wireproof: {_reason(error, target)}") from None
-    return name, spoken.profile, spoken.variant
-
-
-def _reason(error: Exception, target: str) -> str:
-    """Return in one line why a target cannot be tested."""
-    from wireproof.conformance.run.probe import no_connection
-
-    return f"nothing to test at {target}: {no_connection(error)}" if isinstance(error, OSError) else str(error)
-
-
-def _named(config: pytest.Config) -> tuple[str, str, str]:
-    """Return protocol, profile and variant as they were named, else the usual ones."""
-    from wireproof.protocols import protocol
-
-    name = _protocol(config)
-    try:
-        spoken = protocol(name)
-    except KeyError as error:
-        raise pytest.UsageError(f"--wireproof-protocol: {error.args[0]}") from None
-    profile = _option(config, "profile").replace(AUTO, "") or spoken.default_profile
-    if profile not in spoken.profiles:
-        raise pytest.UsageError(f"--wireproof-profile: expected {', '.join(spoken.profiles)}; got {profile!r}")
-    variant = _option(config, "variant").replace(AUTO, "") or spoken.default_variant
-    variants = spoken.profiles[profile].variants
-    if variant not in variants:
-        raise pytest.UsageError(f"--wireproof-variant: expected {', '.join(variants)}; got {variant!r}")
-    return name, profile, variant
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test that asks for `wireproof_case` one item a case."""
     if "wireproof_case" in metafunc.fixturenames:
@@ -361,20 +237,20 @@ def _cases(config: pytest.Config) -> list[Case]:
     from wireproof.conformance.run.selection import SelectionError, select
     from wireproof.conformance.suite.cases import CaseError, load_suite
 
-    name, profile, variant = _spoken(config)
-    simulated = _option(config, "target") == SIMULATION
+    name, profile, variant = spoken_by(config)
+    simulated = option(config, "target") == SIMULATION
     try:
-        cases = select(load_suite(name), profile, variant, level=_level(config), slow=simulated, heavy=False)
+        cases = select(load_suite(name), profile, variant, level=level_of(config), slow=simulated, heavy=False)
     except (CaseError, SelectionError) as error:
         raise pytest.UsageError(f"wireproof: {error}") from None
     cases = [case for case in cases if simulated or not case.fresh_server]
-    return [*cases, *chosen(cases, _choice(config), load_suite(name), profile)]
+    return [*cases, *chosen(cases, choice_of_segmentation(config), load_suite(name), profile)]
 
 
 @pytest.fixture(scope="session")
 def wireproof_target(pytestconfig: pytest.Config) -> str:
     """Return the address to test; override it to start a server of your own."""
-    target = _option(pytestconfig, "target")
+    target = option(pytestconfig, "target")
     if not target:
         pytest.skip("no target: name one with --wireproof-target, or override the fixture wireproof_target")
     return target
@@ -388,5 +264,5 @@ def wireproof(pytestconfig: pytest.Config, wireproof_target: str) -> Session:
     try:
         return Session(pytestconfig, wireproof_target)
     except (ProbeError, OSError) as error:
-        why = _reason(error, wireproof_target)
+        why = reason(error, wireproof_target)
     pytest.fail(f"wireproof: {why}", pytrace=False)

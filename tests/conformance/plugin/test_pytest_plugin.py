@@ -249,7 +249,18 @@ def test_nothing_is_loaded_for_suites_that_do_not_ask() -> None:
         [sys.executable, "-c", seen], env=module_environment(), capture_output=True, text=True, timeout=30, check=True
     )  # fmt: skip
 
-    assert done.stdout == "wireproof.conformance.plugin wireproof.conformance.plugin.pytest_plugin\n"
+    plugin = "wireproof.conformance.plugin"
+    assert done.stdout.split() == [plugin, f"{plugin}.plugin_options", f"{plugin}.pytest_plugin"]
+
+
+def test_the_limits_of_a_target_are_found_out(pytester: pytest.Pytester) -> None:
+    command = module_command("wireproof.reference_server", "psrt", "--port", "0", "--max-topic-depth", "9")
+    with running_server(command) as address:
+        words = ("--wireproof-protocol", "psrt", "--wireproof-target", address, "-k", "depth-once or is-depth")
+        result = run(pytester, *words)
+
+    assert result.ret == 0
+    assert result.parseoutcomes()["passed"] > 0
 
 
 def test_a_failure_that_the_requirement_set_does_not_ask_for_is_skipped(
