@@ -55,6 +55,8 @@ def test_what_is_read(text: bytes, found: Tree) -> None:
         (b")", 0, "expected an expression"),
         (b"(a))", 3, "expected an expression, got"),
         (b"(a #;)", 5, "behind #;"),
+        (b"(a #;(b #;) c)", 10, "behind #;"),
+        (b"(a #;(#; #; b) c)", 13, "behind #;"),
         (b'("\\q")', 2, "an escape"),
         (b'("\\1x3")', 2, "digits"),
         (b'("\\x4g")', 2, "digits"),
