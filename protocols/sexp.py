@@ -271,15 +271,14 @@ class SexpReader:
         return True
 
     def _block(self, data: bytes | bytearray, base: int, end: int) -> bool:
-        mark = _BLOCK.search(data, base + self._at, end)
-        if mark is None:
-            self._at = max(self._at, end - 1 - base)
-            return False
-        self._at = mark.end() - base
-        self._blocks += 1 if mark[0] == b"#|" else -1
-        if not self._blocks:
-            self._mode = _Mode.BETWEEN
-        return True
+        for mark in _BLOCK.finditer(data, base + self._at, end):
+            self._at = mark.end() - base
+            self._blocks += 1 if mark[0] == b"#|" else -1
+            if not self._blocks:
+                self._mode = _Mode.BETWEEN
+                return True
+        self._at = max(self._at, end - 1 - base)
+        return False
 
 
 def read_sexp(data: bytes) -> Leaf | Branch:

@@ -130,7 +130,7 @@ def test_an_expression_ends_with_its_line() -> None:
     ids=lambda data: repr(data[:6]),
 )  # fmt: skip
 def test_time_is_linear_in_whatever_is_sent(data: bytes) -> None:
-    began, reader, there = time.monotonic(), SexpReader(), bytearray()
+    began, reader, there = time.process_time(), SexpReader(), bytearray()
     try:
         for at in range(0, len(data), 1000):
             there += data[at : at + 1000]
@@ -138,7 +138,7 @@ def test_time_is_linear_in_whatever_is_sent(data: bytes) -> None:
     except SexpError:
         assert data[0] == ord("(")
 
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def naive(text: bytes) -> Tree:
