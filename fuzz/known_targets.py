@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,9 +12,28 @@ from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
 from wireproof.fuzz.recorded_frames import check_recorded_frames
 from wireproof.protocols import protocol, protocol_names
+from wireproof.protocols.fields import Word
+from wireproof.protocols.registry import Protocol
 from wireproof.reference_server.registry import server_model_of
 
 __all__ = ["TARGETS", "CodeTarget", "default_protocol", "dictionary", "has_model"]
+
+MARKS = (
+    b"(",
+    b")",
+    b'"',
+    b";",
+    b"#|",
+    b"|#",
+    b"#;",
+    b"\\",
+    b"\\x41",
+    b"\\065",
+    b"\\\n ",
+    b"\n",
+    b"2013-01-01 12:00:00.5Z",
+)
+"""What an s-expression is made of, besides its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +135,23 @@ def dictionary(name: str) -> str:
     words = {f"{enum}_{one.name}": bytes([one]) for enum, kind in spoken.names.items() for one in kind if one < 256}
     leads = {lead for profile in spoken.profiles.values() for lead in profile.leads.values()}
     words |= {f"lead_{lead.hex()}": lead for lead in leads}
+    words |= {f"text_{text.hex()}": text for text in _texts(spoken)}
     for size in (1, 2, 4, 8):
         for label, value in (("max", (1 << 8 * size) - 1), ("half", 1 << 8 * size - 1), ("one", 1)):
             words[f"{label}_{size}"] = value.to_bytes(size, "little")
     return "".join(f'{label}="{_escaped(word)}"\n' for label, word in words.items())
+
+
+def _texts(spoken: Protocol) -> Iterator[bytes]:
+    """Yield what s-expressions are made of, where a protocol has them: marks, escapes, words, names of fields."""
+    for profile in spoken.profiles.values():
+        for variant in profile.variants.values():
+            for message in profile.messages.values():
+                layout = profile.layout(message, variant)
+                if layout.is_sexp:
+                    yield from MARKS
+                    for name, kind in layout.fields:
+                        yield from (word.encode() for word in (kind.words if isinstance(kind, Word) else (name,)))
 
 
 def _escaped(word: bytes) -> str:

@@ -22,13 +22,13 @@ from wireproof.fuzz.invariants.codec_invariants import (
     check_economy,
     check_frame,
     check_limit,
-    check_redrawn,
     check_requests,
     check_stream,
     check_written,
     pieces,
 )
 from wireproof.fuzz.invariants.other_readings import check_prefixes, check_runs_of_requests
+from wireproof.fuzz.invariants.redrawn import check_redrawn
 from wireproof.fuzz.seeds import by_state, exchanges, requests
 from wireproof.fuzz.state_paths import StatePath, connections_after, examples, state_paths
 from wireproof.protocols import Connection, LocalProtocolError, Message, RemoteProtocolError, Request, protocol
@@ -348,5 +348,7 @@ def _examples(name: str, number: int, endpoint: Endpoint) -> Iterator[bytes]:
         led = state_paths(name, endpoint.profile, endpoint.variant, endpoint.link_name) if not endpoint.path else ()
         asked += [[one for one in path if isinstance(one, Request)] for path in led]
         come += [(b"", b"".join(map(endpoint.codec.encode, some))) for some in asked]
+        first = {type(one): one for one in reversed(endpoint.known)} if endpoint.link.has_spellings else {}
+        come += [(b"", text) for one in first.values() for text in endpoint.codec.spellings(one).values()]
     for picked, data in come:
         yield bytes([number, len(data) & 0xFF, len(picked)]) + picked + data

@@ -17,7 +17,7 @@ from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import InvariantError, unexpected_as_findings
 from wireproof.fuzz.json_values import JsonObject
 from wireproof.protocols import Message, protocol
-from wireproof.protocols.fields import BYTES, Absent, Constant, Flag, UInt
+from wireproof.protocols.fields import Absent, Constant, Flag, is_bytes, is_number
 
 __all__ = ["check_recorded_frames"]
 
@@ -67,10 +67,12 @@ def _message(codec: CodecInterface, recorded: JsonObject) -> Message | None:
     fields: dict[str, Any] = {}
     for name, form in codec.layout(kind).fields:
         value = recorded["fields"].get(name)
-        if isinstance(form, BYTES):
+        if isinstance(form, Flag):
+            fields[name] = value
+        elif is_bytes(form):
             fields[name] = bytes.fromhex(value)
-        elif isinstance(form, UInt | Flag):
-            fields[name] = int(value) if isinstance(form, UInt) else value
+        elif is_number(form) and not isinstance(form, Constant):
+            fields[name] = int(value)
         elif not isinstance(form, Absent | Constant):
             return None
     needed = {one.encode_name for one in msgspec.structs.fields(kind) if one.required}

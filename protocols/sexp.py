@@ -16,7 +16,8 @@ items, and three kinds of comment (`; line`, `#| block |#`, `#; expression`) say
 # the bytes, whatever they hold.
 #
 # Nothing recurses. Open lists are a stack, `DEEPEST` high at most, since no message is deeper. A list behind `#;` may
-# nest as it likes: nothing of it is kept, and only its depth is counted. Block comments nest, too, and are counted.
+# nest as it likes: nothing of it is kept but a number for each of its open lists, how many expressions behind `#;` are
+# still to come there. Block comments nest, too, and are counted.
 #
 # The reader judges no size: who calls it knows the limit of a line and gives it no more bytes than that.
 
@@ -94,7 +95,7 @@ class SexpReader:
         self._parts = bytearray()
         self._open: list[Branch] = []
         self._due = [0]
-        """For each open list, and what is outside of all: `#;` whose expression is still to come."""
+        """For what is outside of all lists, and for each open one: `#;` whose expression is still to come."""
         self._dropped = self._blocks = 0
         """Open lists of an expression that is dropped; open block comments."""
 
@@ -162,7 +163,7 @@ class SexpReader:
             self.stop = self._at
         elif second == _LINE:
             self._at += 2
-            self._due[-1] += not self._dropped
+            self._due[-1] += 1
         else:
             self._start = self._at
             self._mode = _Mode.BARE
@@ -174,29 +175,29 @@ class SexpReader:
             raise SexpError(f"expected at most {DEEPEST} lists within lists", self._at)
         else:
             self._open.append(Branch([], self._at))
-            self._due.append(0)
+        self._due.append(0)
         self._at += 1
 
     def _finish(self) -> None:
         self._at += 1
+        if not (self._open or self._dropped):
+            raise SexpError("expected an expression, got )", self._at - 1)
+        if self._due[-1]:
+            raise SexpError("expected an expression behind #;, got )", self._at - 1)
+        self._due.pop()
         if self._dropped:
             self._dropped -= 1
-            self._due[-1] -= not self._dropped
-        elif not self._open:
-            raise SexpError("expected an expression, got )", self._at - 1)
-        elif self._due[-1]:
-            raise SexpError("expected an expression behind #;, got )", self._at - 1)
+            self._due[-1] -= self._due[-1] > 0
         else:
-            self._due.pop()
             self._take(self._open.pop())
 
     def _take(self, expression: Leaf | Branch) -> None:
         """Put an expression where it belongs."""
         self._mode = _Mode.BETWEEN
-        if self._dropped:
-            return
         if self._due[-1]:
             self._due[-1] -= 1
+        elif self._dropped:
+            return
         elif self._open:
             self._open[-1].items.append(expression)
         else:
@@ -270,15 +271,14 @@ class SexpReader:
         return True
 
     def _block(self, data: bytes | bytearray, base: int, end: int) -> bool:
-        mark = _BLOCK.search(data, base + self._at, end)
-        if mark is None:
-            self._at = max(self._at, end - 1 - base)
-            return False
-        self._at = mark.end() - base
-        self._blocks += 1 if mark[0] == b"#|" else -1
-        if not self._blocks:
-            self._mode = _Mode.BETWEEN
-        return True
+        for mark in _BLOCK.finditer(data, base + self._at, end):
+            self._at = mark.end() - base
+            self._blocks += 1 if mark[0] == b"#|" else -1
+            if not self._blocks:
+                self._mode = _Mode.BETWEEN
+                return True
+        self._at = max(self._at, end - 1 - base)
+        return False
 
 
 def read_sexp(data: bytes) -> Leaf | Branch:

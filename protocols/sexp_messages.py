@@ -32,7 +32,7 @@ _TIME = re.compile(
     rb"(Z|[+-][0-9]{2}:[0-9]{2})?"
 )
 LONGEST_NUMBER = 24
-"""Digits of a number; none that fits has more."""
+"""Digits of a number without the zeros it begins with; none that fits has more."""
 
 
 def message_of(expression: Leaf | Branch | None, layouts: Callable[[bytes], Layout | None]) -> Message:
@@ -157,7 +157,7 @@ def _number(kind: Any, item: Leaf, where: str) -> int:
     digits = item.value.lstrip(b"-0")
     fits = len(digits) <= LONGEST_NUMBER and _NUMBER.fullmatch(item.value)
     if fits:
-        number = int(item.value)
+        number = int(digits or b"0") * (-1 if item.value[:1] == b"-" else 1)
     if not fits or not kind.minimum <= number <= kind.maximum:
         detail = f"{where}: expected a whole number from {kind.minimum} to {kind.maximum}, got {_shown(item)}"
         raise SexpError(detail, item.at)
@@ -175,9 +175,10 @@ def _time(item: Leaf | Branch, where: str) -> int:
     else:
         text = item.value
     if text.isdigit() and isinstance(item, Leaf):
-        if len(text) > LONGEST_NUMBER or int(text) > LAST_SECOND:
+        digits = text.lstrip(b"0") or b"0"
+        if len(digits) > LONGEST_NUMBER or int(digits) > LAST_SECOND:
             raise wrong
-        return int(text) * SECOND
+        return int(digits) * SECOND
     found = _TIME.fullmatch(text)
     if found is None:
         raise wrong

@@ -22,6 +22,7 @@ from wireproof.conformance.mutation.recorded_suite import factory_of
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import WHOLE
 from wireproof.mutants.mutant import Mutant
+from wireproof.reference_server.clock import VirtualClock
 
 __all__ = ["EVERY", "GateResult", "play_name", "run_gate"]
 
@@ -84,8 +85,10 @@ def _run(number: int) -> tuple[int, str, int, str]:
         cases: Iterator[Case] = iter(plan.cases[number % EVERY :: EVERY])
     else:
         cases = _by_distance(run, mutant, last.get(mutant.name, ""))
+    factory = factory_of(plan, mutant.name)
     try:
-        killer, played = run.recorded.first_kill(cases, factory_of(plan, mutant.name))
+        factory(VirtualClock()).close()  # what cannot be made is not killed
+        killer, played = run.recorded.first_kill(cases, factory)
     except Exception as error:
         return number, "", 0, f"{type(error).__name__}: {error}"
     return number, killer, played, ""

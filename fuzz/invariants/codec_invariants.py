@@ -28,7 +28,7 @@ from wireproof.protocols import (
 )
 from wireproof.protocols.connection import MINIMUM_FRAME_LIMIT
 from wireproof.protocols.errors import ErrorCode, MalformedFrameError
-from wireproof.protocols.fields import Absent, Blob, Flag, Nested, Raw, Repeated, Rest, Rows, Split, Terminated, UInt
+from wireproof.protocols.fields import Blob, Nested, Repeated, Rest, Rows
 from wireproof.protocols.frames import Decoder, FrameContext
 from wireproof.protocols.profile import Layout
 
@@ -40,7 +40,6 @@ __all__ = [
     "check_frame",
     "check_limit",
     "check_message",
-    "check_redrawn",
     "check_requests",
     "check_stream",
     "check_written",
@@ -331,57 +330,6 @@ def check_message(encode: Callable[[Message], bytes], message: Message, make: Ma
         raise InvariantError(
             "decode(encode(message)) is message", f"{message!r} is {data.hex()}: {found}"[:400], message.NAME
         )
-
-
-def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Message | None], source: bytes) -> None:
-    """Change the fields of a message by the bytes of `source` and encode it: refused by name, or read as the same.
-
-    Values beyond a field must be refused. Raises `InvariantError`.
-    """
-    fields = [(name, kind) for name, kind in codec.layout(type(message)).fields if not isinstance(kind, Absent)]
-    if not fields:
-        return
-    name, kind = fields[source[0] % len(fields)]
-    value, fits = _redrawn(kind, getattr(message, name), source)
-    changed = msgspec.structs.replace(message, **{name: value})
-    try:
-        data = codec.encode(changed)
-    except LocalProtocolError as error:
-        where = f"{message.NAME}.{name}"
-        if fits:
-            detail = f"{where} = {value!r} is refused"[:300]
-            raise InvariantError("every value of a field can be written", detail, where) from None
-        if isinstance(kind, UInt | Flag | Raw) and fits is False and where not in str(error):
-            detail = f"{where} = {value!r} is refused by: {error}"[:300]
-            raise InvariantError("a refusal names the field", detail, where) from None
-        return
-    again = None if fits is False else decode(data)
-    if fits is False or (again is not None and again != changed):
-        detail = f"{message.NAME}.{name} = {value!r} is written as {data.hex()}"[:300]
-        what = "what cannot be written is refused" if fits is False else "decode(encode(message)) is message"
-        raise InvariantError(what, detail if fits is False else f"{detail}, read as {again!r}"[:600], message.NAME)
-
-
-def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | None]:
-    """Return a value for a field and whether it can be written; None: the codec decides, but must be consistent."""
-    which, rest = source[1] % 6, source[2:]
-    match kind:
-        case UInt():
-            edges = (0, 1, kind.maximum, kind.maximum + 1, -1, kind.maximum ^ int.from_bytes(rest[:8]) % 256)
-            return edges[which], 0 <= edges[which] <= kind.maximum
-        case Flag():
-            return (True, False, 1, None, 2, b"\1")[which], which < 2
-        case Raw(size):
-            sizes = (size, size, size + 1, max(size - 1, 0), 0, size)
-            data = (rest * (size + 1))[: sizes[which]] if rest else bytes(sizes[which])
-            return data, len(data) == size
-        case Blob(width):
-            sizes = (len(rest), 0, min(width.maximum, 1 << 16), min(width.maximum + 1, 1 << 17), len(rest), 3)
-            size = sizes[which]
-            return (rest * (size // len(rest) + 1))[:size] if rest else bytes(size), size <= width.maximum
-        case Split() | Terminated() | Rest():
-            return (rest, rest + b"\0x", b"", b"\0", rest[:1], rest.replace(b"\0", b"/"))[which], None
-    return value, None
 
 
 def _encoded(encode: Callable[[Message], bytes], message: Message) -> bytes:

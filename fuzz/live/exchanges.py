@@ -130,7 +130,13 @@ class PlayedConnection:
         """The number of requests that must have a reply and have none."""
         if self.link.transport != "stream":
             return 0
-        return len(self._dissection.of_client.frames) - len(self._dissection.pairs)
+        return len(self.answerable) - len(self._dissection.pairs)
+
+    @property
+    def answerable(self) -> list[Request]:
+        """The requests that have replies at all."""
+        replies = self.context.symbols.codec.profile.replies
+        return [one for one in self.requests if replies[type(one)]]
 
     @property
     def may_ask(self) -> bool:

@@ -87,7 +87,7 @@ def _undisturbed(play: Play) -> Iterator[PlayedConnection]:
 
 
 def _first_due(line: PlayedConnection) -> str:
-    return line.requests[len(line.answered)].NAME
+    return line.answerable[len(line.answered)].NAME
 
 
 def stuck(play: Play) -> Suspicion | None:

@@ -23,7 +23,7 @@ def main() -> None:
     seed_bug()
     instrument_generated()
     if not alone:
-        instrument_package(PACKAGES[name], "wireproof.protocols.onepass")
+        instrument_package(PACKAGES[name], "wireproof.protocols.onepass", "wireproof.protocols.sexp")
     fuzz(lambda data: check_one(name, data), *OPTIONS)
 
 

@@ -1,4 +1,4 @@
-"""namechan, version 1: name channels, requests as s-expressions, answers as binary frames; errata N1 to N25."""
+"""namechan, version 1: name channels, requests as s-expressions, answers as binary frames; errata N1 to N27."""
 
 from wireproof.protocols.links import Link
 from wireproof.protocols.messages import Message as AnyMessage

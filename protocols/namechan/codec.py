@@ -134,10 +134,11 @@ class Codec:
 
     def decode_outcome(self, data: bytes, at: int, end: int, context: FrameContext) -> tuple[Message | None, int]:
         """Decode a line of the hook's answers."""
-        stop = data.find(b"\n", at, end)
+        context.resume, stop = None, data.find(b"\n", at, end)
         if stop < 0:
             if end - at >= context.limit:
                 raise too_large(at, end - at + 1, context.limit)
+            context.resume = _LineEnd(end - at)
             return None, end - at + 1
         return Outcome(data[at:stop]), stop + 1
 
@@ -166,6 +167,19 @@ class _Progress:
             is_whole = self.is_whole(gathered, 0, len(gathered))
         except SexpError as error:
             self._error, is_whole = error, True
+        return len(gathered) + (not is_whole)
+
+
+class _LineEnd:
+    """Looks for the end of a line in what comes next; `FrameContext.resume` of a connection."""
+
+    def __init__(self, seen: int) -> None:
+        self._seen = seen
+
+    def __call__(self, gathered: bytearray) -> int:
+        """Return how many bytes are needed for another look."""
+        is_whole = gathered.find(b"\n", self._seen) >= 0
+        self._seen = len(gathered)
         return len(gathered) + (not is_whole)
 
 

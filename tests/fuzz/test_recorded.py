@@ -20,8 +20,9 @@ from wireproof.fuzz.step_failure import Setting
 from wireproof.fuzz.store_steps import AdvanceStep, ConnectStep, RequestStep
 
 
-def test_recorded_frames_are_read_as_they_were_recorded() -> None:
-    check_recorded_frames("psrt")
+@pytest.mark.parametrize("name", ["psrt", "namechan"])
+def test_recorded_frames_are_read_as_they_were_recorded(name: str) -> None:
+    check_recorded_frames(name)
 
 
 def test_an_error_that_is_the_same_in_both_directions_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

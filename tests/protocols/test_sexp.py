@@ -55,6 +55,8 @@ def test_what_is_read(text: bytes, found: Tree) -> None:
         (b")", 0, "expected an expression"),
         (b"(a))", 3, "expected an expression, got"),
         (b"(a #;)", 5, "behind #;"),
+        (b"(a #;(b #;) c)", 10, "behind #;"),
+        (b"(a #;(#; #; b) c)", 13, "behind #;"),
         (b'("\\q")', 2, "an escape"),
         (b'("\\1x3")', 2, "digits"),
         (b'("\\x4g")', 2, "digits"),
@@ -128,7 +130,7 @@ def test_an_expression_ends_with_its_line() -> None:
     ids=lambda data: repr(data[:6]),
 )  # fmt: skip
 def test_time_is_linear_in_whatever_is_sent(data: bytes) -> None:
-    began, reader, there = time.monotonic(), SexpReader(), bytearray()
+    began, reader, there = time.process_time(), SexpReader(), bytearray()
     try:
         for at in range(0, len(data), 1000):
             there += data[at : at + 1000]
@@ -136,7 +138,7 @@ def test_time_is_linear_in_whatever_is_sent(data: bytes) -> None:
     except SexpError:
         assert data[0] == ord("(")
 
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def naive(text: bytes) -> Tree:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from wireproof.mutants.edits import edit
+from wireproof.mutants.edits import edit, first
 from wireproof.mutants.namechan.server.mutant import ServerMutant, mutant
 
 __all__ = ["MUTANTS"]
 
 MUTANTS: tuple[ServerMutant, ...] = (
-    mutant("ids-from-zero", "The first message has id 0.", "MESSAGE-4 MESSAGE-1 REPLAY-1 REPLAY-2",
+    mutant("ids-from-zero", "The first message has id 0.", "MESSAGE-4 MESSAGE-1 REPLAY-1 REPLAY-2 SUBSCRIBE-7 SUBSCRIBE-5",
            edit("Queue._frame", "Message(number, self.topic, body)", "Message(number - 1, self.topic, body)")),
     mutant("ids-of-all-topics", "Ids rise over all topics.", "MESSAGE-4",
            edit("Queue.out", "number = self.last", "self._state.count = vars(self._state).get('count', 0) + 1", "number = self.last = self._state.count")),
-    mutant("ids-by-two", "Ids rise by two.", "MESSAGE-4 REPLAY-1", edit("Queue._frame", "Message(number, self.topic, body)", "Message(2 * number - 1, self.topic, body)")),
+    mutant("ids-by-two", "Ids rise by two.", "MESSAGE-4 REPLAY-1 SUBSCRIBE-7 SUBSCRIBE-5", edit("Queue._frame", "Message(number, self.topic, body)", "Message(2 * number - 1, self.topic, body)")),
     mutant("ids-of-one-byte", "Ids go up to 255.", "MESSAGE-1 MESSAGE-5 REPLAY-5 MESSAGE-4", edit("Queue._frame", "Message(number, self.topic, body)", "Message(number & 255, self.topic, body)")),
-    mutant("ids-in-low-bytes", "Ids have their lowest byte first.", "MESSAGE-1 MESSAGE-4",
+    mutant("ids-in-low-bytes", "Ids have their lowest byte first.", "MESSAGE-1 MESSAGE-4 SUBSCRIBE-7 SUBSCRIBE-5",
            edit("Queue._frame", "Message(number, self.topic, body)", 'Message(int.from_bytes(number.to_bytes(8, "little"), "big"), self.topic, body)')),
     mutant("unseen-ids-are-reused", "An id that nobody saw is used again.", "BROADCAST-2 SUBSCRIBE-7 UNSUBSCRIBE-4",
            edit("Queue.out", "if self.settings.is_broadcast:", "if self.settings.is_broadcast and not self.subscribers and not self.settings.is_persistent:", "    self.last -= 1", "    return number", "if self.settings.is_broadcast:")),
@@ -28,7 +28,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("LineHandlers.subscribe", "told = Subscribed(queue.topic, queue.name)", "told = Subscribed(queue.topic, queue.name.swapcase())")),
     mutant("unsubscribed-without-id", "Unsubscribed has id 0.", "UNSUBSCRIBE-2", edit("LineHandlers.unsubscribe", "return Unsubscribed(queue.topic, queue.name)", "return Unsubscribed(0, queue.name)")),
     mutant("unsubscribed-without-name", "Unsubscribed has no name.", "UNSUBSCRIBE-2", edit("LineHandlers.unsubscribe", "return Unsubscribed(queue.topic, queue.name)", 'return Unsubscribed(queue.topic, b"")')),
-    mutant("unsubscribed-as-subscribed", "Unsubscribe is answered by Subscribed.", "UNSUBSCRIBE-1", edit("LineHandlers.unsubscribe", "return Unsubscribed(queue.topic, queue.name)", "return Subscribed(queue.topic, queue.name)")),
+    mutant("unsubscribed-as-subscribed", "Unsubscribe is answered by Subscribed.", "UNSUBSCRIBE-1 UNSUBSCRIBE-2 SUBSCRIBE-5", edit("LineHandlers.unsubscribe", "return Unsubscribed(queue.topic, queue.name)", "return Subscribed(queue.topic, queue.name)")),
     mutant("unsubscribe-does-nothing", "Unsubscribe is answered and changes nothing.", "UNSUBSCRIBE-1 UNSUBSCRIBE-3 SUBSCRIBE-5 UNSUBSCRIBE-4 ROUND_ROBIN-4 ROUND_ROBIN-3",
            edit("LineHandlers.unsubscribe", "queue.unsubscribe(session)", "pass")),
     mutant("unsubscribe-ends-all", "Unsubscribe ends every subscription of a client.", "UNSUBSCRIBE-1",
@@ -47,10 +47,10 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Queue.out", "for one in list(self.subscribers.values()):", "for one in [one for queue in self._state.queues.values() for one in queue.subscribers.values()]:")),
     mutant("broadcast-to-one", "A broadcast message goes to the first subscriber.", "BROADCAST-1 REPLAY-5 UNSUBSCRIBE-1",
            edit("Queue.out", "for one in list(self.subscribers.values()):", "for one in list(self.subscribers.values())[:1]:")),
-    mutant("broadcast-to-the-last", "A broadcast message goes to the last subscriber.", "BROADCAST-1",
+    mutant("broadcast-to-the-last", "A broadcast message goes to the last subscriber.", "BROADCAST-1 ROBUSTNESS-3",
            edit("Queue.out", "for one in list(self.subscribers.values()):", "for one in list(self.subscribers.values())[-1:]:")),
-    mutant("broadcast-twice", "A broadcast message comes twice.", "BROADCAST-1 MESSAGE-1 MESSAGE-4", edit("Queue.out", "one.session.push(frame)", "one.session.push(frame + frame)")),
-    mutant("broadcast-is-kept", "A transient broadcast message waits for the next subscriber.", "BROADCAST-2 SUBSCRIBE-7 UNSUBSCRIBE-4 REPLAY-3",
+    mutant("broadcast-twice", "A broadcast message comes twice.", "BROADCAST-1 MESSAGE-1 MESSAGE-4 SUBSCRIBE-5 SUBSCRIBE-6 SUBSCRIBE-7 MESSAGE-5 MESSAGE-2", edit("Queue.out", "one.session.push(frame)", "one.session.push(frame + frame)")),
+    mutant("broadcast-is-kept", "A transient broadcast message waits for the next subscriber.", "BROADCAST-2 SUBSCRIBE-7 UNSUBSCRIBE-4 REPLAY-3 ROUND_ROBIN-3",
            edit("Queue.out", "if self.settings.is_broadcast:", "if not self.subscribers and not self.settings.is_persistent and self.settings.is_broadcast: self.kept.append((number, body))", "if self.settings.is_broadcast:"),
            edit("LineHandlers._start", "if not queue.settings.is_broadcast:", "if not queue.settings.is_persistent:")),
     mutant("round-robin-to-all", "A round-robin message goes to every subscriber.", "ROUND_ROBIN-1 ROUND_ROBIN-2",
@@ -78,7 +78,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
            edit("Queue.is_full", "if self.settings.is_broadcast or self.settings.is_persistent or self.subscribers:",
                 "if self.settings.is_persistent and not self.settings.is_broadcast and not self.subscribers: return self.last - self.position >= self._state.max_kept",
                 "if self.settings.is_broadcast or self.settings.is_persistent or self.subscribers:")),
-    mutant("order-by-pairs", "Every second message waits for the next one, and comes behind it.", "MESSAGE-5 MESSAGE-4",
+    mutant("order-by-pairs", "Every second message waits for the next one, and comes behind it.", "MESSAGE-5 MESSAGE-4 MESSAGE-2",
            edit("Queue.out", "frame = self._frame(number, body)", "frame, held = self._frame(number, body), vars(self).get('held', b'')",
                 "if number % 50 == 0: self.held = frame", "if number % 50 == 0: return number", "self.held = b''", "frame = frame + held")),
     mutant("bodies-up-to-255", "A body is cut at 255 bytes.", "MESSAGE-2", edit("Queue._frame", "Message(number, self.topic, body)", "Message(number, self.topic, body[:255])")),
@@ -90,6 +90,8 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("replay-always", "From_current replays, too.", "SUBSCRIBE-7", edit("LineHandlers._start", ".get(Replay(request.replay))", ".get(Replay(request.replay), 1 if queue.settings.can_be_replayed else None)")),
     mutant("replay-skips-the-first", "From_beginning leaves the first message out.", "REPLAY-1 REPLAY-4 REPLAY-5 REPLAY-8 SUBSCRIBE-5 UNSUBSCRIBE-1",
            edit("LineHandlers._start", "Replay.FROM_BEGINNING: 1", "Replay.FROM_BEGINNING: 2")),
+    mutant("from-message-zero-refused", "(From_message 0) is refused.", "REPLAY-2",
+           first("LineHandlers.subscribe", 'if request.replay == 1 and request.message == 0: return _error("SUBSCRIBE: no such message", request.topic)')),
     mutant("from-message-is-exclusive", "From_message delivers what is behind the id.", "REPLAY-2 REPLAY-5", edit("LineHandlers._start", "Replay.FROM_MESSAGE: request.message", "Replay.FROM_MESSAGE: request.message + 1")),
     mutant("from-message-is-all", "From_message delivers everything.", "REPLAY-2 REPLAY-7 REPLAY-5", edit("LineHandlers._start", "Replay.FROM_MESSAGE: request.message", "Replay.FROM_MESSAGE: 1")),
     mutant("later-id-is-current", "From_message with a later id delivers what comes next.", "REPLAY-7",
@@ -113,7 +115,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("chunks-overlap", "The last message of a chunk begins the next one.", "REPLAY-5 REPLAY-1", edit("Queue.feed", "following = number + 1", "following = number + (number >= self.last)")),
     mutant("replay-newest-first", "A replay comes newest first.", "REPLAY-1 MESSAGE-5 REPLAY-4 REPLAY-5 REPLAY-8", edit("Queue.feed", "for number, body in self.stored(cursor):", "chunk = list(self.stored(cursor))", "for number, body in reversed(chunk):"),
            edit("Queue.feed", "following = number + 1", "following = chunk[-1][0] + 1")),
-    mutant("replay-once", "What was replayed once is gone.", "REPLAY-8 UNSUBSCRIBE-4",
+    mutant("replay-once", "What was replayed once is gone.", "REPLAY-8 UNSUBSCRIBE-4 REPLAY-5",
            edit("Queue.feed", "following = self.last + 1", "following, self.gone = self.last + 1, vars(self).get('gone', 0)", "self.gone, gone = cursor + 10**6, self.gone", "cursor = max(cursor, gone)")),
     mutant("replay-from-memory", "A queue replays its last 100 messages.", "REPLAY-5 REPLAY-1",
            edit("Queue.subscribe", "found.cursor = start", "found.cursor = max(start, self.last - 99)")),
@@ -121,7 +123,7 @@ MUTANTS: tuple[ServerMutant, ...] = (
     mutant("weak-not-written", "Weak messages are not written.", "REPLAY-8 REPLAY-1 REPLAY-5",
            edit("state.State._commit", "rows.append((one.queue.topic, given[one.queue], one.body))", "if one.queue.settings.sync is not Sync.WEAK: rows.append((one.queue.topic, given[one.queue], one.body))")),
     mutant("replay-other-bytes", "Bodies are stored as text.", "REPLAY-4", edit("store.Store.write", "map(_with_checksum, rows)", "map(_with_checksum, [(topic, number, body.decode('utf-8', 'ignore').encode()) for topic, number, body in rows])")),
-    mutant("strong-goes-first", "A Strong message goes out in the turn before it is written, and again behind it.", "REPLAY-5 MESSAGE-4 SUBSCRIBE-7 REPLAY-1",
+    mutant("strong-goes-first", "A Strong message goes out in the turn before it is written, and again behind it.", "REPLAY-5 MESSAGE-4 SUBSCRIBE-7 REPLAY-1 MESSAGE-5 SUBSCRIBE-5",
            edit("state.State.publish", "self._waiting.append(_Waiting(queue, body, done))", "queue.out(body); queue.last -= 1", "self._waiting.append(_Waiting(queue, body, done))")),
     mutant("publish-answered", "Publish is answered.", "PUBLISH-1 PUBLISH-4 PUBLISH-5", edit("NamechanSession.refuse", "if why:", "if True:"), profiles=("1+publish",)),
     mutant("publish-unknown-silent", "To publish to an unknown topic is not answered.", "PUBLISH-2 ROUND_ROBIN-5", edit("NamechanSession.refuse", "if why:", "if False:"), profiles=("1+publish",)),

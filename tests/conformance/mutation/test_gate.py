@@ -56,6 +56,17 @@ def test_a_mutant_that_survives_and_a_conforming_variant_that_is_failed_are_comp
     assert GateResult(LOW_BYTE, "query/x|whole", 0, error="KeyError: 1").is_wrong
 
 
+def test_a_mutant_that_cannot_be_made_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise ValueError("expected once, found 0 times")
+
+    monkeypatch.setattr("wireproof.conformance.run.reference_target.create_service", refuse)
+    (found,) = gate(LOW_BYTE)
+
+    assert (found.killer, found.is_wrong) == ("", True)
+    assert "found 0 times" in found.error
+
+
 def test_last_kills_are_kept_by_combination_and_a_damaged_file_is_empty(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "kills.json"
     write_last_kills(file, "one", {"a": "x|whole"})

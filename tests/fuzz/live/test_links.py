@@ -253,3 +253,13 @@ def test_datagrams_are_captured_as_datagrams(tmp_path: Path) -> None:
         (True, "eeaa0100"),
         (False, "eeaa0100"),
     ]
+
+
+def test_requests_without_an_answer_are_not_waited_for() -> None:
+    context = FuzzContext("namechan", "1", "standard")
+    script = (Open("a"), *(Write("a", context.encode(one)) for one in context.probe))
+    play = simulated(context, script)
+
+    assert play.probe is not None
+    assert play.serves
+    assert [line.due for line in (*play.lines, play.probe)] == [0, 0]

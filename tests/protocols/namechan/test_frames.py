@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wireproof.fuzz.invariants.codec_invariants import read
+from wireproof.fuzz.invariants.economy import counted
 from wireproof.protocols import NEED_DATA, EndOfStream, LocalProtocolError, Message, RemoteProtocolError
 from wireproof.protocols.namechan import (
     PROTOCOL,
@@ -229,3 +231,14 @@ def test_what_the_links_offer() -> None:
         ("topic", 19, 20),
     ]
     assert [tuple(one)[:3] for one in CODEC.layout(Unsubscribe).places(Unsubscribe(b"a b"))] == [("topic", 13, 18)]
+
+
+def test_a_line_of_the_hook_that_comes_byte_by_byte_is_looked_at_once() -> None:
+    """What is laid before the decoder is as much as came, whatever the pieces."""
+    harness = HookClient(CODEC)
+    harness.send(HookPublish(b"t", b"x"))
+    text = b"error " + b"x" * 5000 + b"\n"
+    with counted(harness, len(text)):
+        found = read(harness, [text[at : at + 1] for at in range(len(text))])
+
+    assert found.events[0][0] == Outcome(text[:-1])

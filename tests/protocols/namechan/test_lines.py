@@ -127,6 +127,12 @@ def test_times_have_several_forms(text: bytes, time: int) -> None:
     assert read(b"(Ack " + text + b")\n") == [Ack(time)]
 
 
+def test_a_number_may_begin_with_any_number_of_zeros() -> None:
+    zeros = b"0" * 5000
+
+    assert read(b"(Connect -" + zeros + b"1 x)\n(Ack " + zeros + b"5)\n") == [Connect(-1, b"x"), Ack(5_000_000)]
+
+
 @pytest.mark.parametrize("size", [1, 100, 1 << 20])
 def test_a_line_may_be_as_long_as_the_limit(size: int) -> None:
     longest = b"(Unsubscribe " + b"t" * (1024 - 15) + b")\n"

@@ -1,0 +1,76 @@
+"""The invariant of writing: a request with another value in one field is refused by name, or read as the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from wireproof.fuzz.invariants.invariant_error import InvariantError
+from wireproof.protocols import LocalProtocolError, Message
+from wireproof.protocols.fields import Absent, Atom, Blob, Flag, Raw, Rest, Split, Terminated, UInt, Word
+
+__all__ = ["check_redrawn"]
+
+
+def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Message | None], source: bytes) -> None:
+    """Change the fields of a message by the bytes of `source` and encode it: refused by name, or read as the same.
+
+    Values beyond a field must be refused. Raises `InvariantError`.
+    """
+    fields = [(name, kind) for name, kind in codec.layout(type(message)).fields if not isinstance(kind, Absent)]
+    if not fields:
+        return
+    name, kind = fields[source[0] % len(fields)]
+    value, fits = _redrawn(kind, getattr(message, name), source)
+    changed = msgspec.structs.replace(message, **{name: value})
+    try:
+        data = codec.encode(changed)
+    except LocalProtocolError as error:
+        where = f"{message.NAME}.{name}"
+        if fits:
+            detail = f"{where} = {value!r} is refused"[:300]
+            raise InvariantError("every value of a field can be written", detail, where) from None
+        if isinstance(kind, UInt | Flag | Raw) and fits is False and where not in str(error):
+            detail = f"{where} = {value!r} is refused by: {error}"[:300]
+            raise InvariantError("a refusal names the field", detail, where) from None
+        return
+    again = None if fits is False else decode(data)
+    if fits is False or (again is not None and again != changed):
+        detail = f"{message.NAME}.{name} = {value!r} is written as {data.hex()}"[:300]
+        what = "what cannot be written is refused" if fits is False else "decode(encode(message)) is message"
+        raise InvariantError(what, detail if fits is False else f"{detail}, read as {again!r}"[:600], message.NAME)
+
+
+def _redrawn(kind: object, value: Any, source: bytes) -> tuple[object, bool | None]:
+    """Return a value for a field and whether it can be written; None: the codec decides, but must be consistent."""
+    which, rest = source[1] % 6, source[2:]
+    match kind:
+        case UInt():
+            value = _edge(kind, which, rest)
+            return value, kind.minimum <= value <= kind.maximum
+        case Word() | Atom("number" | "time"):
+            value = _edge(kind, which, rest)  # whether it stands there may depend on the field before it
+            return value, None if kind.minimum <= value <= kind.maximum else False
+        case Atom():
+            return (rest, b"", rest[:1], b'"' + rest, b"#|" + rest, rest * 3)[which], True
+        case Flag():
+            return (True, False, 1, None, 2, b"\1")[which], which < 2
+        case Raw(size):
+            sizes = (size, size, size + 1, max(size - 1, 0), 0, size)
+            data = (rest * (size + 1))[: sizes[which]] if rest else bytes(sizes[which])
+            return data, len(data) == size
+        case Blob(width):
+            sizes = (len(rest), 0, min(width.maximum, 1 << 16), min(width.maximum + 1, 1 << 17), len(rest), 3)
+            size = sizes[which]
+            return (rest * (size // len(rest) + 1))[:size] if rest else bytes(size), size <= width.maximum
+        case Split() | Terminated() | Rest():
+            return (rest, rest + b"\0x", b"", b"\0", rest[:1], rest.replace(b"\0", b"/"))[which], None
+    return value, None
+
+
+def _edge(kind: UInt | Atom | Word, which: int, rest: bytes) -> int:
+    """Return a number at an edge of what a kind can hold, or near its largest one."""
+    least, most = kind.minimum, kind.maximum
+    return (least, 1, most, most + 1, least - 1, most ^ int.from_bytes(rest[:8]) % 256)[which]

@@ -1,0 +1,204 @@
+"""The namechan server's log as ratios in one run: Strong publishes, a replay, and starts.
+
+`python -m tests.bench.bench_log [--seconds 18] [--messages 1000000] [--folder FOLDER]`.
+
+- Publishes: 1, 16 and 64 publishers at the hook, each of which waits for its `ok`, to one Strong queue. Beside it as
+  many threads that insert the same body into an SQLite database in WAL mode, `synchronous=FULL`, a transaction each;
+  and one file to which a body is appended and synced. Rounds are interleaved, the best of each is shown.
+- Replay: one subscriber reads all messages of a queue from the beginning; beside it the server's file, read raw.
+- Start: from the command to `listening`, by messages in the log.
+
+The folder must be on the disk that is meant: in memory an fsync costs nothing. No process is left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import selectors
+import socket
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from tests.bench.bench_server import announced
+from wireproof.protocols.namechan import V1, Codec, Delivery, Persistence, Replay, Sync
+from wireproof.protocols.namechan.requests import Connect, HookPublish, Subscribe, Version
+from wireproof.reference_server.namechan.settings import Settings
+from wireproof.reference_server.namechan.store import FILE, Store
+
+CODEC = Codec.of(V1, "standard")
+BODY = b"x" * 100
+PUBLISHERS = (1, 16, 64)
+ROUNDS = 3
+NAME = b"prices"
+SETTINGS = Settings(Delivery.BROADCAST, Persistence.PERSISTENT, Sync.STRONG)
+FRAME = 4 + 1 + 8 + 4 + len(BODY)
+"""Bytes of a message on the wire."""
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Start the server; yield its port and its hook."""
+    command = [sys.executable, "-m", "wireproof.reference_server", "namechan", "--loop", "uvloop", "--port", "0"]
+    queue = ["--queue", f"{NAME.decode()}:broadcast:persistent:strong"]
+    hook = folder / "hook"
+    cores = set(os.sched_getaffinity(0))
+    with announced([*command, *queue, "--data", str(folder), "--publish-command-socket", str(hook)], cores) as port:
+        yield port, hook
+
+
+def publish(hook: Path, publishers: int, seconds: float) -> float:
+    """Return the acknowledged messages a second of so many publishers."""
+    line, done = CODEC.encode(HookPublish(NAME, BODY)), 0
+    with ExitStack() as stack:
+        known = stack.enter_context(selectors.DefaultSelector())
+        for _ in range(publishers):
+            end = stack.enter_context(socket.socket(socket.AF_UNIX))
+            end.connect(str(hook))
+            known.register(end, selectors.EVENT_READ)
+            end.sendall(line)
+        began = time.perf_counter()
+        while (now := time.perf_counter()) < began + seconds:
+            for key, _ in known.select(1.0):
+                end = key.fileobj  # type: ignore[assignment]
+                if end.recv(64) != b"ok\n":
+                    raise SystemExit("a publisher was refused")
+                done += 1
+                end.sendall(line)
+        return done / (now - began)
+
+
+def insert(file: Path, publishers: int, seconds: float) -> float:
+    """Return the committed inserts a second of so many threads, each with a connection of its own."""
+    counts = [0] * publishers
+    until = time.perf_counter() + seconds
+
+    def work(number: int) -> None:
+        with sqlite3.connect(file, isolation_level=None, timeout=30) as database:
+            database.execute("PRAGMA synchronous=FULL")
+            while time.perf_counter() < until:
+                with suppress(sqlite3.OperationalError):
+                    database.execute("INSERT INTO message (body) VALUES (?)", (BODY,))
+                    counts[number] += 1
+
+    with sqlite3.connect(file) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE IF NOT EXISTS message (id INTEGER PRIMARY KEY, body BLOB)")
+    threads = [threading.Thread(target=work, args=(one,)) for one in range(publishers)]
+    began = time.perf_counter()
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return sum(counts) / (time.perf_counter() - began)
+
+
+def sync(file: Path, seconds: float) -> float:
+    """Return how often a second a body can be appended and synced."""
+    done, began = 0, time.perf_counter()
+    with file.open("ab", buffering=0) as log:
+        while (now := time.perf_counter()) < began + seconds:
+            log.write(BODY)
+            os.fsync(log.fileno())
+            done += 1
+    return done / (now - began)
+
+
+def bench_publishes(folder: Path, seconds: float) -> None:
+    """Print a line for each number of publishers."""
+    part = seconds / ROUNDS / (2 * len(PUBLISHERS) + 1)
+    best: dict[tuple[str, int], float] = {}
+    with served(folder / "served") as (_, hook):
+        for _ in range(ROUNDS):
+            found = {("fsync", 0): sync(folder / "bare", part)}
+            for count in PUBLISHERS:
+                found["server", count] = publish(hook, count, part)
+                found["sqlite3", count] = insert(folder / "peer.sqlite3", count, part)
+            best = {key: max(found[key], best.get(key, 0.0)) for key in found}
+    bare = best["fsync", 0]
+    print(f"Strong publishes a second, {len(BODY)} bytes each; bare fsyncs {bare:,.0f}")
+    for count in PUBLISHERS:
+        mine, peer = best["server", count], best["sqlite3", count]
+        ratios = f"ratio {mine / peer:.2f} to sqlite3, {mine / bare:.2f} to bare fsyncs"
+        print(f"{count:3} publishers: server {mine:8,.0f}, sqlite3 {peer:8,.0f}, {ratios}")
+
+
+def filled(folder: Path, messages: int) -> Path:
+    """Write a log of so many messages; return its folder."""
+    store = Store(folder)
+    store.add_queue(1, NAME, SETTINGS)
+    for first in range(1, messages + 1, 10_000):
+        store.write(((1, one, BODY) for one in range(first, min(first + 10_000, messages + 1))), (), sync=False)
+    store.close()
+    return folder
+
+
+def replay(port: int, messages: int) -> float:
+    """Return the seconds in which a subscriber has all messages."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as end:
+        lines = CODEC.encode(Connect(id=b"bench")) + CODEC.encode(Subscribe(NAME, Replay.FROM_BEGINNING))
+        began = time.perf_counter()
+        end.sendall(CODEC.encode(Version()) + lines)
+        left = 8 + len(b"\0\0\0\0\3((id 1)(topic prices))") + messages * FRAME
+        while left > 0:
+            data = end.recv(min(left, 1 << 20))
+            if not data:
+                raise SystemExit("the server closed the connection")
+            left -= len(data)
+        return time.perf_counter() - began
+
+
+def read_raw(file: Path) -> float:
+    """Return the seconds in which a file is read."""
+    began = time.perf_counter()
+    with file.open("rb", buffering=0) as log:
+        while log.read(1 << 20):
+            pass
+    return time.perf_counter() - began
+
+
+def bench_replay(folder: Path, messages: int) -> None:
+    """Print start-up times by the size of the log, then the replay of the largest."""
+    sizes = [0, *(size for size in (10_000, 100_000) if size < messages), messages]
+    empty = 0.0
+    print("start, from the command to `listening`, by messages in the log")
+    for size in sizes:
+        there = filled(folder / f"log-{size}", size)
+        times = []
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            with served(there) as (port, _):
+                times.append(time.perf_counter() - began)
+                if size == messages and len(times) == ROUNDS:
+                    took = min(replay(port, messages) for _ in range(2))
+        empty = empty or min(times)
+        stored = (there / FILE).stat().st_size
+        print(f"{size:9,} messages, {stored / 1e6:6.1f} MB: {min(times):.2f} s, ratio {min(times) / empty:.2f} to none")
+    raw = min(read_raw(there / FILE) for _ in range(ROUNDS))
+    rate, speed = messages / took, messages * FRAME / took / 1e6
+    print(
+        f"replay of {messages:,} messages of {len(BODY)} bytes: {took:.1f} s, {rate:,.0f} a second, {speed:.0f} MB/s;"
+    )
+    print(f"the file read raw in {raw:.2f} s, ratio {took / raw:.0f}")
+
+
+def main() -> None:
+    """Print all of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=18.0, help="how long the publishes may take")
+    parser.add_argument("--messages", type=int, default=1_000_000, help="messages that are replayed")
+    parser.add_argument("--folder", type=Path, help="where the logs are; default: the folder of temporary files")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        bench_publishes(Path(folder), given.seconds)
+        bench_replay(Path(folder), given.messages)
+
+
+if __name__ == "__main__":
+    main()
