@@ -12,7 +12,7 @@ from wireproof.fuzz.invariants.ending import ending
 from wireproof.fuzz.invariants.invariant_error import unexpected_as_findings
 from wireproof.fuzz.recorded_frames import check_recorded_frames
 from wireproof.protocols import protocol, protocol_names
-from wireproof.reference_server.registry import server_model_of
+from wireproof.reference_server.registry import has_server_model
 
 __all__ = ["TARGETS", "CodeTarget", "default_protocol", "dictionary", "has_model"]
 
@@ -96,12 +96,7 @@ TARGETS: Mapping[str, CodeTarget] = {
 def has_model(name: str) -> bool:
     """Return whether a protocol has a model of a whole server, which `store` and `machine` compare servers with."""
     spoken = protocol(name)
-    profile, variant = spoken.default_profile, spoken.default_variant
-    try:
-        server_model_of(name, profile=profile, variant=variant, tolerance_ns=0, shared=False)
-    except ValueError:
-        return False
-    return True
+    return has_server_model(name, profile=spoken.default_profile, variant=spoken.default_variant)
 
 
 def default_protocol() -> str:
