@@ -42,6 +42,11 @@ class DocumentJudge:
         self._unanswered: dict[str, list[tuple[Request, int]]] = {}
         """Connection -> requests without a reply, with the instants at which they were written."""
 
+    @property
+    def expects_answers(self) -> bool:
+        """Whether the model expects answers as it does pushes, in any order; see `ServerModel`."""
+        return self.model.expects_answers
+
     def connected(self, connection: str, port: int | None, at: Window, link: str = "") -> None:
         """Note a new connection on a link; `port` is the client's, if there is one."""
         self._unanswered[connection] = []

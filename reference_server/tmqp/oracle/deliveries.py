@@ -120,7 +120,10 @@ class Deliveries:
         queue.high, queue.normal = ([] if high else queue.high), ([] if normal else queue.normal)
 
     def change(self, queue: ModelQueue) -> None:
-        """Follow what a queue does whose state may be another now."""
+        """Follow what a queue does whose state may be another now; what becomes of messages there may be open."""
+        if queue.status in (QueueStatus.BROADCAST, QueueStatus.CACHE) or queue.was_cache:
+            queue.is_vague |= bool(queue.stored) and not self._world.is_strict
+        queue.was_cache = queue.status is QueueStatus.CACHE
         if queue.status is QueueStatus.STOPPED:
             self.clear(queue)
         if queue.status is QueueStatus.CACHE and queue.stored:
@@ -150,6 +153,9 @@ class Deliveries:
     def _receivers(self, queue: ModelQueue) -> list[ModelClient]:
         members = queue.channel.members
         if queue.status is QueueStatus.ROUND_ROBIN and members:
+            is_open = queue.turn > 0 and len(members) > 1 and members != queue.last_members
+            queue.is_vague |= is_open and not self._world.is_strict
+            queue.last_members = list(members)
             queue.turn += 1
             return [members[(queue.turn - 1) % len(members)]]
         return members[:1] if queue.options["SendOnlyFirstAcquirer"] else list(members)

@@ -119,6 +119,9 @@ class ModelQueue:
     normal: list[Item] = field(default_factory=list)
     awaited: list[Awaited] = field(default_factory=list)
     turn: int = 0
+    last_members: list[ModelClient] = field(default_factory=list)
+    """Who were members at the last turn: where others are now, whose turn it is is open."""
+    was_cache: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     is_vague: bool = False
     """What it holds is uncertain: nothing about it is judged."""
