@@ -37,6 +37,7 @@ from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request, leaves_unread, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation
+from wireproof.conformance.suite.steps import Step
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.protocols import LocalProtocolError
 
@@ -92,6 +93,7 @@ class Player:
                 talk.clause, talk.given = self.case.clauses[0], False
                 yield from play_step(talk, spec)
                 if talk.judge is not None and talk.judge.expects_answers:
+                    talk.given = isinstance(spec, Step) and spec.given
                     yield from settle_pushes(talk, talk.judge)
             talk.latest = None
             if talk.judge is not None:

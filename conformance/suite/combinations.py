@@ -256,7 +256,10 @@ def _id(name: str, row: Row) -> str:
 
 
 def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, in_order: bool) -> list[Node]:
-    """Return the steps of a case; where answers come in any order, the model alone says what must come."""
+    """Return the steps of a case.
+
+    Where answers come in any order, the model alone says what must come, and what prepares the state is given.
+    """
     values = [file.factors[factor][row[factor]] for factor in request.factors]
     own: dict[str, Any] = {
         name: next(one for one in written if str(one) == row[name]) for name, written in request.fields.items()
@@ -266,7 +269,7 @@ def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, in_orde
         if one.wrap is not None:
             message = filled(one.wrap, {"request": message}, request.clauses[0])
     sent = [*(m for one in values for m in one.before), message, *(m for one in values for m in one.after)]
-    steps = [step for one in values for step in one.steps]
+    steps = [step if in_order else {"given": True, **step} for one in values for step in one.steps]
     steps.append({"send": sent, **_answers(len(sent), in_order=in_order)})
     if request.then:
         steps.append({"send": list(request.then), "on": "z", **_answers(len(request.then), in_order=in_order)})

@@ -14,6 +14,12 @@ __all__ = ["Deliveries"]
 SENDING = (QueueStatus.BROADCAST, QueueStatus.PUSH, QueueStatus.ROUND_ROBIN)
 TRAVELLING = ("after-acknowledged", "put-back-start", "put-back-end")
 """Deliveries under which acknowledgements of consumers travel to the producer."""
+OF_STATES = {
+    QueueStatus.BROADCAST: "TMQP-BROADCAST-",
+    QueueStatus.PUSH: "TMQP-PUSH-",
+    QueueStatus.ROUND_ROBIN: "TMQP-ROUND_ROBIN-",
+}
+"""State -> its clauses: 1 says who is sent what is pushed, 2 what becomes of it where nobody is."""
 Added = Sequence[tuple[bytes, bytes]]
 
 
@@ -40,12 +46,24 @@ class Deliveries:
     def drain(self, queue: ModelQueue) -> None:
         """Send what is stored, as far as somebody takes it."""
         while queue.stored and queue.status in SENDING and self._may_send(queue):
-            self.send(queue, (queue.high or queue.normal).pop(0), self._receivers(queue))
+            self.send(queue, (queue.high or queue.normal).pop(0), self._receivers(queue), is_stored=True)
 
-    def send(self, queue: ModelQueue, item: Item, receivers: Sequence[ModelClient], added: Added = ()) -> None:
+    def send(
+        self,
+        queue: ModelQueue,
+        item: Item,
+        receivers: Sequence[ModelClient],
+        added: Added = (),
+        *,
+        is_stored: bool = False,
+    ) -> None:
         """Send a message to clients."""
         for place, client in enumerate(receivers):
-            self._world.expect(client, "TMQP-MESSAGE-1", self._message(queue, item, added, place == 0), queue=queue)
+            clause = OF_STATES.get(queue.status, "TMQP-PULL-") + ("2" if is_stored else "1")
+            if client is item.producer and not (added or is_stored):
+                clause = "TMQP-PRODUCE-3"
+            shape = self._message(queue, item, added, place == 0)
+            self._world.expect(client, "TMQP-PULL-3" if added else clause, shape, queue=queue)
             if queue.requests_ack:
                 ms = queue.ms("AcknowledgeTimeout") or int(str(self._world.defaults["AcknowledgeTimeout"])) or 1
                 same = item.id.value

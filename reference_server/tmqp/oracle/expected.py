@@ -10,7 +10,20 @@ from typing import Any
 from wireproof.protocols.messages import Message
 from wireproof.protocols.tmqp.frames import Header
 
-__all__ = ["FAILS", "Body", "Expected", "Failing", "Headers", "Made", "Refusal", "Rows", "Shape", "Spelled", "said"]
+__all__ = [
+    "FAILS",
+    "Body",
+    "Expected",
+    "Failing",
+    "Headers",
+    "Made",
+    "Refusal",
+    "Rows",
+    "Shape",
+    "Spelled",
+    "broken_clause",
+    "said",
+]
 
 
 class Made:
@@ -169,6 +182,10 @@ class Shape:
             _fits(one, getattr(message, name)) for name, one in self.fields.items()
         )
 
+    def differing(self, message: Message) -> list[str]:
+        """Return the fields in which a message of this kind differs."""
+        return [name for name, one in self.fields.items() if not _fits(one, getattr(message, name))]
+
     def learn(self, message: Message) -> None:
         """Take from a message what the server chose."""
         for name, wanted in self.fields.items():
@@ -203,3 +220,45 @@ class Expected:
     def __repr__(self) -> str:
         """Return the shapes."""
         return " or ".join(map(repr, self.shapes))
+
+
+OF_FIELDS = {
+    **{("MESSAGE", name): "TMQP-MESSAGE-1" for name in ("id", "target", "content_type", "headers", "payload")},
+    ("MESSAGE", "source"): "TMQP-MESSAGE-2",
+    ("MESSAGE", "one_delivery"): "TMQP-MESSAGE-3",
+    ("MESSAGE", "pending_ack"): "TMQP-MESSAGE-4",
+    ("MESSAGE", "pending_response"): "TMQP-PRODUCE-6",
+    ("MESSAGE", "ttl"): "TMQP-TTL-2",
+    ("DIRECT", "source"): "TMQP-SOURCE-1",
+    ("DIRECT", "target"): "TMQP-SEND_DIRECT-2",
+    ("DIRECT", "ttl"): "TMQP-TTL-2",
+    ("DIRECT", "headers"): "TMQP-HEADER-3",
+    ("RESPONSE", "source"): "TMQP-RESPONSE-1",
+    ("RESPONSE", "target"): "TMQP-RESPONSE-2",
+    ("RESPONSE", "one_delivery"): "TMQP-RESPONSE-8",
+    ("RESPONSE", "high_priority"): "TMQP-RESPONSE-8",
+    ("NOTIFICATION", "target"): "TMQP-NOTIFICATION-1",
+    ("NOTIFICATION", "content_type"): "TMQP-NOTIFICATION-1",
+}
+"""Message and field -> the clause that fixes it, where that is another than what the message is expected by."""
+SURPLUS = {"NOTIFICATION": "TMQP-EVENT-2", "CONFIRMATION": "TMQP-PRODUCE-7"}
+"""Message -> the clause that is broken where none was to come."""
+PULLED = "TMQP-PULL-"
+"""Begins the clauses of what a pull is answered: they fix its headers, too."""
+
+
+def broken_clause(due: Sequence[Expected], message: Message) -> str | None:
+    """Return the clause that a message breaks that nothing explains; None for one that is like nothing expected.
+
+    It is compared with what is most like it of all that must come: in the wrong order, or with one wrong field.
+    """
+    found: list[tuple[int, str]] = []
+    for one in due:
+        for shape in one.shapes if one.is_certain else ():
+            if type(message) is not shape.kind:
+                continue
+            wrong = shape.differing(message)
+            own = one.clause.startswith(PULLED) and wrong and wrong[0] == "headers"
+            clause = OF_FIELDS.get((message.NAME, wrong[0]), one.clause) if wrong else "TMQP-MESSAGE-5"
+            found.append((len(wrong), one.clause if own else clause))
+    return min(found, key=lambda one: one[0])[1] if found else SURPLUS.get(message.NAME)

@@ -15,12 +15,12 @@ from wireproof.protocols.tmqp import Codec
 from wireproof.protocols.tmqp.enums import VERSION, ResultCode
 from wireproof.protocols.tmqp.frames import RequestFrame
 from wireproof.protocols.tmqp.replies import Notification, Pong, ProtocolReply, Welcome
-from wireproof.protocols.tmqp.requests import Hello, Ping, Protocol, Terminate
+from wireproof.protocols.tmqp.requests import Hello, Operation, Ping, Protocol, Terminate
 from wireproof.reference_server.model import Disagreement, Window
 from wireproof.reference_server.options import chosen
 from wireproof.reference_server.tmqp.options import OPTIONS
 from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
-from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
+from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape, broken_clause
 from wireproof.reference_server.tmqp.oracle.notices import OF_SERVERS, Notices
 from wireproof.reference_server.tmqp.oracle.operations import ModelOperations
 from wireproof.reference_server.tmqp.oracle.timed import Times
@@ -136,7 +136,8 @@ class DocumentModel:
             return
         read = self._as_read(request, is_first=line.stage == "greeted")
         if isinstance(read, Ping) and line.stage == "open":
-            self._expect(line, "TMQP-PING-2", Pong)
+            self._expect(line, line.asked or "TMQP-PING-2", Pong)
+            line.asked = ""
         elif isinstance(read, Hello):
             self._hello(line, read)
         elif line.stage != "open" and self._world.is_strict and isinstance(read, RequestFrame) and read.ttl:
@@ -164,6 +165,7 @@ class DocumentModel:
         elif isinstance(request, Terminate):
             self._end(line, "it terminated")
         elif type(request) in self._handlers:
+            line.asked = f"TMQP-{request.NAME}-1" if type(request) is not Operation else ""
             self._handlers[type(request)](client, request)
 
     def _hello(self, line: Line, request: Hello) -> None:
@@ -243,12 +245,9 @@ class DocumentModel:
                 due = self.due_message(line.name)
                 wanted = f"; expected {due}" if due else ""
                 return Disagreement(
-                    f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", self._clause(line)
+                    f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", broken_clause(line.due, message)
                 )
         return None
-
-    def _clause(self, line: Line) -> str | None:
-        return next((one.clause for one in line.due if one.is_certain), None)
 
     def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:
         """Judge that the server ended a connection."""

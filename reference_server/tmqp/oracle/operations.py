@@ -115,14 +115,17 @@ class ModelOperations:
             Operation: self._unknown,
         }
 
-    def _tell(self, client: ModelClient, request: RequestFrame, code: object, payload: object = None) -> None:
-        answer(self._world, client, request, code, f"TMQP-{request.NAME}-1", payload)
+    def _tell(
+        self, client: ModelClient, request: RequestFrame, code: object, payload: object = None, *, clause: int = 1
+    ) -> None:
+        """Expect the answers to an operation; `clause` is the number of one within its group."""
+        answer(self._world, client, request, code, f"TMQP-{request.NAME}-{clause}", payload)
 
     def _create_channel(self, client: ModelClient, request: RequestFrame) -> None:
         if not is_name(request.target):
             self._tell(client, request, NAME_REFUSED)
         elif self._world.channel(request.target) is not None:
-            self._tell(client, request, ResultCode.DUPLICATE)
+            self._tell(client, request, ResultCode.DUPLICATE, clause=2)
         elif (made := options_of(self._codec, ChannelOptions, self._world.defaults, request)) is None:
             self._tell(client, request, FAILS)
         else:
@@ -168,23 +171,24 @@ class ModelOperations:
     def _join(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None:
-            self._tell(client, request, ResultCode.NOT_FOUND)
+            self._tell(client, request, ResultCode.NOT_FOUND, clause=3)
             return
         limit = int(str(channel.options.get("ClientLimit", 0)))
-        if client not in channel.members:
+        is_member = client in channel.members
+        if not is_member:
             if 0 < limit <= len(channel.members):
-                self._tell(client, request, ResultCode.LIMIT_EXCEEDED)
+                self._tell(client, request, ResultCode.LIMIT_EXCEEDED, clause=4)
                 return
             channel.members.append(client)
             self._notices.member(b"ClientJoined", channel, client)
             for queue in list(channel.queues.values()):
                 self._deliveries.drain(queue)
-        self._tell(client, request, ResultCode.OK)
+        self._tell(client, request, ResultCode.OK, clause=2 if is_member else 1)
 
     def _leave(self, client: ModelClient, request: RequestFrame) -> None:
         channel = self._world.channel(request.target)
         if channel is None or client not in channel.members:
-            self._tell(client, request, ResultCode.NOT_FOUND)
+            self._tell(client, request, ResultCode.NOT_FOUND, clause=2)
             return
         self.leave(channel, client)
         self._tell(client, request, ResultCode.OK)
@@ -207,7 +211,7 @@ class ModelOperations:
         elif number is None or not is_name(request.target):
             self._tell(client, request, FAILS)
         elif channel is not None and number in channel.queues:
-            self._tell(client, request, ResultCode.DUPLICATE)
+            self._tell(client, request, ResultCode.DUPLICATE, clause=2)
         elif channel is not None and not self._may_have(channel, number):
             self._tell(client, request, FAILS)
         else:

@@ -33,6 +33,8 @@ class Line:
     """new, greeted, open, spoiled (the first frame was no hello)."""
     client: ModelClient | None = None
     is_pinged: bool = False
+    asked: str = ""
+    """The clause of the last request since a ping: that the ping is answered proves that it was handled."""
     ending: str = ""
     """Why the server must have ended it."""
     due: list[Expected] = field(default_factory=list)
