@@ -6,7 +6,9 @@ Messages of one queue come to one consumer in their order.
 
 It does not follow TLS, node links, the routers of a configuration file, tokens, and clients that are no
 administrators: from the first of these on it accepts everything. Where the instant of a time-out is uncertain, it
-accepts everything about that queue from then on.
+accepts everything about that queue from then on. In a server that others use, only what the document requires is
+judged, and what it leaves open about a queue (whose turn it is after members changed, what a change of state to
+BROADCAST or CACHE does to stored messages) makes that queue uncertain, too.
 """
 
 from wireproof.reference_server.tmqp.oracle.model import DocumentModel

@@ -250,7 +250,8 @@ PULLED = "TMQP-PULL-"
 def broken_clause(due: Sequence[Expected], message: Message) -> str | None:
     """Return the clause that a message breaks that nothing explains; None for one that is like nothing expected.
 
-    It is compared with what is most like it of all that must come: in the wrong order, or with one wrong field.
+    It is compared with what is most like it of all that must come: in the wrong order, with one wrong field, or of
+    another kind.
     """
     found: list[tuple[int, str]] = []
     for one in due:
@@ -261,4 +262,10 @@ def broken_clause(due: Sequence[Expected], message: Message) -> str | None:
             own = one.clause.startswith(PULLED) and wrong and wrong[0] == "headers"
             clause = OF_FIELDS.get((message.NAME, wrong[0]), one.clause) if wrong else "TMQP-MESSAGE-5"
             found.append((len(wrong), one.clause if own else clause))
-    return min(found, key=lambda one: one[0])[1] if found else SURPLUS.get(message.NAME)
+    if found:
+        return min(found, key=lambda one: one[0])[1]
+    id_ = getattr(message, "id", None)
+    like = (
+        one.clause for one in due if one.is_certain and any(id_ == shape.fields.get("id", b"") for shape in one.shapes)
+    )
+    return next(like, SURPLUS.get(message.NAME))
