@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
+from click.testing import CliRunner
 from msgspec.structs import replace
 
 from wireproof.conformance.model.trace import Kind
 from wireproof.fuzz import store_input
+from wireproof.fuzz.commands.group import command as fuzz
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.fuzz.invariants.store_invariants import StoreCheck
 from wireproof.fuzz.live.context import FuzzContext
@@ -258,3 +261,17 @@ def test_where_the_server_begins_is_known_without_its_clock() -> None:
 def test_what_the_model_does_not_follow_is_refused(profile: str, options: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         server_model_of("tmqp", profile=profile, variant="standard", tolerance_ns=0, shared=False, options=options)
+
+
+def test_the_machine_plays_the_profiles_that_have_a_model(tmp_path: Path) -> None:
+    few = ("--examples", "3", "--steps", "8", "--findings", str(tmp_path))
+    fine = CliRunner().invoke(fuzz, ["machine", "tmqp", *few])
+    refused = CliRunner().invoke(fuzz, ["machine", "tmqp", "--profile", "twino-3.0.0", *few])
+
+    assert (fine.exit_code, fine.output.split(":")[0]) == (0, "tmqp doc standard")
+    assert refused.exit_code == 2
+    assert "is of the profile doc, not of twino-3.0.0" in refused.output
+
+
+def test_the_store_target_has_inputs_of_the_profiles_that_have_a_model() -> None:
+    assert [one.profile for one in store_input.contexts("tmqp")] == ["doc"]
