@@ -14,7 +14,7 @@ from wireproof.fuzz.recorded_frames import check_recorded_frames
 from wireproof.protocols import protocol, protocol_names
 from wireproof.protocols.fields import Word
 from wireproof.protocols.registry import Protocol
-from wireproof.reference_server.registry import server_model_of
+from wireproof.reference_server.registry import has_server_model
 
 __all__ = ["TARGETS", "CodeTarget", "default_protocol", "dictionary", "has_model"]
 
@@ -115,12 +115,7 @@ TARGETS: Mapping[str, CodeTarget] = {
 def has_model(name: str) -> bool:
     """Return whether a protocol has a model of a whole server, which `store` and `machine` compare servers with."""
     spoken = protocol(name)
-    profile, variant = spoken.default_profile, spoken.default_variant
-    try:
-        server_model_of(name, profile=profile, variant=variant, tolerance_ns=0, shared=False)
-    except ValueError:
-        return False
-    return True
+    return has_server_model(name, profile=spoken.default_profile, variant=spoken.default_variant)
 
 
 def default_protocol() -> str:

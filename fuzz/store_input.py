@@ -33,6 +33,7 @@ from wireproof.fuzz.store_steps import (
 from wireproof.protocols import Request, protocol
 from wireproof.protocols.errors import MalformedFrameError
 from wireproof.protocols.frames import FrameContext
+from wireproof.reference_server.registry import has_server_model
 
 __all__ = ["StepReader", "check", "contexts", "described", "opening", "seeds"]
 
@@ -69,11 +70,12 @@ UNGREETED = 0xE0
 
 @cache
 def contexts(name: str) -> tuple[FuzzContext, ...]:
-    """Return a context for every profile and variant of a protocol."""
+    """Return a context for every profile and variant of a protocol that has a model of a whole server."""
     return tuple(
         FuzzContext(name, profile.name, variant)
         for profile in protocol(name).profiles.values()
         for variant in profile.variants
+        if has_server_model(name, profile=profile.name, variant=variant)
     )
 
 

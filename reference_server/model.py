@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from wireproof.protocols.messages import Message, Push, Request
+from wireproof.protocols.messages import Message, Request
 
 __all__ = ["Disagreement", "Model", "NeverEnding", "ServerModel", "Window"]
 
@@ -63,8 +63,13 @@ class ServerModel(Protocol):
     from the answer. Its constructor takes the tolerance of times, and whether others use the server, too.
     """
 
-    push_clause: str
-    """The clause that a missing push breaks."""
+    expects_answers: bool
+    """Answers come in any order, and a request may have several or none.
+
+    Then the model expects each of them from the instant of its request, as it does pushes: `due_message` tells what
+    must come, `pushed` reports whatever came, and `answered` is not used. What one connection asked must be settled
+    before another one asks.
+    """
 
     def greeting(self, link: str = "") -> tuple[Request, ...]:
         """Return the first requests of a connection, by which the model can recognise it later."""
@@ -96,11 +101,14 @@ class ServerModel(Protocol):
     def ends_when_half_closed(self, connection: str) -> bool:
         """Return whether the server must end a connection whose client has ended its side."""
 
-    def pushed(self, connection: str, push: Push) -> None:
-        """Report a push; `unexpected` judges it."""
+    def pushed(self, connection: str, push: Message) -> None:
+        """Report a push, with `expects_answers` any message; `unexpected` judges it."""
 
     def due_message(self, connection: str) -> str | None:
         """Return a description of the first push that must still arrive; None if there is none."""
+
+    def due_clause(self, connection: str) -> str:
+        """Return the clause that is broken if `due_message` does not come."""
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes once every request is answered: return one that nobody published to its connection."""

@@ -18,6 +18,7 @@ from wireproof.reference_server.service import Ids, Limits, Service, Trace
 __all__ = [
     "SERVICES",
     "create_service",
+    "has_server_model",
     "limits_of",
     "model_of",
     "options_of",
@@ -119,6 +120,15 @@ def server_model_of(
         raise ValueError(f"{protocol} has no model of a whole server")
     more = {"options": options} if options else {}
     return make(spoken, variant, tolerance_ns=tolerance_ns, shared=shared, **more)
+
+
+def has_server_model(protocol: str, *, profile: str, variant: str) -> bool:
+    """Say whether there is a model of a whole server. Raises nothing: without the profile there is none."""
+    try:
+        server_model_of(protocol, profile=profile, variant=variant, tolerance_ns=0, shared=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _spoken(protocol: str, profile: str, variant: str) -> Profile:

@@ -42,6 +42,11 @@ class DocumentJudge:
         self._unanswered: dict[str, list[tuple[Request, int]]] = {}
         """Connection -> requests without a reply, with the instants at which they were written."""
 
+    @property
+    def expects_answers(self) -> bool:
+        """Whether the model expects answers as it does pushes, in any order; see `ServerModel`."""
+        return self.model.expects_answers
+
     def connected(self, connection: str, port: int | None, at: Window, link: str = "") -> None:
         """Note a new connection on a link; `port` is the client's, if there is one."""
         self._unanswered[connection] = []
@@ -75,12 +80,15 @@ class DocumentJudge:
         """Note a request that is written. Raises ValueError for bytes that are no request."""
         if not isinstance(request, Request):
             raise ValueError("a case that the model judges writes no bytes by hand")
-        self._unanswered[connection].append((request, at))
+        if self.model.expects_answers:
+            self.model.passed(Window(at, at))
+        else:
+            self._unanswered[connection].append((request, at))
         self.model.sent(connection, request)
 
     def beside(self, connection: str, request: Message | None) -> None:
         """Note a no-op request of the segmentation, whose reply the case does not see: it may count in totals."""
-        if isinstance(request, Request):
+        if isinstance(request, Request) and not self.model.expects_answers:
             self.model.sent(connection, request)
 
     def unanswered(self, connection: str) -> Request | None:
@@ -89,7 +97,9 @@ class DocumentJudge:
 
     def heard(self, connection: str, message: Message, at: int) -> Disagreement | None:
         """Note a push, or judge the reply to the oldest request; None if it is allowed."""
-        if isinstance(message, Push):
+        if self.model.expects_answers:
+            self.model.passed(Window(at, at))
+        if isinstance(message, Push) or self.model.expects_answers:
             self.model.pushed(connection, message)
             return None
         request, since = self._unanswered[connection].pop(0)
@@ -103,7 +113,7 @@ class DocumentJudge:
 
     def missing(self, connection: str) -> Disagreement:
         """Return what is wrong when a push that is due does not come."""
-        return Disagreement(f"{self.due(connection)} does not come", "push missing", self.model.push_clause)
+        return Disagreement(f"{self.due(connection)} does not come", "push missing", self.model.due_clause(connection))
 
     def unexpected(self, at: int) -> Disagreement | None:
         """Judge the pushes that came once everything is answered; None if each was published to its connection."""

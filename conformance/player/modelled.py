@@ -7,11 +7,12 @@ from wireproof.conformance.model.verdict import Verdict
 from wireproof.conformance.model.wording import describe
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
 from wireproof.conformance.player.document_model import DocumentJudge
+from wireproof.conformance.player.sending import encoded
 from wireproof.conformance.suite.symbols import Symbols
 from wireproof.protocols import Message, Push
 from wireproof.reference_server.model import Disagreement
 
-__all__ = ["allowed", "judge_of", "settle_pushes"]
+__all__ = ["allowed", "judge_of", "settle_all", "settle_pushes"]
 
 
 def judge_of(symbols: Symbols) -> DocumentJudge:
@@ -33,12 +34,31 @@ def allowed(talk: CaseConnections, found: Disagreement | None) -> None:
 
 
 def settle_pushes(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
-    """Take the pushes that are still due. Raises `Stopped` for one that does not come."""
+    """Take the pushes that are still due, and answers where the model expects them likewise.
+
+    Raises `Stopped` for one that does not come.
+    """
+    expected = Message if judge.expects_answers else Push
     for line in talk.lines.values():
         while (due := judge.due(line.name)) is not None:
             talk.reply_to = "PUSH"
             event = yield from talk.event(line, talk.timeout)
-            if not isinstance(event, Push):
+            if not isinstance(event, expected):
                 allowed(talk, judge.missing(line.name))
                 raise Stopped(Verdict.FAIL, due, describe(event) if isinstance(event, Message) else "nothing")
             allowed(talk, judge.heard(line.name, event, talk.now_ns))
+            if judge.expects_answers:
+                allowed(talk, judge.unexpected(talk.now_ns))
+
+
+def settle_all(talk: CaseConnections, judge: DocumentJudge) -> ActionGenerator[None]:
+    """Ask on every connection what is answered at once, and take what is due: what else came has come before.
+
+    Raises `Stopped` for what does not come and for what nothing explains.
+    """
+    for line in list(talk.lines.values()):
+        if line.ended is None and line.codec.settled:
+            request = line.link.sync_request()
+            judge.asked(line.name, request, talk.now_ns)
+            yield from talk.write(line, [*talk.noops_before(line), encoded(talk, line, request)])
+    yield from settle_pushes(talk, judge)

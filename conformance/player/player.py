@@ -32,11 +32,12 @@ from wireproof.conformance.model.verdict import Guilty, Verdict
 from wireproof.conformance.monitor.blame import with_first_violation
 from wireproof.conformance.player.byte_allowance import MOST, MOST_HEAVY, MOST_OF_TABLES
 from wireproof.conformance.player.connections import ActionGenerator, CaseConnections
-from wireproof.conformance.player.modelled import allowed, judge_of, settle_pushes
+from wireproof.conformance.player.modelled import allowed, judge_of, settle_all, settle_pushes
 from wireproof.conformance.player.steps import play_step
 from wireproof.conformance.suite.case_traits import last_request, leaves_unread, reads_tables
 from wireproof.conformance.suite.cases import Case
 from wireproof.conformance.suite.segmentation import Segmentation
+from wireproof.conformance.suite.steps import Step
 from wireproof.conformance.suite.symbols import SymbolError, Symbols
 from wireproof.protocols import LocalProtocolError
 
@@ -91,10 +92,16 @@ class Player:
                 self._step, talk.asks_no_more = number, number == last
                 talk.clause, talk.given = self.case.clauses[0], False
                 yield from play_step(talk, spec)
+                if talk.judge is not None and talk.judge.expects_answers:
+                    talk.given = isinstance(spec, Step) and spec.given
+                    yield from settle_pushes(talk, talk.judge)
             talk.latest = None
             if talk.judge is not None:
                 yield from settle_pushes(talk, talk.judge)
-            yield from talk.nothing_left()
+            if talk.judge is not None and talk.judge.expects_answers:
+                yield from settle_all(talk, talk.judge)
+            else:
+                yield from talk.nothing_left()
             if talk.judge is not None:
                 allowed(talk, talk.judge.unexpected(talk.now_ns))
         except Stopped as stop:

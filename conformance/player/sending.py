@@ -46,7 +46,10 @@ def _messages(talk: CaseConnections, items: Iterable[MessageItem]) -> Iterator[t
 
 
 def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> ActionGenerator[None]:
-    """Write messages in one go. Raises `Stopped` if the target does not take them, `SymbolError` for what is none."""
+    """Write messages in one go; where a model expects answers in any order, with a last one that is answered at once.
+
+    Raises `Stopped` if the target does not take them, `SymbolError` for what is none.
+    """
     line = yield from talk.line(on)
     meant = talk.noops_before(line)
     before = len(meant)
@@ -59,6 +62,8 @@ def send(talk: CaseConnections, items: Iterable[MessageItem], on: str) -> Action
                 meant.append(encoded(talk, line, talk.symbols.message(item)))
             case _:
                 raise SymbolError(f"expected one message, got {as_written(item)!r}")
+    if talk.judge is not None and talk.judge.expects_answers and line.codec.settled:
+        meant.append(encoded(talk, line, line.link.sync_request()))
     if talk.judge is not None:
         for number, one in enumerate(meant):
             if number < before:

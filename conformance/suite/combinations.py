@@ -31,6 +31,7 @@ from wireproof.conformance.suite.documents import CaseError, read_document
 from wireproof.conformance.suite.names import near
 from wireproof.conformance.suite.sequences import filled, names_in
 from wireproof.conformance.suite.values import Node
+from wireproof.protocols import protocol
 
 __all__ = ["RequestCoverage", "combined_cases", "coverage_of", "is_combination", "read_combinations"]
 
@@ -69,6 +70,8 @@ class CombinedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Shared factors."""
     then: list[Any] = []
     """Asked afterwards, on another connection."""
+    needs: list[str] = []
+    """Features without which a target is not asked."""
     profiles: list[str] | None = None
     variants: list[str] | None = None
 
@@ -222,9 +225,13 @@ def _entries(
             "profiles": list(dict.fromkeys(profiles)),
             "modelled": True,
             "heavy": triples,
-            "steps": _steps(file, request, row),
+            "steps": _steps(file, request, row, in_order=protocol(context.protocol).link_of("").answers_in_order),
         }
-        yield entry | ({"variants": list(request.variants)} if request.variants else {})
+        if request.variants:
+            entry["variants"] = list(request.variants)
+        if request.needs:
+            entry["needs"] = list(request.needs)
+        yield entry
 
 
 def _as_in(file: CombinationFile, request: CombinedRequest, row: Row, profile: str) -> Row:
@@ -248,7 +255,11 @@ def _id(name: str, row: Row) -> str:
     return f"{name}{COMBINED}{digest}"
 
 
-def _steps(file: CombinationFile, request: CombinedRequest, row: Row) -> list[Node]:
+def _steps(file: CombinationFile, request: CombinedRequest, row: Row, *, in_order: bool) -> list[Node]:
+    """Return the steps of a case.
+
+    Where answers come in any order, the model alone says what must come, and what prepares the state is given.
+    """
     values = [file.factors[factor][row[factor]] for factor in request.factors]
     own: dict[str, Any] = {
         name: next(one for one in written if str(one) == row[name]) for name, written in request.fields.items()
@@ -258,8 +269,12 @@ def _steps(file: CombinationFile, request: CombinedRequest, row: Row) -> list[No
         if one.wrap is not None:
             message = filled(one.wrap, {"request": message}, request.clauses[0])
     sent = [*(m for one in values for m in one.before), message, *(m for one in values for m in one.after)]
-    steps = [step for one in values for step in one.steps]
-    steps.append({"send": sent, "expect": {"times": len(sent), "of": "any"}})
+    steps = [step if in_order else {"given": True, **step} for one in values for step in one.steps]
+    steps.append({"send": sent, **_answers(len(sent), in_order=in_order)})
     if request.then:
-        steps.append({"send": list(request.then), "on": "z", "expect": {"times": len(request.then), "of": "any"}})
+        steps.append({"send": list(request.then), "on": "z", **_answers(len(request.then), in_order=in_order)})
     return steps
+
+
+def _answers(number: int, *, in_order: bool) -> dict[str, Node]:
+    return {"expect": {"times": number, "of": "any"}} if in_order else {}

@@ -31,6 +31,7 @@ from wireproof.fuzz.server_transports import InProcess
 from wireproof.fuzz.step_failure import Setting, StepFailure
 from wireproof.fuzz.store_steps import describe_step
 from wireproof.protocols import protocol, protocol_names
+from wireproof.reference_server.registry import has_server_model, server_model_of
 
 if TYPE_CHECKING:
     from wireproof.fuzz.state_machine import Preset
@@ -87,7 +88,8 @@ def command(context: click.Context, /, name: str, target: str | None, **options:
 
     On several connections it requests, subscribes, publishes, lets time pass, disconnects and reconnects; the model
     must allow every reply and push. With --time it goes on after a finding.
-    Without a target the reference server runs in this process on a virtual clock, in every profile and variant.
+    Without a target the reference server runs in this process on a virtual clock, in every profile and variant that has
+    a model.
     With TARGET (tcp://HOST:PORT, unix:///PATH) or --target-command time is real and waits are short.
     A failure is reduced to few steps, printed and kept.
 
@@ -141,7 +143,18 @@ def _combinations(name: str, profile: str, variant: str) -> Iterator[FuzzContext
         if variant not in ("auto", *one.variants):
             raise TargetError(f"--variant: expected auto, {', '.join(one.variants)}; got {variant!r}")
         for width in one.variants if variant == "auto" else (variant,):
-            yield FuzzContext(name, one.name, width)
+            if profile != "auto":
+                _check_model(name, one.name, width)
+            if has_server_model(name, profile=one.name, variant=width):
+                yield FuzzContext(name, one.name, width)
+
+
+def _check_model(name: str, profile: str, variant: str) -> None:
+    """Raise `TargetError` for a profile without a model of a whole server."""
+    try:
+        server_model_of(name, profile=profile, variant=variant, tolerance_ns=0, shared=False)
+    except ValueError as error:
+        raise TargetError(f"--profile: {error}") from None
 
 
 def _live(name: str, text: str | None, options: Options) -> int:
@@ -150,7 +163,9 @@ def _live(name: str, text: str | None, options: Options) -> int:
         spoken = spoken_by(name, address, options["profile"], options["variant"])
         context = FuzzContext(name, spoken.profile, spoken.variant)
         if context.by_state:
-            raise TargetError(f"{name} is followed step by step in this process only: connections of several links")
+            raise TargetError(
+                f"{name} is followed step by step in this process only: what it may send depends on what came before"
+            )
         version = asyncio.run(version_of(load_suite(name), address, spoken, TIMEOUT))
         setting = live_setting(
             context, target, tolerance_ns=options["tolerance"] * 10**6, patience=options["reply_timeout"]

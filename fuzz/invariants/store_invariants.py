@@ -208,7 +208,8 @@ class StoreCheck:
         number = len(self.done)
         since = self.transport.now_ns()
         self._perform(Write(name, first))
-        self.judge.asked(name, request, since)
+        if not self.model.expects_answers:
+            self.judge.asked(name, request, since)
         answer = self._perform(Read(name, 0.0))
         if answer.kind is Kind.RECEIVED:
             detail = f"{name}: {answer.data[:80].hex()} to {len(first)} of {len(data)} bytes of {request.NAME}"
@@ -217,7 +218,11 @@ class StoreCheck:
             self._end(name, str(answer.kind))
         if between.connection != name and between.connection in self._lines:
             self._ask(between, between.connection, between.requests)
+            if self.model.expects_answers:
+                self._settle()
         self.done[number:] = [step]
+        if self.model.expects_answers and name in self._lines:
+            self.judge.asked(name, request, self.transport.now_ns())
         if name in self._lines and self._perform(Write(name, data[len(first) :])).kind is not Kind.SENT:
             self._end(name, "reset")
         if name in self._lines and begins_tls:
@@ -329,7 +334,7 @@ class StoreCheck:
 
     def _hear(self, name: str, message: Message, until: int) -> None:
         request = self.judge.unanswered(name)
-        if not isinstance(message, Push):
+        if not (isinstance(message, Push) or self.model.expects_answers):
             if request is None:
                 raise InvariantError("a reply answers a request", f"{name}: {describe(message)}"[:LONGEST], "surplus")
             if type(request) in {type(one) for one in self.model.greeting(self._links[name])}:

@@ -67,7 +67,7 @@ class Line:
     ending: str = ""
     """Why the server must have ended it."""
     due: list[ExpectedPush] = field(default_factory=list)
-    surplus: list[Push] = field(default_factory=list)
+    surplus: list[Message] = field(default_factory=list)
     attached: int = 0
     """When its token was accepted, ns."""
     spoken: int = 0
@@ -75,7 +75,7 @@ class Line:
     interval: int = 0
     """Nanoseconds between two beacons; 0 before its token is accepted."""
 
-    def came(self, push: Push) -> None:
+    def came(self, push: Message) -> None:
         """Take a push off those that are expected: the first of them that must come, or one before it that may."""
         for place, one in enumerate(self.due):
             if one.push == push:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wireproof.protocols.messages import Message, Push, Request
+from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.psrt.replies import Beacon, Token
 from wireproof.protocols.psrt.requests import Attach, Datagram, DataGreeting, Greeting, Login, Sealed
@@ -31,7 +31,7 @@ class DocumentModel:
     the server, and what the document only recommends is not required.
     """
 
-    push_clause = "PSRT-MESSAGE-8"
+    expects_answers = False
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class DocumentModel:
             return isinstance(reply, Token) and reply.token not in self._tokens
         return allowed == reply
 
-    def pushed(self, connection: str, push: Push) -> None:
+    def pushed(self, connection: str, push: Message) -> None:
         """Report a push."""
         if not (isinstance(push, Beacon) and self._tolerance):
             self._lines[connection].came(push)
@@ -154,6 +154,10 @@ class DocumentModel:
         """Return a description of the first push that must still arrive; None if there is none."""
         certain = (one.push for one in self._lines[connection].due if one.is_certain)
         return next((f"{push!r}"[:200] for push in certain), None)
+
+    def due_clause(self, connection: str) -> str:
+        """Return the clause of pushes."""
+        return "PSRT-MESSAGE-8"
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes once every request is answered: return one that nobody published to its connection."""

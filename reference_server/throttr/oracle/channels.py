@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from wireproof.protocols.messages import Message, Push
+from wireproof.protocols.messages import Message
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr.replies import ChannelReply, ChannelsReply, PushedEvent
 from wireproof.protocols.throttr.requests import Channel, Publish, Subscribe, Unsubscribe
@@ -136,7 +136,7 @@ class Channels:
         perhaps = {peer: one.times for peer, one in held.items() if self._peers.may_be_there(peer, at)}
         return {peer: times for peer, times in perhaps.items() if self._peers.is_surely_there(peer, at)}, perhaps
 
-    def pushed(self, peer: Peer, push: Push) -> None:
+    def pushed(self, peer: Peer, push: Message) -> None:
         """Count a push."""
         name: bytes = getattr(push, "channel", b"")
         payload: bytes = push.payload  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wireproof.protocols.errors import MalformedFrameError
-from wireproof.protocols.messages import Message, Push, Request
+from wireproof.protocols.messages import Message, Request
 from wireproof.protocols.profile import Profile
 from wireproof.protocols.throttr import Codec
 from wireproof.protocols.throttr.replies import (
@@ -43,7 +43,7 @@ class DocumentModel(NeverEnding):
     bound, and nobody else uses our names.
     """
 
-    push_clause = "THR-PUSH-4"
+    expects_answers = False
 
     def __init__(self, profile: Profile, variant: str, *, tolerance_ns: int, shared: bool) -> None:
         self._codec = Codec.of(profile, variant)
@@ -79,13 +79,17 @@ class DocumentModel(NeverEnding):
         peer.answered[request.NAME] += 1
         return found
 
-    def pushed(self, connection: str, push: Push) -> None:
+    def pushed(self, connection: str, push: Message) -> None:
         """Report a push."""
         self.channels.pushed(self.peers.by_name[connection], push)
 
     def due_message(self, connection: str) -> str | None:
         """Return a description of the first push that must still arrive; None if there is none."""
         return self.channels.due_message(self.peers.by_name[connection])
+
+    def due_clause(self, connection: str) -> str:
+        """Return the clause of pushes."""
+        return "THR-PUSH-4"
 
     def unexpected(self, at: Window) -> Disagreement | None:
         """Judge the pushes once every request is answered; None if they are allowed."""

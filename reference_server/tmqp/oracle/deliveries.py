@@ -1,0 +1,179 @@
+"""How messages go through queues in the model: stored, sent, acknowledged, put back, dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wireproof.protocols.tmqp.enums import DEFAULT_TTL, QueueStatus
+from wireproof.protocols.tmqp.replies import Confirmation, QueueMessage
+from wireproof.reference_server.tmqp.oracle.expected import Headers, Refusal, Shape, Spelled
+from wireproof.reference_server.tmqp.oracle.world import Awaited, Item, ModelClient, ModelQueue, World
+
+__all__ = ["Deliveries"]
+
+SENDING = (QueueStatus.BROADCAST, QueueStatus.PUSH, QueueStatus.ROUND_ROBIN)
+TRAVELLING = ("after-acknowledged", "put-back-start", "put-back-end")
+"""Deliveries under which acknowledgements of consumers travel to the producer."""
+OF_STATES = {
+    QueueStatus.BROADCAST: "TMQP-BROADCAST-",
+    QueueStatus.PUSH: "TMQP-PUSH-",
+    QueueStatus.ROUND_ROBIN: "TMQP-ROUND_ROBIN-",
+}
+"""State -> its clauses: 1 says who is sent what is pushed, 2 what becomes of it where nobody is."""
+Added = Sequence[tuple[bytes, bytes]]
+
+
+class Deliveries:
+    """Moves messages, and expects what that sends."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def push(self, queue: ModelQueue, item: Item) -> None:
+        """Let a queue take a message."""
+        queue.counts["ReceivedMessages"] += 1
+        if queue.status is QueueStatus.BROADCAST:
+            self.send(queue, item, self._receivers(queue))
+            return
+        if queue.status is QueueStatus.CACHE:
+            self.clear(queue)
+        if queue.status in SENDING and not queue.stored and self._may_send(queue):
+            self.send(queue, item, self._receivers(queue))
+        else:
+            self._store(queue, item)
+            self.drain(queue)
+
+    def drain(self, queue: ModelQueue) -> None:
+        """Send what is stored, as far as somebody takes it."""
+        while queue.stored and queue.status in SENDING and self._may_send(queue):
+            self.send(queue, (queue.high or queue.normal).pop(0), self._receivers(queue), is_stored=True)
+
+    def send(
+        self,
+        queue: ModelQueue,
+        item: Item,
+        receivers: Sequence[ModelClient],
+        added: Added = (),
+        *,
+        is_stored: bool = False,
+    ) -> None:
+        """Send a message to clients."""
+        for place, client in enumerate(receivers):
+            clause = OF_STATES.get(queue.status, "TMQP-PULL-") + ("2" if is_stored else "1")
+            if client is item.producer and not (added or is_stored):
+                clause = "TMQP-PRODUCE-3"
+            shape = self._message(queue, item, added, place == 0)
+            self._world.expect(client, "TMQP-PULL-3" if added else clause, shape, queue=queue)
+            if queue.requests_ack:
+                ms = queue.ms("AcknowledgeTimeout") or int(str(self._world.defaults["AcknowledgeTimeout"])) or 1
+                same = item.id.value
+                former = [one for one in queue.awaited if one.client is client and one.item.id.value == same]
+                queue.awaited = [one for one in queue.awaited if one not in former]
+                queue.awaited.append(Awaited(item, client, *self._world.after(ms)))
+        if receivers:
+            queue.counts["SentMessages"] += 1
+            queue.counts["Deliveries"] += len(receivers)
+            if queue.delivery == "after-sent":
+                self.confirm(queue, item)
+
+    def _message(self, queue: ModelQueue, item: Item, added: Added, is_first: bool) -> Shape:
+        frame, world = item.frame, self._world
+        headers = [(one.name, one.value) for one in frame.headers]
+        fields: dict[str, object] = {
+            "id": item.id,
+            "source": b"" if queue.options["HideClientNames"] else item.producer.id,
+            "target": frame.target if world.is_strict else Spelled(frame.target),
+            "content_type": frame.content_type,
+            "pending_ack": int(queue.requests_ack),
+            "headers": Headers([*headers, *added], exact=world.is_strict),
+            "payload": frame.payload,
+        }
+        if world.is_strict:
+            flags = {"one_delivery": int(is_first), "high_priority": frame.high_priority}
+            fields |= {**flags, "pending_response": frame.pending_response, "ttl": item.ttl}
+        return Shape(QueueMessage, fields)
+
+    def confirm(self, queue: ModelQueue, item: Item, *, nack: bool = False, is_certain: bool = True) -> None:
+        """Expect that the server acknowledges a message to its producer, if that asked for it (E38)."""
+        if not item.is_asked_for:
+            return
+        fields = {
+            "id": item.id,
+            "source": b"",
+            "target": Spelled(item.frame.target),
+            "content_type": item.frame.content_type,
+            "headers": Refusal(fails=nack),
+        }
+        shape = Shape(Confirmation, fields | ({"ttl": DEFAULT_TTL} if self._world.is_strict else {}))
+        clause = "TMQP-CONFIRMATION-2" if queue.delivery == "after-sent" else "TMQP-CONFIRMATION-1"
+        self._world.expect(item.producer, clause, shape, queue=queue, is_ordered=False, is_certain=is_certain)
+
+    def acknowledged(self, queue: ModelQueue, client: ModelClient, id_: bytes, *, nack: bool) -> Item | None:
+        """Follow the acknowledgement of a consumer; return its message, None if none is waited for."""
+        queue.counts["NegativeAcks" if nack else "Acks"] += 1
+        found = next((one for one in queue.awaited if one.client is client and one.item.id.value == id_), None)
+        if found is None:
+            return None
+        queue.awaited.remove(found)
+        self._follow(queue, found.item, nack=nack)
+        return found.item
+
+    def missed(self, queue: ModelQueue, awaited: Awaited) -> None:
+        """Follow an acknowledgement that did not come in time (E31)."""
+        queue.awaited.remove(awaited)
+        queue.counts["NegativeAcks"] += 1
+        if queue.delivery in TRAVELLING:
+            self.confirm(queue, awaited.item, nack=True, is_certain=False)
+        self._follow(queue, awaited.item, nack=True)
+
+    def expired(self, queue: ModelQueue, item: Item) -> None:
+        """Drop a message that was stored for too long."""
+        for some in (queue.high, queue.normal):
+            if item in some:
+                some.remove(item)
+        queue.counts["TimeoutMessages"] += 1
+
+    def clear(self, queue: ModelQueue, *, high: bool = True, normal: bool = True) -> None:
+        """Drop what is stored."""
+        queue.high, queue.normal = ([] if high else queue.high), ([] if normal else queue.normal)
+
+    def change(self, queue: ModelQueue) -> None:
+        """Follow what a queue does whose state may be another now; what becomes of messages there may be open."""
+        if queue.status in (QueueStatus.BROADCAST, QueueStatus.CACHE) or queue.was_cache:
+            queue.is_vague |= bool(queue.stored) and not self._world.is_strict
+        queue.was_cache = queue.status is QueueStatus.CACHE
+        if queue.status is QueueStatus.STOPPED:
+            self.clear(queue)
+        if queue.status is QueueStatus.CACHE and queue.stored:
+            newest = (queue.normal or queue.high)[-1]
+            self.clear(queue)
+            self._store(queue, newest)
+        self.drain(queue)
+
+    def _store(self, queue: ModelQueue, item: Item, *, first: bool = False) -> None:
+        some = queue.high if item.frame.high_priority else queue.normal
+        some.insert(0 if first else len(some), item)
+        ms = queue.ms("MessageTimeout")
+        item.expires = self._world.after(ms) if ms else None
+
+    def _follow(self, queue: ModelQueue, item: Item, *, nack: bool) -> None:
+        """Put a message back, or let it go; then send on."""
+        returns = nack and queue.delivery.startswith("put-back") and item.put_backs < self._world.put_back_limit
+        is_there = queue.channel.queues.get(queue.number) is queue and queue.status is not QueueStatus.STOPPED
+        if returns and is_there and item not in queue.high and item not in queue.normal:
+            item.put_backs += 1
+            self._store(queue, item, first=queue.delivery == "put-back-start")
+        self.drain(queue)
+
+    def _may_send(self, queue: ModelQueue) -> bool:
+        return bool(queue.channel.members) and not (queue.options["WaitForAcknowledge"] and queue.awaited)
+
+    def _receivers(self, queue: ModelQueue) -> list[ModelClient]:
+        members = queue.channel.members
+        if queue.status is QueueStatus.ROUND_ROBIN and members:
+            is_open = queue.turn > 0 and len(members) > 1 and members != queue.last_members
+            queue.is_vague |= is_open and not self._world.is_strict
+            queue.last_members = list(members)
+            queue.turn += 1
+            return [members[(queue.turn - 1) % len(members)]]
+        return members[:1] if queue.options["SendOnlyFirstAcquirer"] else list(members)

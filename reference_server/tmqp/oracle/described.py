@@ -1,0 +1,77 @@
+"""JSON in the model: the options that a payload gives, and what is told of channels and queues."""
+
+from __future__ import annotations
+
+from msgspec.structs import asdict
+
+from wireproof.protocols.errors import MalformedFrameError
+from wireproof.protocols.tmqp import Codec
+from wireproof.protocols.tmqp.bodies import QueueOptions
+from wireproof.protocols.tmqp.enums import QueueStatus
+from wireproof.protocols.tmqp.frames import RequestFrame
+from wireproof.reference_server.tmqp.oracle.expected import Body, said
+from wireproof.reference_server.tmqp.oracle.world import ModelChannel, ModelQueue, Options, World
+
+__all__ = ["channel_body", "options_of", "queue_body"]
+
+KEYS = ("just-allow", "after-received", "after-sent", "after-acknowledged", "put-back-start", "put-back-end", "refuse")
+"""Deliveries that options may name."""
+CALLED = {"SendOnlyFirstAcquirer": "OnlyFirstAcquirer"}
+"""Option -> how information calls it; the others are called the same, or are not told."""
+UNTOLD = ("Status", "MessageDeliveryHandler", "AllowedQueues", "AllowMultipleQueues")
+OF_CHANNELS = ("ClientLimit", "QueueLimit", "DestroyWhenEmpty")
+SPARE = ("EventHandler", "ChannelEventHandler", "Authenticator")
+"""Options that the model does not follow."""
+LONGEST_MS = 1 << 40
+OF_COUNTS = ("ReceivedMessages", "SentMessages", "Deliveries", "Acks", "NegativeAcks", "TimeoutMessages")
+Given = tuple[Options, set[str]]
+"""Options, and the names of those that somebody gave."""
+
+
+def options_of(codec: Codec, kind: type[QueueOptions], before: Options, request: RequestFrame) -> Given | None:
+    """Return the options that a payload makes of others, and which it names; None for what is none."""
+    if not request.payload:
+        return dict(before), set()
+    try:
+        found = asdict(codec.decode(kind, request.payload))
+    except MalformedFrameError:
+        return None
+    given = {name: value for name, value in found.items() if value is not None and name not in SPARE}
+    handler = (given.pop("MessageDeliveryHandler", None) or b"").decode("utf-8", "replace")
+    numbers = [value for value in given.values() if isinstance(value, int) and not isinstance(value, bool)]
+    is_right = (
+        (not handler or handler in KEYS)
+        and all(0 <= one <= LONGEST_MS for one in numbers)
+        and all(0 <= one <= 0xFFFF for one in given.get("AllowedQueues", ()))
+        and given.get("Status", 0) in list(QueueStatus)
+    )
+    if handler:
+        given["MessageDeliveryHandler"] = handler
+    return ({**before, **given}, set(given)) if is_right else None
+
+
+def channel_body(world: World, channel: ModelChannel) -> Body:
+    """Return what is told of a channel."""
+    members = {"Name": said(channel.name), **_told(world, channel.options, channel.given)}
+    if world.is_strict:
+        members |= {"ActiveClients": len(channel.members), "Queues": list(channel.queues)}
+        members["AllowMultipleQueues"] = channel.options.get("AllowMultipleQueues", True)
+    return Body({name: value for name, value in members.items() if name != "MessageLimit"})
+
+
+def queue_body(world: World, queue: ModelQueue) -> Body:
+    """Return what is told of a queue."""
+    members: dict[str, object] = {"Channel": said(queue.channel.name), "Id": queue.number}
+    members["Status"] = queue.status.name.replace("_", "")
+    if not queue.is_vague:
+        members |= {"PriorityMessages": len(queue.high), "Messages": len(queue.normal)}
+    if world.is_strict:
+        members |= _told(world, queue.options, queue.given)
+        members |= {} if queue.is_vague else {name: queue.counts[name] for name in OF_COUNTS}
+    return Body({name: value for name, value in members.items() if name not in OF_CHANNELS})
+
+
+def _told(world: World, options: Options, given: set[str]) -> dict[str, object]:
+    """Return the members that tell options; in a server that others use, those that were given."""
+    told = {name: value for name, value in options.items() if name not in UNTOLD}
+    return {CALLED.get(name, name): value for name, value in told.items() if world.is_strict or name in given}

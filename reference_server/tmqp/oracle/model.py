@@ -1,0 +1,285 @@
+"""The model of the whole server: follows connections and time, and hands each request to the part that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from wireproof.protocols.errors import LocalProtocolError, MalformedFrameError
+from wireproof.protocols.frames import FrameContext
+from wireproof.protocols.messages import Message, Request
+from wireproof.protocols.profile import Profile
+from wireproof.protocols.tmqp import Codec
+from wireproof.protocols.tmqp.enums import VERSION, ResultCode
+from wireproof.protocols.tmqp.frames import RequestFrame
+from wireproof.protocols.tmqp.replies import Notification, Pong, ProtocolReply, Welcome
+from wireproof.protocols.tmqp.requests import Hello, Operation, Ping, Protocol, Terminate
+from wireproof.reference_server.model import Disagreement, Window
+from wireproof.reference_server.options import chosen
+from wireproof.reference_server.tmqp.options import OPTIONS
+from wireproof.reference_server.tmqp.oracle.deliveries import Deliveries
+from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape, broken_clause
+from wireproof.reference_server.tmqp.oracle.notices import OF_SERVERS, Notices
+from wireproof.reference_server.tmqp.oracle.operations import ModelOperations
+from wireproof.reference_server.tmqp.oracle.timed import Times
+from wireproof.reference_server.tmqp.oracle.traffic import Traffic
+from wireproof.reference_server.tmqp.oracle.world import Line, ModelClient, Options, World
+
+__all__ = ["DocumentModel"]
+
+UNFOLLOWED = ("auto_channels", "auto_queues", "client_limit")
+"""Options under which the model does not know what a server does."""
+GREETED_IDS = (b"a", b"b", b"ab", b"ba", b"a/", b"b/a", b"aa", b"bb")
+LONGEST_ID = 255
+
+
+class DocumentModel:
+    """The model of a whole server (`wireproof.reference_server.model.ServerModel`), under the profile `doc`.
+
+    Times are compared within `tolerance_ns`. With `shared`, others may use the server, its defaults are unknown, and
+    what the document only recommends is not required.
+    """
+
+    expects_answers = True
+
+    def __init__(
+        self,
+        profile: Profile,
+        variant: str,
+        *,
+        tolerance_ns: int,
+        shared: bool,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`options` are those of the server.
+
+        Raises ValueError for bad ones, and for profiles and options that the model does not follow.
+        """
+        if profile.name != "doc":
+            raise ValueError(f"the model of a whole TMQP server is of the profile doc, not of {profile.name}")
+        given = chosen("tmqp", OPTIONS, options or {})
+        if unfollowed := [name for name in UNFOLLOWED if given[name]]:
+            raise ValueError(f"the model of a whole TMQP server does not follow the option {unfollowed[0]}")
+        self._codec = Codec.of(profile, variant)
+        config = _config(given["config"])
+        self._denied = {one.encode() for one in config.get("denied", ())}
+        self._tokens = None if shared or config.get("tokens") else {*map(str.encode, config.get("refused_tokens", ()))}
+        defaults: Options = {
+            "SendOnlyFirstAcquirer": False,
+            "RequestAcknowledge": False,
+            "AcknowledgeTimeout": round(given["acknowledge_timeout"] * 1000),
+            "MessageTimeout": 0,
+            "UseMessageId": True,
+            "WaitForAcknowledge": False,
+            "HideClientNames": False,
+            "Status": 0,
+            "MessageDeliveryHandler": config.get("delivery", "after-received"),
+            "MessageLimit": 0,
+        }
+        is_admin = bool(given["admin"]) and config.get("admins") is None
+        self._world = World(not shared, tolerance_ns, defaults, given["put_back_limit"], is_lost=not is_admin)
+        self._notices = Notices(self._world)
+        deliveries = Deliveries(self._world)
+        self._operations = ModelOperations(self._world, self._codec, deliveries, self._notices)
+        routers = None if shared else {one.encode() for one in config.get("routers", ())}
+        size_limit: int = given["message_size_limit"]
+        traffic = Traffic(self._world, deliveries, self._notices, size_limit=size_limit, routers=routers)
+        self._handlers = {**self._operations.handlers, **traffic.handlers}
+        self._lines: dict[str, Line] = {}
+        self._times = Times(self._world, deliveries, self._lines, self._gone, given)
+
+    def greeting(self, link: str = "") -> tuple[Request, ...]:
+        """Return the first requests of a connection: a client with a short id, where nobody else can have it."""
+        taken = {one.id.value for one in self._world.clients}
+        free = next((one for one in GREETED_IDS if one not in taken), b"")
+        said = b"Client-Id: %s\r\nClient-Name: n%s\r\nClient-Type: t\r\n" % (free, free[:1])
+        return Protocol(), Hello(payload=b"CONNECT /\r\n" + (said if self._world.is_strict else b""))
+
+    def connect(self, connection: str, at: Window, port: int | None, link: str = "") -> None:
+        """Report a new connection."""
+        self.passed(at)
+        self._lines[connection] = Line(connection, at.until)
+
+    def disconnect(self, connection: str, at: Window) -> None:
+        """Report that either side ended a connection."""
+        self.passed(at)
+        self._gone(self._lines.pop(connection))
+
+    def _gone(self, line: Line) -> None:
+        """Follow that a client is gone: what it joined, and was subscribed to, ends."""
+        client, world = line.client, self._world
+        if client is None or client.is_gone:
+            return
+        client.is_gone = True
+        world.clients.remove(client)
+        world.subscriptions = [one for one in world.subscriptions if one[1] is not client]
+        for channel in list(world.channels.values()):
+            if client in channel.members:
+                self._operations.leave(channel, client)
+        self._notices.client(b"ClientDisconnected", client)
+
+    def sent(self, connection: str, request: Request) -> None:
+        """Report a request when it is written: what it causes is expected from now on."""
+        line, world = self._lines[connection], self._world
+        if line.ending or line.stage == "spoiled" or world.is_lost:
+            return
+        if line.client is not None:
+            line.heard, line.is_pinged = world.now, False
+        if isinstance(request, Protocol):
+            if line.stage != "new" or request.version != VERSION:
+                self._end(line, "it did not begin with the eight bytes")
+                return
+            line.stage = "greeted"
+            self._expect(line, "TMQP-PROTOCOL-1", ProtocolReply, version=VERSION)
+            return
+        read = self._as_read(request, is_first=line.stage == "greeted")
+        if isinstance(read, Ping) and line.stage == "open":
+            self._expect(line, line.asked or "TMQP-PING-2", Pong)
+            line.asked = ""
+        elif isinstance(read, Hello):
+            self._hello(line, read)
+        elif line.stage != "open" and self._world.is_strict and isinstance(read, RequestFrame) and read.ttl:
+            self._end(line, "its first frame is no hello")
+        elif line.stage != "open":
+            line.stage = "spoiled"
+        elif isinstance(read, RequestFrame) and read.ttl:
+            self._asked(line, read)
+
+    def _as_read(self, request: Request, *, is_first: bool) -> Message | None:
+        """Return what a server reads: where a frame stands, and its type, say what it is."""
+        try:
+            data = self._codec.encode(request)
+            decode = self._codec.decode_first if is_first else self._codec.decode_asked
+            return decode(data, 0, len(data), FrameContext(len(data)))[0]
+        except (LocalProtocolError, MalformedFrameError):
+            self._world.is_lost = True
+            return None
+
+    def _asked(self, line: Line, request: RequestFrame) -> None:
+        client = line.client
+        assert client is not None
+        if request.source and request.source != client.id.value:
+            self._end(line, "it named a source that is not its own")
+        elif isinstance(request, Terminate):
+            self._end(line, "it terminated")
+        elif type(request) in self._handlers:
+            line.asked = f"TMQP-{request.NAME}-1" if type(request) is not Operation else ""
+            self._handlers[type(request)](client, request)
+
+    def _hello(self, line: Line, request: Hello) -> None:
+        found: dict[bytes, bytes] = {}
+        for text in request.payload.split(b"\n"):
+            name, colon, value = text.partition(b":")
+            if colon:
+                found.setdefault(name.strip().lower(), value.strip())
+        id_, world = found.get(b"client-id", b""), self._world
+        is_denied = found.get(b"client-type", b"") in self._denied
+        token = found.get(b"client-token")
+        if is_denied or (token is not None and (self._tokens is None or token in self._tokens)):
+            world.is_lost = True
+            return
+        line.stage = "open"
+        if len(id_) > LONGEST_ID or (id_ and world.client(id_) is not None):
+            code = ResultCode.BAD_REQUEST if len(id_) > LONGEST_ID else ResultCode.BUSY
+            self._expect(line, "TMQP-HELLO-7", Welcome, content_type=code)
+            self._end(line, "its hello is refused")
+            return
+        client = ModelClient(line, Made(id_ or None), found.get(b"client-name", b""), found.get(b"client-type", b""))
+        world.clients.append(client)
+        line.client, line.heard = client, world.now
+        self._notices.client(b"ClientConnected", client)
+        clause = "TMQP-HELLO-2" if id_ else "TMQP-HELLO-3"
+        self._expect(line, clause, Welcome, content_type=ResultCode.ACCEPTED, target=client.id, source=b"")
+
+    def _expect(self, line: Line, clause: str, kind: type[Message], **fields: object) -> None:
+        line.expect(Expected((Shape(kind, fields),), clause, is_certain=not self._world.is_lost))
+
+    def _end(self, line: Line, why: str) -> None:
+        line.ending = why
+        self._gone(line)
+
+    def passed(self, at: Window) -> None:
+        """Report that time has passed: what is stored expires, acknowledgements are missed, clients are pinged."""
+        self._times.passed(at.until)
+
+    def answered(self, connection: str, request: Request, reply: Message | None, at: Window) -> Disagreement | None:
+        """Judge nothing: replies are reported as pushes are."""
+        return None
+
+    def pushed(self, connection: str, push: Message) -> None:
+        """Report a message."""
+        line = self._lines[connection]
+        line.came(push)
+        if line.surplus and self._is_free(line, line.surplus[-1]):
+            line.surplus.pop()
+
+    def _is_free(self, line: Line, message: Message) -> bool:
+        others = isinstance(message, Notification) and message.source in OF_SERVERS and not self._world.is_strict
+        return others or self._world.is_free(line, message)
+
+    def _next(self, connection: str) -> Expected | None:
+        line = self._lines[connection]
+        if self._world.is_lost or line.stage == "spoiled":
+            return None
+        return next((one for one in line.due if one.is_certain), None)
+
+    def due_message(self, connection: str) -> str | None:
+        """Return a description of the first message that must still arrive; None if there is none."""
+        found = self._next(connection)
+        return None if found is None else repr(found)[:400]
+
+    def due_clause(self, connection: str) -> str:
+        """Return the clause of the first message that must still arrive."""
+        found = self._next(connection)
+        return "TMQP-MESSAGE-1" if found is None else found.clause
+
+    def unexpected(self, at: Window) -> Disagreement | None:
+        """Judge what came: return a message that nothing explains."""
+        if self._world.is_lost:
+            return None
+        for line in self._lines.values():
+            if line.surplus:
+                message = line.surplus[0]
+                due = self.due_message(line.name)
+                wanted = f"; expected {due}" if due else ""
+                return Disagreement(
+                    f"{line.name} gets {message!r}{wanted}", f"surplus {message.NAME}", broken_clause(line.due, message)
+                )
+        return None
+
+    def ended(self, connection: str, request: Request | None, at: Window) -> Disagreement | None:
+        """Judge that the server ended a connection."""
+        self.passed(at)
+        line, world = self._lines[connection], self._world
+        if line.ending or line.stage == "spoiled" or world.is_lost or self._times.may_end(line):
+            return None
+        return Disagreement(f"{connection} is ended", "ended", "TMQP-ROBUSTNESS-3")
+
+    def must_end(self, connection: str, at: Window) -> Disagreement | None:
+        """Return what is wrong with a connection that is still open; None if nothing is."""
+        line = self._lines[connection]
+        if not line.ending or self._world.is_lost:
+            return None
+        return Disagreement(f"{connection} is open although {line.ending}", f"open, {line.ending}", "TMQP-TERMINATE-1")
+
+    def ends_when_half_closed(self, connection: str) -> bool:
+        """Return that the server ends a connection whose client has ended its side."""
+        return True
+
+    def instants(self) -> list[int]:
+        """Return the instants, in ns and ascending, beside which something is due."""
+        return self._times.instants()
+
+
+def _config(path: object) -> dict[str, Any]:
+    """Return what a configuration file says. Raises ValueError for one that cannot be used."""
+    if path is None:
+        return {}
+    try:
+        with open(str(path), encoding="utf-8") as file:
+            found = yaml.safe_load(file)
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"config {path}: {error}") from None
+    return found if isinstance(found, dict) else {}

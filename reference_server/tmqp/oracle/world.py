@@ -1,0 +1,231 @@
+"""Clients, channels, queues and connections in the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from wireproof.protocols.messages import Message
+from wireproof.protocols.tmqp.enums import QueueStatus
+from wireproof.protocols.tmqp.frames import RequestFrame
+from wireproof.protocols.tmqp.replies import Confirmation, QueueMessage, ServerPing
+from wireproof.reference_server.tmqp.oracle.expected import Expected, Made, Shape
+
+__all__ = ["Awaited", "Item", "Line", "ModelChannel", "ModelClient", "ModelQueue", "Options", "World"]
+
+MS = 10**6
+SLACK = 2 * MS
+"""Nanoseconds by which time-outs may be late in a server that is ours."""
+CHECKED = 10**9
+"""The same in any server: releases look once a second."""
+Options = dict[str, object]
+"""The options of a queue or channel, by their names in JSON; times in ms."""
+
+
+@dataclass(eq=False)
+class Line:
+    """One connection."""
+
+    name: str
+    heard: int
+    """When the client was last heard, ns."""
+    stage: str = "new"
+    """new, greeted, open, spoiled (the first frame was no hello)."""
+    client: ModelClient | None = None
+    is_pinged: bool = False
+    asked: str = ""
+    """The clause of the last request since a ping: that the ping is answered proves that it was handled."""
+    ending: str = ""
+    """Why the server must have ended it."""
+    due: list[Expected] = field(default_factory=list)
+    surplus: list[Message] = field(default_factory=list)
+    loose: set[bytes] = field(default_factory=set)
+    """Ids of requests whose answers are free."""
+
+    def expect(self, wanted: Expected) -> None:
+        """Expect a message; one that came before it was expected counts."""
+        self.due.append(wanted)
+        for place, message in enumerate(self.surplus):
+            if self._taken(message):
+                del self.surplus[place]
+                return
+
+    def came(self, message: Message) -> None:
+        """Take a message off those that are expected."""
+        if not self._taken(message):
+            self.surplus.append(message)
+
+    def _taken(self, message: Message) -> bool:
+        """Take a message off the first that it can be: one that must come, or else one that may."""
+        blocked: list[object] = []
+        fitting: list[Expected] = []
+        for one in self.due:
+            if one.stream is not None and one.stream in blocked:
+                continue
+            if one.fits(message):
+                fitting.append(one)
+            if one.stream is not None and one.is_certain:
+                blocked.append(one.stream)
+        found = next((one for one in fitting if one.is_certain), fitting[0] if fitting else None)
+        if found is not None:
+            found.learn(message)
+            self.due.remove(found)
+        return found is not None
+
+
+@dataclass(eq=False)
+class ModelClient:
+    """A client whose hello was accepted."""
+
+    line: Line
+    id: Made
+    name: bytes
+    type: bytes
+    is_gone: bool = False
+
+
+@dataclass(eq=False)
+class Item:
+    """A message that a queue took."""
+
+    frame: RequestFrame
+    id: Made
+    producer: ModelClient
+    is_asked_for: bool
+    ttl: int
+    put_backs: int = 0
+    expires: tuple[int, int] | None = None
+    """When it is dropped if it is still stored: not before, and at the latest; ns."""
+
+
+@dataclass(eq=False)
+class Awaited:
+    """An acknowledgement of a consumer that is waited for."""
+
+    item: Item
+    client: ModelClient
+    early: int
+    late: int
+
+
+@dataclass(eq=False)
+class ModelQueue:
+    """A queue of a channel."""
+
+    channel: ModelChannel
+    number: int
+    options: Options
+    given: set[str]
+    """The options that somebody has named."""
+    high: list[Item] = field(default_factory=list)
+    normal: list[Item] = field(default_factory=list)
+    awaited: list[Awaited] = field(default_factory=list)
+    turn: int = 0
+    last_members: list[ModelClient] = field(default_factory=list)
+    """Who were members at the last turn: where others are now, whose turn it is is open."""
+    was_cache: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+    is_vague: bool = False
+    """What it holds is uncertain: nothing about it is judged."""
+
+    @property
+    def status(self) -> QueueStatus:
+        """Its state."""
+        return QueueStatus(int(str(self.options["Status"])))
+
+    @property
+    def delivery(self) -> str:
+        """The key of its delivery."""
+        return str(self.options["MessageDeliveryHandler"])
+
+    @property
+    def stored(self) -> int:
+        """How many messages it stores."""
+        return len(self.high) + len(self.normal)
+
+    def ms(self, name: str) -> int:
+        """Return a number among its options."""
+        return int(str(self.options[name]))
+
+    @property
+    def requests_ack(self) -> bool:
+        """Whether consumers must acknowledge."""
+        return bool(self.options["RequestAcknowledge"] or self.options["WaitForAcknowledge"])
+
+
+@dataclass(eq=False)
+class ModelChannel:
+    """A channel."""
+
+    name: bytes
+    options: Options
+    given: set[str]
+    members: list[ModelClient] = field(default_factory=list)
+    queues: dict[int, ModelQueue] = field(default_factory=dict)
+
+    @property
+    def key(self) -> bytes:
+        """Its name as it is compared."""
+        return self.name.lower()
+
+
+Key = tuple[bytes, bytes, int]
+"""Event, channel in lower case, queue."""
+
+
+@dataclass(eq=False)
+class World:
+    """Everything that the server knows."""
+
+    is_strict: bool
+    """Nobody else uses the server, and what the document only recommends is required."""
+    tolerance: int
+    """Nanoseconds."""
+    defaults: Options
+    put_back_limit: int
+    now: int = 0
+    is_lost: bool = False
+    """Something happened that the model does not follow: nothing is judged any more."""
+    clients: list[ModelClient] = field(default_factory=list)
+    channels: dict[bytes, ModelChannel] = field(default_factory=dict)
+    subscriptions: list[tuple[Key, ModelClient]] = field(default_factory=list)
+
+    def client(self, id_: bytes) -> ModelClient | None:
+        """Return the client of an id."""
+        return next((one for one in self.clients if one.id.value == id_), None)
+
+    def channel(self, name: bytes) -> ModelChannel | None:
+        """Return the channel of a name."""
+        return self.channels.get(name.lower())
+
+    def after(self, ms: int) -> tuple[int, int]:
+        """Return when a time of `ms` is over that begins now: not before, and at the latest."""
+        due = self.now + ms * MS
+        return due - self.tolerance, due + (SLACK if self.is_strict else CHECKED + 2 * self.tolerance)
+
+    def expect(
+        self,
+        client: ModelClient,
+        clause: str,
+        *shapes: Shape,
+        queue: ModelQueue | None = None,
+        is_certain: bool = True,
+        is_ordered: bool = True,
+    ) -> None:
+        """Expect that a client gets a message, one of some shapes; with a queue, in its order."""
+        if client.is_gone:
+            return
+        certain = is_certain and not self.is_lost and not (queue is not None and queue.is_vague)
+        client.line.expect(Expected(shapes, clause, queue if is_ordered else None, certain, queue))
+
+    def is_free(self, line: Line, message: Message) -> bool:
+        """Say whether a message may come at any time as far as the model knows."""
+        if self.is_lost or line.stage == "spoiled" or getattr(message, "id", None) in line.loose:
+            return True
+        if isinstance(message, ServerPing):
+            return not self.is_strict
+        if not isinstance(message, QueueMessage | Confirmation):
+            return False
+        channel = self.channel(message.target)
+        queue = None if channel is None else channel.queues.get(message.content_type)
+        return queue is not None and queue.is_vague

@@ -1,0 +1,89 @@
+"""Cases that a model judges which expects answers in any order: what is due must come, and nothing else may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import pytest
+
+from wireproof.conformance.drivers.simulation import SimulationDriver
+from wireproof.conformance.model.outcome import Outcome
+from wireproof.conformance.model.verdict import Verdict
+from wireproof.conformance.player.player import Player
+from wireproof.conformance.run import reference_target
+from wireproof.conformance.suite.case_documents import cases_in
+from wireproof.conformance.suite.cases import load_suite
+from wireproof.conformance.suite.segmentation import SEGMENTATIONS
+from wireproof.conformance.suite.steps import Step
+from wireproof.conformance.suite.symbols import Symbols, usual_parameters
+from wireproof.protocols import protocol
+
+SUITE = load_suite("tmqp")
+PAIRS = [case for case in SUITE.cases if "/pairs-" in case.id]
+HELLO = {"perform": {"hello": {}}}
+QUEUE = {"perform": {"kept": {"options": {"message": {"QUEUE_OPTIONS": {"Status": "PUSH"}}}}}}
+PUSHED = {"PRODUCE": {"id": "m1", "pending_ack": 1, "target": "$c", "content_type": 1}}
+
+
+def played(case: object, mutant: str | None = None, segmentation: str = "whole") -> Outcome:
+    """Return the outcome of a case against a reference server, or a mutant of it."""
+    symbols = Symbols(
+        protocol("tmqp"),
+        "doc",
+        "standard",
+        case=case.id,  # type: ignore[attr-defined]
+        namespace="n",
+        variables=case.variables,  # type: ignore[attr-defined]
+        parameters=usual_parameters("tmqp"),
+    )
+    made: Mapping[str, str | None] = {"profile": "doc", "variant": "standard", "mutant": mutant}
+    server = partial(lambda clock: reference_target.service("tmqp", clock=clock, **made))  # type: ignore[arg-type]
+    player = Player(case, symbols, segmentation=SEGMENTATIONS[segmentation])  # type: ignore[arg-type]
+    return SimulationDriver(server).play(player)
+
+
+def case_of(*steps: object) -> object:
+    entry = {"id": "x/y", "title": "a case of the model", "clauses": ["TMQP-PRODUCE-1"], "profiles": ["doc"]}
+    (case,) = cases_in({"cases": [{**entry, "modelled": True, "steps": list(steps)}]}, SUITE.context, "x")
+    return case
+
+
+@pytest.mark.parametrize("segmentation", ["whole", "bytes", "joined"])
+def test_the_reference_server_passes_without_a_word_of_what_must_come(segmentation: str) -> None:
+    outcome = played(case_of(HELLO, QUEUE, {"send": {"JOIN": {"target": "$c"}}}, {"send": PUSHED}), None, segmentation)
+
+    assert outcome.verdict is Verdict.PASS
+
+
+def test_what_is_due_and_does_not_come_fails() -> None:
+    outcome = played(case_of(HELLO, QUEUE, {"send": PUSHED}), "never-acknowledged")
+
+    assert (outcome.verdict, outcome.blamed) == (Verdict.FAIL, "TMQP-CONFIRMATION-1")
+
+
+def test_what_nothing_explains_fails() -> None:
+    outcome = played(case_of(HELLO, QUEUE, {"send": {"JOIN": {"id": "j", "target": "$c"}}}), "always-answered")
+
+    assert outcome.verdict is Verdict.FAIL
+    assert "a gets Response(" in str(outcome.got)
+
+
+def test_what_prepares_a_combination_is_given() -> None:
+    (first, *_) = PAIRS
+    steps = [step for step in first.steps if isinstance(step, Step)]
+
+    assert steps[0].given
+    assert not steps[-1].given
+    assert played(first, "welcome-twice").verdict is Verdict.UNTESTABLE
+
+
+def test_combinations_need_features() -> None:
+    assert {case.needs for case in PAIRS} == {("admin", "deliveries"), ()}
+
+
+@pytest.mark.parametrize("mutant", ["acknowledgements-stay", "copies-lost", "clear-always-all", "stopped-keeps"])
+def test_combinations_find_wrong_servers(mutant: str) -> None:
+    verdicts = {played(case, mutant).verdict for case in PAIRS}
+
+    assert Verdict.FAIL in verdicts
