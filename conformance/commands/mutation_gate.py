@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from wireproof.conformance.mutation.gate import EVERY, GateResult, run_gate
-from wireproof.conformance.mutation.last_kills import read_last_kills, write_last_kills
+from wireproof.conformance.mutation.last_kills import read_last_kills, shipped_kills, write_last_kills
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.mutants.mutant import Mutant
 
@@ -24,7 +24,8 @@ def combination(run: MutationRun) -> str:
 def gate(run: MutationRun, chosen: Sequence[Mutant], console: Console, previous: Path) -> bool:
     """Run the gate and print what it found; say whether every mutant is killed and no conforming variant failed."""
     began = time.monotonic()
-    last = read_last_kills(previous, combination(run))
+    shipped = shipped_kills(run.suite.protocol, combination(run))
+    last = {**shipped, **read_last_kills(previous, combination(run))}
     results = run_gate(run, chosen, last)
     for one in results:
         if one.is_wrong:

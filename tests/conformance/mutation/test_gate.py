@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from wireproof.conformance.commands.mutation import command
 from wireproof.conformance.mutation.gate import GateResult, run_gate
-from wireproof.conformance.mutation.last_kills import read_last_kills, write_last_kills
+from wireproof.conformance.mutation.last_kills import read_last_kills, shipped_kills, write_last_kills
 from wireproof.conformance.mutation.mutation_run import MutationRun
 from wireproof.conformance.suite.cases import load_suite
 from wireproof.mutants.mutant import Mutant
@@ -78,6 +78,28 @@ def test_last_kills_are_kept_by_combination_and_a_damaged_file_is_empty(tmp_path
     for damaged in ("{half", "[]", '{"one": 1}'):
         file.write_text(damaged)
         assert read_last_kills(file, "one") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "combination"),
+    [
+        ("throttr", "throttr 7.3.2 uint64"),
+        ("psrt", "psrt 1 standard"),
+        ("tmqp", "tmqp doc standard"),
+        ("namechan", "namechan 1 standard"),
+    ],
+)
+def test_most_killing_cases_are_in_the_repository(name: str, combination: str) -> None:
+    """`wireproof mutation NAME --gate --previous mutants/NAME/last-kills.json` writes them again."""
+    _, profile, variant = combination.split()
+    mutants = {
+        one.name
+        for one in server_mutants(name).values()
+        if not one.is_legal and profile in (one.profiles or [profile]) and variant in (one.variants or [variant])
+    }
+
+    assert len(mutants & shipped_kills(name, combination).keys()) > 0.9 * len(mutants) > 0
+    assert shipped_kills(name, f"{name} none none") == {}
 
 
 def test_the_command_keeps_what_killed_and_prints_what_it_left_out(
