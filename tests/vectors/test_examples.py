@@ -24,7 +24,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archive")
     archive("throttr", "7.1.0", "uint16", folder / "throttr.tar.gz")
     with tarfile.open(folder / "throttr.tar.gz") as packed:
-        packed.extractall(folder, filter="data")
+        packed.extractall(folder)
     return folder / "throttr-7.1.0-uint16"
 
 
