@@ -303,12 +303,8 @@ class CaseConnections:
             event = yield from self.event(line, self.timeout)
         if event is None:
             partial = f" beyond {line.codec.buffered} bytes of an unfinished message" if line.codec.buffered else ""
-            raise Stopped(
-                Verdict.HANG,
-                wording(as_written(wanted)),
-                f"nothing{partial} in {self.timeout:g} s",
-                byte=line.codec.buffered,
-            )
+            detail = f"nothing{partial} in {self.timeout:g} s"
+            raise Stopped(Verdict.HANG, wording(as_written(wanted)), detail, byte=line.codec.buffered)
         if isinstance(event, EndOfStream):
             raise Stopped(
                 Verdict.FAIL, wording(as_written(wanted)), f"the target closed the connection ({line.ended})", byte=0

@@ -134,9 +134,7 @@ class Cause:
 def causes_of(records: Iterable[Record]) -> list[Cause]:
     """Return the causes, deaths first, then hangs and failures; of one kind those of a MUST and with most plays first.
 
-    What decides nothing (`not_required`) comes last.
-
-    Each record that neither passed nor is unsupported is in exactly one of them.
+    What decides nothing (`not_required`) is last. Each record that neither passed nor is unsupported is in one cause.
     """
     groups = _Groups([one for one in records if one["verdict"] not in (Verdict.PASS, Verdict.UNSUPPORTED)])
     found = [group.cause() for group in groups.made()]
@@ -167,10 +165,11 @@ class _Group:
 
     def cause(self) -> Cause:
         ends = self.kind in (CauseKind.DEATH, CauseKind.HANG)
-        shows = sorted(
-            self.shows,
-            key=lambda one: (one["level"] == Level.MAY, ends and not _is_about_its_request(one), _size(one)),
-        )
+
+        def key(one: Record) -> tuple[bool, bool, Any]:
+            return one["level"] == Level.MAY, ends and not _is_about_its_request(one), _size(one)
+
+        shows = sorted(self.shows, key=key)
         follow = sorted(self.follow, key=_size)
         return Cause(self.kind, (*shows, *follow), len(shows))
 
