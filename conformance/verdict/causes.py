@@ -4,10 +4,9 @@ A cause is a death, a hang or a failure, with the smallest play that shows it an
 was found to be a consequence while the run was judged (`rests_on`, `held_back`) follows its cause. Besides, these come
 from one cause: deaths with the same end and the same last words; waits in vain for the reply to the same request, busy
 or idle; waits of an SDK whose connection has ended, one for each clause; answers that an SDK misreads behind the answer
-to the same request;
-failures that break the same clause at the same place; failures where the same large number was read at the same place.
-A combination, and a step that only prepares, follow a failure at the place where they stopped. What fails only under
-another segmentation has one cause for each clause that asks for the same verdict there.
+to the same request; failures that break the same clause at the same place; failures where the same large number was
+read at the same place. A combination, and a step that only prepares, follow a failure at the place where they stopped.
+What fails only under another segmentation has one cause for each clause that asks for the same verdict there.
 """
 
 # Strategy
