@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from wireproof.conformance.report.outputs import Evidence
+from wireproof.conformance.report.outputs import KeptEvidence
 from wireproof.conformance.report.run_page import PAGE
 
 __all__ = ["open_page", "output_options"]
@@ -22,8 +22,8 @@ OPTIONS = (
     ),
     click.option(
         "--evidence",
-        type=click.Choice([one.value for one in Evidence]),
-        default=Evidence.FAILURES.value,
+        type=click.Choice([one.value for one in KeptEvidence]),
+        default=KeptEvidence.FAILURES.value,
         help="Of which plays the exchange is kept.",
     ),
     click.option("--open", "opens", is_flag=True, help="Then show index.html of --out in the browser."),

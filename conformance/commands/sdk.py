@@ -25,7 +25,7 @@ from wireproof.conformance.report.ci_files import write_ci_files
 from wireproof.conformance.report.claim import claimed, replace_older
 from wireproof.conformance.report.console import LiveProgress, closing_line, console_of, show_causes, summary_table
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
+from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunFolder
 from wireproof.conformance.run.bounds import time_is_over
 from wireproof.conformance.run.selection import SelectionError, left_out_by, select
 from wireproof.conformance.sdk.driver_process import DriverEndedError, DriverProcess, NoAnswerError
@@ -145,7 +145,7 @@ class _SdkTest:
             run = self._run = self._who(hello)
             run.asked = asked_of(self.options, run.role, self.suite)
             cases = run.asked.in_order(self._selected(run)) if run.asked else self._selected(run)
-            evidence = Evidence(self.options["evidence"])
+            evidence = KeptEvidence(self.options["evidence"])
             folder = stack.enter_context(RunFolder(self.working, evidence=evidence)) if self.working else None
             self._folder = folder
             if folder:

@@ -49,7 +49,7 @@ from wireproof.conformance.report.console import (
     console_of,
 )
 from wireproof.conformance.report.outputs import INTERRUPTED as WAS_INTERRUPTED
-from wireproof.conformance.report.outputs import Evidence, OutputError, RunFolder
+from wireproof.conformance.report.outputs import KeptEvidence, OutputError, RunFolder
 from wireproof.conformance.report.work_progress import waiting
 from wireproof.conformance.run import reference_target
 from wireproof.conformance.run.limits import measured_limits
@@ -185,7 +185,9 @@ class _Test:
         plan.cases = [case for case in plan.cases if case.id not in done]
         with ExitStack() as stack:
             folder = (
-                stack.enter_context(RunFolder(where, evidence=Evidence(self.options["evidence"]))) if where else None
+                stack.enter_context(RunFolder(where, evidence=KeptEvidence(self.options["evidence"])))
+                if where
+                else None
             )
             verdicts = Verdicts(self.suite, plan.cases, folder.add if folder else _unwritten)
             plan.journal = folder.note if folder else _unwritten

@@ -37,7 +37,7 @@ UNFINISHED = "it is under way, or was killed"
 INTERRUPTED = "it was interrupted"
 
 
-class Evidence(StrEnum):
+class KeptEvidence(StrEnum):
     """Of which plays the exchange is kept."""
 
     FAILURES = "failures"
@@ -55,7 +55,7 @@ class RunFolder:
     Lines are flushed one by one, so that a run that is killed keeps what it had.
     """
 
-    def __init__(self, folder: Path, *, evidence: Evidence = Evidence.ALL) -> None:
+    def __init__(self, folder: Path, *, evidence: KeptEvidence = KeptEvidence.ALL) -> None:
         """`evidence`: of which plays the exchange is written down."""
         self.folder = folder
         self._evidence = evidence
@@ -78,7 +78,7 @@ class RunFolder:
     def add(self, record: Record) -> None:
         """Write one record, for good. Raises `OutputError`."""
         kept = self._kept(record)
-        _write(self._records, kept if self._evidence is Evidence.ALL else compact(kept))
+        _write(self._records, kept if self._evidence is KeptEvidence.ALL else compact(kept))
 
     def note(self, record: Record) -> None:
         """Write a record of a play whose verdict may still change into the journal. Raises `OutputError`."""
@@ -89,7 +89,7 @@ class RunFolder:
         self.finish({**summary, "finished_at": None, "partial": [*summary["partial"], UNFINISHED]})
 
     def _kept(self, record: Record) -> Record:
-        is_kept = self._evidence is Evidence.ALL or record["verdict"] not in GREEN
+        is_kept = self._evidence is KeptEvidence.ALL or record["verdict"] not in GREEN
         return record if is_kept else {**record, "exchange": [], "extra": {}}
 
     def finish(self, summary: dict[str, Any], records: Sequence[Record] = ()) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from tests.conformance.report.test_outputs import HOSTILE, RUN, record
 from wireproof.cli import command
-from wireproof.conformance.report.outputs import Evidence, RunFolder
+from wireproof.conformance.report.outputs import KeptEvidence, RunFolder
 from wireproof.conformance.report.run_comparison import Changed, compare_runs
 from wireproof.conformance.report.run_files import RunFileError, read_run
 
@@ -24,7 +24,7 @@ def one(case: str, verdict: str = "pass", level: str = "MUST", **more: Any) -> d
 
 
 def written(folder: Path, *records: dict[str, Any]) -> Path:
-    with RunFolder(folder, evidence=Evidence.FAILURES) as run:
+    with RunFolder(folder, evidence=KeptEvidence.FAILURES) as run:
         for each in records:
             run.add(each)
         run.finish(RUN.summary(list(records), 1), list(records))

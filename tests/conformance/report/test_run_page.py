@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from tests.conformance.report.test_outputs import HOSTILE, RUN, record
 from wireproof.cli import command
 from wireproof.conformance.report.decoded_exchange import MOST_BYTES, MOST_EVENTS, decoded_exchange, in_words
-from wireproof.conformance.report.outputs import Evidence, RunFolder
+from wireproof.conformance.report.outputs import KeptEvidence, RunFolder
 
 PLACE = {"role": "server", "protocol": "throttr", "profile": "7.1.0", "variant": "uint16"}
 
@@ -40,7 +40,7 @@ def data_of(page: Path) -> dict[str, Any]:
     return json.loads(found[1])  # type: ignore[no-any-return]
 
 
-def written(folder: Path, *records: dict[str, Any], evidence: Evidence = Evidence.FAILURES) -> dict[str, Any]:
+def written(folder: Path, *records: dict[str, Any], evidence: KeptEvidence = KeptEvidence.FAILURES) -> dict[str, Any]:
     with RunFolder(folder, evidence=evidence) as run:
         for one in records:
             run.add(one)
@@ -132,9 +132,11 @@ def test_no_text_of_a_target_becomes_markup(tmp_path: Path) -> None:
     assert "\\u003cscript>&" in (tmp_path / "exchanges" / "INSERT.js").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("evidence", "kept"), [(Evidence.FAILURES, {"fail"}), (Evidence.ALL, {"fail", "pass"})])
+@pytest.mark.parametrize(
+    ("evidence", "kept"), [(KeptEvidence.FAILURES, {"fail"}), (KeptEvidence.ALL, {"fail", "pass"})]
+)
 def test_exchanges_of_passing_plays_are_kept_only_where_asked_for(
-    evidence: Evidence, kept: set[str], tmp_path: Path
+    evidence: KeptEvidence, kept: set[str], tmp_path: Path
 ) -> None:
     written(tmp_path, WRONG, record(**PLACE, record_id="ba9876543210"), evidence=evidence)
     lines = map(json.loads, (tmp_path / "records.jsonl").read_text(encoding="utf-8").splitlines())
