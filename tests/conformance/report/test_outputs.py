@@ -20,7 +20,7 @@ from wireproof.conformance.report.baseline import (
 from wireproof.conformance.report.console import console_of, score, segmentation_summary, show_causes, summary_table
 from wireproof.conformance.report.outputs import (
     JOURNAL,
-    Evidence,
+    KeptEvidence,
     OutputError,
     RunFolder,
     is_incomplete,
@@ -93,7 +93,7 @@ def test_a_pass_is_written_without_what_says_nothing(tmp_path: Path) -> None:
         title="a" * 100, extra={"wire": {}}, observed="refused", protocol="throttr", run_id="1", expected=None
     )
     failed = {**whole, "verdict": "fail"}
-    with RunFolder(tmp_path, evidence=Evidence.FAILURES) as folder:
+    with RunFolder(tmp_path, evidence=KeptEvidence.FAILURES) as folder:
         folder.add(whole)
         folder.add(failed)
     shown, bad = map(json.loads, (tmp_path / "records.jsonl").read_text(encoding="utf-8").splitlines())
