@@ -85,9 +85,11 @@ class _Side(asyncio.Protocol):
             self.pump()
 
     def pump(self) -> None:
-        """Pass on what is due."""
-        now, out = asyncio.get_running_loop().time() + 1e-4, self.other.transport if self.other else None
-        while self.waiting and self.waiting[0][0] <= now and not (self.other and self.other.blocked and out):
+        """Pass on what is due; nothing before there is another side (Python 3.11.2 reads although that is paused)."""
+        if self.other is None:
+            return
+        now, out = asyncio.get_running_loop().time() + 1e-4, self.other.transport
+        while self.waiting and self.waiting[0][0] <= now and not (self.other.blocked and out):
             _, kind, data = self.waiting.popleft()
             self.held -= len(data)
             if self.transport is not None and self.held <= AHEAD and not self.transport.is_reading():
