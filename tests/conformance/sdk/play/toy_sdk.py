@@ -52,7 +52,8 @@ def purge(endpoint: socket.socket, key: bytes) -> dict[str, Any]:
 def connected(address: tuple[str, int], *, again: bool = False) -> socket.socket:
     endpoint = socket.create_connection(address)
     if HOW == "babbles" or (again and HOW == "babbles-again"):
-        endpoint.sendall(b"\x01")
+        with contextlib.suppress(ConnectionError):
+            endpoint.sendall(b"\x01")
     elif GREETS:
         endpoint.sendall(b"\x18")
         if len(endpoint.recv(17)) != 17:
@@ -69,9 +70,12 @@ def connect_again(endpoints: dict[str, socket.socket], name: str, address: tuple
 
 
 def is_gone(endpoint: socket.socket) -> bool:
-    with contextlib.suppress(BlockingIOError):
+    try:
         return endpoint.recv(1, socket.MSG_DONTWAIT | socket.MSG_PEEK) == b""
-    return False
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def babble(endpoint: socket.socket) -> None:
