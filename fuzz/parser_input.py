@@ -109,11 +109,16 @@ class Endpoint:
         return found if self.stands_alone else tuple(islice(filter(self._may_be_asked, found), 256))
 
     def _may_be_asked(self, request: Request) -> bool:
-        client = connections_after(self.link, self.codec, self.path)[0]
+        """Return whether a client may send a request here, and a server reads no other one instead.
+
+        A second HELLO of TMQP, for instance, has the number of another operation.
+        """
         try:
-            client.send(request)
-        except LocalProtocolError:
+            connections_after(self.link, self.codec, (*self.path, request))
+        except (LocalProtocolError, LookupError):
             return False
+        except RemoteProtocolError:
+            return True
         return True
 
     @cached_property

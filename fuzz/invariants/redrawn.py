@@ -9,7 +9,7 @@ import msgspec
 
 from wireproof.fuzz.invariants.invariant_error import InvariantError
 from wireproof.protocols import LocalProtocolError, Message
-from wireproof.protocols.fields import Absent, Atom, Blob, Flag, Raw, Rest, Split, Terminated, UInt, Word
+from wireproof.protocols.fields import Absent, Atom, Blob, Constant, Flag, Raw, Rest, Split, Terminated, UInt, Word
 
 __all__ = ["check_redrawn"]
 
@@ -19,7 +19,8 @@ def check_redrawn(codec: Any, message: Message, decode: Callable[[bytes], Messag
 
     Values beyond a field must be refused. Raises `InvariantError`.
     """
-    fields = [(name, kind) for name, kind in codec.layout(type(message)).fields if not isinstance(kind, Absent)]
+    everything = codec.layout(type(message)).fields
+    fields = [(name, kind) for name, kind in everything if not isinstance(kind, Absent | Constant)]
     if not fields:
         return
     name, kind = fields[source[0] % len(fields)]

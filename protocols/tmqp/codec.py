@@ -203,6 +203,9 @@ def _ping(
 def _without_flags(
     decode: Decoder, data: bytes, at: int, end: int, context: FrameContext
 ) -> tuple[Message | None, int]:
-    """Decode a copy of a frame whose second byte is 00."""
+    """Decode a copy of a frame whose second byte is 00; an error tells its place in `data`."""
     plain = data[at : at + 1] + b"\0" + data[at + 2 : end]
-    return decode(plain, 0, end - at, context)
+    try:
+        return decode(plain, 0, end - at, context)
+    except MalformedFrameError as error:
+        raise MalformedFrameError(error.code, error.message, at + error.at) from None

@@ -181,3 +181,18 @@ def test_headers_in_another_order_say_the_same() -> None:
     assert canonical(Ping()) == Ping()
     assert PROTOCOL.link.noop(b"x") == (Ping(), Pong())
     assert replace(Produce(), ttl=3) != Produce()
+
+
+def test_a_ping_that_cannot_be_read_is_at_the_same_byte_however_it_is_cut() -> None:
+    stream = bytes.fromhex("544d51502f322e30 1010000000650000 4a80000000000000 ca000000000000ffffffffffffffffff")
+
+    def place(pieces: list[bytes]) -> int | None:
+        server = TmqpServer(CODEC, max_frame=1024)
+        with pytest.raises(RemoteProtocolError) as caught:
+            for piece in pieces:
+                server.receive_data(piece)
+                while isinstance(server.next_event(), Message):
+                    pass
+        return caught.value.offset
+
+    assert place([stream]) == place([stream[at : at + 1] for at in range(len(stream))]) == 24
