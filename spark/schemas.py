@@ -69,6 +69,7 @@ RECORD: Final = StructType(
         StructField("duration_us", _number),
         StructField("run_cases", _number),
         StructField("partial", _text),
+        StructField("not_required", _text),
         StructField("extra", MapType(_text, _text)),
     ]
 )
